@@ -1,0 +1,81 @@
+"""What a Core's agent and its worker processes say to each other, over one pipe per worker.
+
+The agent holds session and lease; a worker runs the data path of one task under a term. The end of the lease stands in
+shared memory (`Launcher`), everything else is one of these messages. A closed pipe means that the other side is gone:
+the worker stops at once, the agent counts it as dead.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from replicator.model.checkpoint import Checkpoint
+
+
+class WorkerSpec(msgspec.Struct, frozen=True):
+    """Everything a worker is started with. config: the validated task configuration as plain data (references to
+    secrets, never secrets); checkpoint: of lastCommit, read after this term was won; clean: the checkpoint was written
+    by a term that released on purpose."""
+
+    task: str
+    uid: str
+    epoch: int
+    host: str
+    config: dict[str, Any]
+    checkpoint: Checkpoint | None = None
+
+
+class Drain(msgspec.Struct, frozen=True, tag=True):
+    """Agent -> worker: stop reading, finish at a transaction boundary, commit, answer `Drained`, exit 0."""
+
+
+class Saved(msgspec.Struct, frozen=True, tag=True):
+    """Agent -> worker: the checkpoint `number` (or a later one) stands in lastCommit."""
+
+    number: int
+
+
+class Progress(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent, about five times a second, and at once when `urgent`: everything up to `checkpoint` is
+    delivered. The agent writes it to lastCommit, paced by `checkpoint_interval_ms`, at once when `urgent`, and answers
+    `Saved(number)`. rows, transactions and bytes count what this worker delivered since it started."""
+
+    number: int
+    checkpoint: Checkpoint
+    urgent: bool = False
+    rows: int = 0
+    transactions: int = 0
+    bytes: int = 0
+    lag_s: float = 0.0
+    last_event_ms: int = 0
+
+
+class Streaming(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: sink fenced, position known, stream open. Sent again after each reconnect."""
+
+    position: str
+
+
+class Waiting(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: a transient error; it tries again by itself. `error` is ReplicatorError.to_dict()."""
+
+    error: dict[str, str]
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: stopped for good; `fenced` when another term or the end of the lease was the reason."""
+
+    error: dict[str, str]
+    fenced: bool = False
+
+
+class Drained(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: everything delivered up to `checkpoint`, the last word before exit 0. None: nothing ever was."""
+
+    checkpoint: Checkpoint | None
+
+
+ToWorker: TypeAlias = Drain | Saved
+FromWorker: TypeAlias = Progress | Streaming | Waiting | Failed | Drained

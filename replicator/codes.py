@@ -1,0 +1,115 @@
+"""Every error code, once. docs/errors.md is made from this table; a code that is not here can't be raised."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """area: the word after the code; title: a heading for the docs; meaning: why it happens;
+    remedy: what to do when the place that raises it knows nothing better."""
+
+    area: str
+    title: str
+    meaning: str
+    remedy: str
+
+
+def _table(area: str, rows: dict[str, tuple[str, str, str]]) -> dict[str, Entry]:
+    return {code: Entry(area, *row) for code, row in rows.items()}
+
+
+CODES: dict[str, Entry] = {
+    **_table(
+        "config",
+        {
+            "E1001": ("not readable", "The text is not YAML or JSON.", "Correct the syntax at the line shown."),
+            "E1002": ("unknown key", "A key that no model knows; unknown keys are never ignored.", "Remove or correct it."),
+            "E1003": ("wrong value", "A value of the wrong type or out of range.", "See `replicator explain task`."),
+            "E1004": ("missing key", "A required key is absent.", "Add it."),
+            "E1005": ("literal secret", "Secrets stand in configurations by reference only.", "Use env:NAME or file:/path."),
+            "E1006": ("secret not resolvable", "The reference points to nothing.", "Set the variable or create the file."),
+            "E1007": ("name not usable", "Kafka or ZooKeeper can't carry this name.", "Choose another name."),
+            "E1008": ("too large", "The text is larger or deeper than we accept.", "Shorten it."),
+            "E1009": ("identity changed", "A running task can't change what its position means.", "Make a new task."),
+        },
+    ),
+    **_table(
+        "source",
+        {
+            "E2001": ("not reachable", "No connection to the database server.", "Check host, port and firewall; it is tried again."),
+            "E2002": ("connection lost", "The stream ended or stalled.", "Nothing: it reconnects from its position."),
+            "E2101": ("login refused", "User or password is wrong.", "Correct `source.user` / `source.password`."),
+            "E2102": ("TLS refused", "No encrypted connection could be made.", "Check `source.tls`."),
+            "E2104": ("grant missing", "The account lacks a privilege.", "GRANT it as shown."),
+            "E2201": ("binlog off", "log_bin is OFF: there is nothing to read.", "Start the server with log_bin."),
+            "E2202": ("binlog_format", "Only ROW events carry rows.", "SET PERSIST binlog_format = 'ROW';"),
+            "E2203": ("row image", "Only FULL images carry whole rows.", "SET PERSIST binlog_row_image = 'FULL';"),
+            "E2204": ("row metadata", "Names and types of columns come with FULL metadata.", "SET PERSIST binlog_row_metadata = 'FULL';"),
+            "E2205": ("table missing", "A configured table is not in the database.", "Correct `source.tables`."),
+            "E2206": ("position purged", "The binlog that we need is gone; rows would be lost.", "Start a new task or re-snapshot."),
+            "E2207": ("server id taken", "Another replica reads with our server id.", "Set `source.server_id` to a free one."),
+            "E2208": ("binlog retention", "The server deletes binlogs too early.", "SET PERSIST binlog_expire_logs_seconds = 604800;"),
+            "E2209": ("position not valid", "The server does not know this position.", "Check `source.start`."),
+            "E2210": ("GTID", "GTID settings do not fit the task.", "SET PERSIST gtid_mode = ON;"),
+            "E2211": ("server error", "The server ended the stream with an error of its own.", "See the server's message."),
+            "E2212": ("version", "Server version or flavour is not the configured one.", "Set `source.type`."),
+            "E2213": ("value options", "Partial JSON or compressed transactions are switched on.", "Switch them off as shown."),
+            "E2214": ("no primary key", "Rows without a key have no order guarantee.", "Add a primary key."),
+            "E2301": ("event not understood", "An event that carries rows or meaning and that we can't read.", "See docs/errors.md."),
+            "E2302": ("damaged event", "Checksum or structure is wrong.", "Check the source's disk; re-snapshot."),
+            "E2303": ("statement-format change", "Rows were changed by a statement, not by row events.", "SET binlog_format = 'ROW' in that session."),
+            "E2304": ("row image not full", "A row event without all columns.", "SET binlog_row_image = 'FULL' in that session."),
+            "E2305": ("incident", "The server itself says that changes are missing.", "Re-snapshot the tables."),
+            "E2306": ("metadata not full", "A table map without column names.", "SET PERSIST binlog_row_metadata = 'FULL';"),
+            "E2307": ("value not representable", "A value that the format can't hold.", "See docs/formats.md."),
+        },
+    ),
+    **_table(
+        "sink",
+        {
+            "E3001": ("not reachable", "No broker answers.", "Check `sink.bootstrap_servers`; it is tried again."),
+            "E3002": ("delivery failed", "A batch was not acknowledged in time.", "Nothing: it resumes from the last acknowledged position."),
+            "E3101": ("topic missing", "The topic does not exist and may not be created.", "Create it, or set `sink.create_topics: true`."),
+            "E3102": ("record too large", "One record is over the broker's or our limit.", "Raise max.message.bytes and `sink.max_record_bytes`."),
+            "E3103": ("not allowed", "An ACL of the broker refuses us.", "Grant Write, Describe, Create, IdempotentWrite."),
+            "E3104": ("fenced", "A later term writes with our transactional id.", "Nothing: this instance becomes STANDBY."),
+            "E3105": ("topic settings", "A topic has settings that lose data.", "Change them as shown."),
+            "E3106": ("partitions changed", "The number of partitions is not the recorded one; order per key is at risk.", "See docs/errors.md."),
+            "E3107": ("refused", "The broker refuses the request.", "See the broker's message."),
+            "E3201": ("file not writable", "The output file can't be written.", "Check path, rights and space."),
+        },
+    ),
+    **_table(
+        "zookeeper",
+        {
+            "E4001": ("not reachable", "No connection to ZooKeeper.", "Check `--zookeeper`; it is tried again."),
+            "E4002": ("request refused", "Not CONNECTED: the request was not sent, or its outcome is unknown.", "Nothing: it is decided anew."),
+            "E4003": ("session lost", "The session expired; ephemeral nodes are gone.", "Nothing: it joins again, at the back."),
+            "E4004": ("no such node", "The znode is not there.", ""),
+            "E4005": ("node exists", "The znode is there already.", ""),
+            "E4006": ("version conflict", "Somebody else wrote first.", "Read again and repeat the change."),
+            "E4007": ("not allowed", "An ACL refuses us.", "Check the ACLs and our credentials."),
+            "E4008": ("leadership lost", "Lease or own znode is gone; nothing more is emitted.", "Nothing: it joins again, at the back."),
+            "E4009": ("content not understood", "A znode holds something that no version of ours wrote.", "Write the configuration again through the Server."),
+            "E4010": ("newer format", "A znode was written by a newer version.", "Upgrade this process."),
+            "E4011": ("too large", "Over ZooKeeper's limit of 1 MB.", ""),
+        },
+    ),
+    **_table(
+        "process",
+        {
+            "E5001": ("port in use", "Another process listens there.", "Choose another --listen address."),
+            "E5002": ("host name taken", "Another living Core has this name.", "Give each its own --host."),
+            "E5003": ("no such task", "No task of this name.", "See `replicator task get`."),
+            "E5004": ("task exists", "A task of this name exists.", "Use another name, or change it with `task apply`."),
+            "E5005": ("server not reachable", "The Server does not answer.", "Check --server / REPLICATOR_SERVER."),
+            "E5006": ("not authorised", "Token missing or wrong.", "Set REPLICATOR_TOKEN or --token-file."),
+            "E5007": ("not possible now", "The task's state does not allow it.", "See `replicator task describe`."),
+            "E5008": ("worker died", "The worker process ended without saying why.", "See the log; it is started again."),
+            "E5009": ("wait timed out", "The condition was not met in time.", ""),
+            "E5010": ("state file", "The local state file can't be used.", "Check the path given with --state."),
+            "E5011": ("internal error", "A fault of ours.", "Report it with the log."),
+        },
+    ),
+}

@@ -1,0 +1,92 @@
+"""The configuration of a task: every key, its default and its meaning, in one place."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SecretRef = Annotated[
+    str,
+    Field(pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+)$", description="env:NAME or file:/path; never the secret itself"),
+]
+Port = Annotated[int, Field(ge=1, le=65535)]
+Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
+
+
+class Model(BaseModel):
+    """Unknown keys are refused; values are frozen once validated."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class FilePosition(Model):
+    file: str = Field(min_length=1, max_length=255)
+    position: int = Field(ge=4, description="byte offset of a transaction's start")
+
+
+class GtidPosition(Model):
+    gtid: str = Field(min_length=1, description="executed GTID set: everything in it is skipped")
+
+
+class Tls(Model):
+    ca: str | None = Field(None, description="path of a PEM file with the authorities to trust; default: the system's")
+    cert: str | None = Field(None, description="path of our certificate (PEM)")
+    key: str | None = Field(None, description="path of its key (PEM)")
+    insecure: bool = Field(False, description="do not verify the server; shown in red everywhere")
+
+
+class MySQLSource(Model):
+    type: Literal["mysql", "mariadb"]
+    host: str = Field("127.0.0.1", min_length=1)
+    port: Port = 3306
+    user: str = Field(min_length=1)
+    password: SecretRef
+    tables: tuple[str, ...] = Field(("*.*",), min_length=1, description="database.table with * and ?; a leading ! excludes")
+    start: Literal["latest", "earliest"] | FilePosition | GtidPosition = "latest"
+    server_id: int | None = Field(None, ge=1, le=4294967295, description="our replica id; default: derived from the task's name")
+    connect_timeout_s: float = Field(10, gt=0, le=300)
+    heartbeat_s: float = Field(5, ge=0.1, le=3600, description="silence after which the server sends a heartbeat")
+    tls: Tls | None = None
+
+
+class KafkaSink(Model):
+    type: Literal["kafka"]
+    bootstrap_servers: tuple[str, ...] = Field(min_length=1)
+    topic: str = Field("{task}.{database}.{table}", description="template of {task}, {database}, {table}")
+    format: Literal["debezium"] = "debezium"
+    delivery: Literal["exactly_once", "at_least_once"] = "exactly_once"
+    create_topics: bool = Field(True, description="create a missing topic; false: stop as FAILED")
+    partitions: int = Field(1, ge=1, le=10_000, description="of topics that we create")
+    replication_factor: int = Field(-1, ge=-1, le=100, description="of topics that we create; -1: the broker's default")
+    max_record_bytes: int = Field(1_048_576, ge=1024, le=1 << 30, description="a larger record stops the task")
+    max_in_flight_bytes: int = Field(32 << 20, ge=1 << 20, le=1 << 32, description="sent and not yet acknowledged")
+    delivery_timeout_ms: Milliseconds = Field(30_000, description="after which an unacknowledged batch counts as failed")
+    transaction_timeout_ms: Milliseconds = Field(60_000, description="after which the broker aborts an open transaction")
+
+
+class FileSink(Model):
+    type: Literal["file"]
+    path: str = Field(min_length=1)
+    topic: str = "{task}.{database}.{table}"
+    format: Literal["debezium"] = "debezium"
+
+
+class StdoutSink(Model):
+    type: Literal["stdout"]
+    topic: str = "{task}.{database}.{table}"
+    format: Literal["debezium"] = "debezium"
+
+
+Source = MySQLSource
+Sink = Annotated[KafkaSink | FileSink | StdoutSink, Field(discriminator="type")]
+
+
+class TaskConfig(Model):
+    """One source + one sink."""
+
+    name: str = Field(min_length=1, max_length=100)
+    source: Source
+    sink: Sink
+    checkpoint_interval_ms: Milliseconds = Field(1000, description="between writes of the position to ZooKeeper")
+    max_batch_bytes: int = Field(8 << 20, ge=1 << 16, le=1 << 30, description="of whole transactions joined into one commit")

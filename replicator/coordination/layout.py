@@ -1,0 +1,114 @@
+"""Every znode path, built and parsed here and nowhere else.
+
+    /mysql_replicator
+        /tasks/TASK                                 configuration (TaskRecord)
+        /tasks/TASK/instance/HOST-GUID-SEQUENCE     ephemeral sequential: one per Core standing for the task (InstanceRecord)
+        /tasks/TASK/lastCommit                      RUNNING's context (CommitRecord)
+        /tasks/TASK/status                          what operators want (StatusRecord)
+        /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
+        /tasks/TASK/history/entry-SEQUENCE          what happened (HistoryRecord), trimmed
+        /machines/HOST                              ephemeral: one per Core process (MachineRecord)
+        /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
+
+Names of tasks, hosts, databases and tables that a znode can't carry are escaped by `escape`: every byte of the UTF-8 name
+outside `A-Z a-z 0-9 _ . -` (and a leading dot) becomes `%XX`, upper-case. Names are restored by `unescape`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+DEFAULT_ROOT = "/mysql_replicator"
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_CONTENDER = re.compile(r"^(?P<host>.+)-(?P<guid>[0-9a-f]{32})-(?P<sequence>\d{10})$")
+
+
+def escape(name: str) -> str:
+    """A name as a znode or Kafka topic can carry it; the rule stands in the module's docstring."""
+    raw = name.encode()
+    return "".join(
+        chr(byte) if byte in _PLAIN and not (index == 0 and byte == 0x2E) else f"%{byte:02X}"
+        for index, byte in enumerate(raw)
+    )
+
+
+def unescape(text: str) -> str:
+    return re.sub(rb"%([0-9A-F]{2})", lambda found: bytes([int(found[1], 16)]), text.encode()).decode()
+
+
+class Contender(NamedTuple):
+    """A child of an election node. `host` is a label; identity is `guid` (one per process and task)."""
+
+    host: str
+    guid: str
+    sequence: int
+    name: str
+
+
+def parse_contender(name: str) -> Contender | None:
+    """None for anything that is not ours: foreign children are ignored (and reported), never followed."""
+    match = _CONTENDER.match(name)
+    if match is None:
+        return None
+    return Contender(unescape(match["host"]), match["guid"], int(match["sequence"]), name)
+
+
+class Layout:
+    """The paths under one root."""
+
+    def __init__(self, root: str = DEFAULT_ROOT) -> None:
+        self.root = "/" + root.strip("/")
+
+    @property
+    def tasks(self) -> str:
+        return f"{self.root}/tasks"
+
+    def task(self, task: str) -> str:
+        return f"{self.tasks}/{escape(task)}"
+
+    def task_name(self, child: str) -> str:
+        """The task's name from the name of a child of `tasks`."""
+        return unescape(child)
+
+    def election(self, task: str) -> str:
+        return f"{self.task(task)}/instance"
+
+    def contender_prefix(self, task: str, host: str, guid: str) -> str:
+        """What a sequential node is created with; the coordinator appends ten digits."""
+        return f"{self.election(task)}/{escape(host)}-{guid}-"
+
+    def contender(self, task: str, name: str) -> str:
+        return f"{self.election(task)}/{name}"
+
+    def last_commit(self, task: str) -> str:
+        return f"{self.task(task)}/lastCommit"
+
+    def status(self, task: str) -> str:
+        return f"{self.task(task)}/status"
+
+    def commands(self, task: str) -> str:
+        return f"{self.task(task)}/commands"
+
+    def command_prefix(self, task: str) -> str:
+        return f"{self.commands(task)}/command-"
+
+    def history(self, task: str) -> str:
+        return f"{self.task(task)}/history"
+
+    def history_prefix(self, task: str) -> str:
+        return f"{self.history(task)}/entry-"
+
+    @property
+    def machines(self) -> str:
+        return f"{self.root}/machines"
+
+    def machine(self, host: str) -> str:
+        return f"{self.machines}/{escape(host)}"
+
+    @property
+    def servers(self) -> str:
+        return f"{self.root}/servers/instance"
+
+    def server_prefix(self, host: str, guid: str) -> str:
+        return f"{self.servers}/{escape(host)}-{guid}-"

@@ -1,0 +1,124 @@
+"""The coordinator as the rest of us sees it: a small tree of versioned nodes with sessions.
+
+Everything that we do with ZooKeeper (registry, election, lease, checkpoint, commands) is written once over this port.
+`replicator/zookeeper` implements it on kazoo, `coordination/memory.py` in memory; tests/conformance holds both to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+
+
+class Connection(Enum):
+    """CONNECTED: requests go through. SUSPENDED: no server reached; the session may live or be gone.
+    LOST: the session is gone, and with it all of our ephemeral nodes; a new one follows by itself."""
+
+    CONNECTED = "connected"
+    SUSPENDED = "suspended"
+    LOST = "lost"
+
+
+class Stat(msgspec.Struct, frozen=True):
+    """version: of the data, from 0; czxid: id of the transaction that created the node, rises over the whole tree for
+    ever; mzxid: of the last change; owner: session id of an ephemeral node, else 0; ctime_ms, mtime_ms: server's wall
+    clock; children: number."""
+
+    version: int
+    czxid: int
+    mzxid: int
+    owner: int
+    ctime_ms: int = 0
+    mtime_ms: int = 0
+    children: int = 0
+
+
+class Node(msgspec.Struct, frozen=True):
+    data: bytes
+    stat: Stat
+
+
+class Create(msgspec.Struct, frozen=True):
+    path: str
+    data: bytes = b""
+    ephemeral: bool = False
+    sequential: bool = False
+
+
+class Set(msgspec.Struct, frozen=True):
+    path: str
+    data: bytes
+    version: int = -1
+
+
+class Delete(msgspec.Struct, frozen=True):
+    path: str
+    version: int = -1
+
+
+class Check(msgspec.Struct, frozen=True):
+    """The node exists and, unless -1, has this version."""
+
+    path: str
+    version: int = -1
+
+
+Op: TypeAlias = Create | Set | Delete | Check
+Change: TypeAlias = Literal["created", "changed", "deleted", "children", "session"]
+Watcher: TypeAlias = Callable[[Change, str], None]
+"""Called once, from the coordinator's own thread, with (what, path): must not block and must not call back. "session":
+the watch is void because the session is gone; set it anew."""
+
+
+class Coordinator(Protocol):
+    """All calls are thread-safe, block for at most the request timeout, and are refused at once (NotConnected) unless
+    CONNECTED: nothing is ever queued for later, because a queued write of a former leader would land after reconnect.
+
+    Raises (each where it applies): NotConnected (also when the outcome is unknown), SessionLost, NodeMissing,
+    NodeExists, VersionConflict, CoordinationError E4007 (ACL), E4011 (too large).
+    """
+
+    @property
+    def connection(self) -> Connection: ...
+
+    @property
+    def session_id(self) -> int:
+        """0 before the first connection."""
+        ...
+
+    @property
+    def session_timeout(self) -> float:
+        """Negotiated, seconds: the server clamps what was asked."""
+        ...
+
+    def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> str:
+        """Creates missing parents too (persistent). Returns the path with its sequence number."""
+        ...
+
+    def get(self, path: str, watch: Watcher | None = None) -> Node: ...
+
+    def exists(self, path: str, watch: Watcher | None = None) -> Stat | None: ...
+
+    def children(self, path: str, watch: Watcher | None = None) -> list[str]:
+        """Names, sorted. NodeMissing when the parent is not there."""
+        ...
+
+    def set(self, path: str, data: bytes, version: int = -1) -> Stat: ...
+
+    def delete(self, path: str, version: int = -1) -> None: ...
+
+    def multi(self, ops: Sequence[Op]) -> list[str | Stat | None]:
+        """All or nothing. Raises the first real error, with the index of its operation in `found`. Returns per
+        operation: the path created, the Stat set, or None."""
+        ...
+
+    def on_connection(self, listener: Callable[[Connection], None]) -> None:
+        """Called from the coordinator's own thread at each change; must not block."""
+        ...
+
+    def close(self) -> None:
+        """Ends the session: its ephemeral nodes go at once."""
+        ...

@@ -1,0 +1,166 @@
+"""Every znode's payload: JSON with a version, written and read here and nowhere else.
+
+`dump(record)` gives the bytes, `load(Kind, data)` reads them: CoordinationError E4009 for what no version of ours wrote,
+E4010 for a newer format. Unknown fields of the same version are kept out of the way, never an error: a newer minor
+version may add some.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from replicator.errors import CoordinationError
+from replicator.model.checkpoint import Checkpoint
+
+VERSION = 1
+
+
+class Record(msgspec.Struct, kw_only=True):
+    """`v` is the format's version."""
+
+    v: int = VERSION
+
+
+class TaskRecord(Record):
+    """/tasks/TASK. `config` None: registered by a Core, not yet configured. `config` holds references to secrets only.
+    `uid` tells incarnations of one name apart. `version` of the configuration is the znode's own data version."""
+
+    uid: str
+    config: dict[str, Any] | None = None
+    updated_ms: int = 0
+    updated_by: str = ""
+
+
+class InstanceRecord(Record):
+    """/tasks/TASK/instance/...: who stands. `state` is a name of `coordination.state.State`."""
+
+    host: str
+    pid: int
+    process: str
+    since_ms: int
+    state: str
+
+
+class CommitRecord(Record):
+    """/tasks/TASK/lastCommit. `checkpoint` None: nothing delivered yet. `released`: the term `epoch` ended on purpose,
+    so that its successor need not wait for a lease to end. `successor`: guid that `switchover --to` chose, or ""."""
+
+    epoch: int
+    checkpoint: Checkpoint | None = None
+    released: bool = False
+    successor: str = ""
+
+
+class StatusRecord(Record):
+    """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"."""
+
+    desired: str = "running"
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
+
+
+class CommandRecord(Record):
+    """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or ""}), "retry"."""
+
+    id: str
+    verb: str
+    arguments: dict[str, str] = {}
+    by: str = ""
+    time_ms: int = 0
+
+
+class HistoryRecord(Record):
+    """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
+    "switchover", "created"; the rest says who, when, why."""
+
+    kind: str
+    time_ms: int
+    host: str = ""
+    instance: str = ""
+    epoch: int = 0
+    position: str = ""
+    by: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+
+
+class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Live figures of one task on one Core, part of MachineRecord. Times in ms since the epoch by the Core's clock,
+    lag in seconds, rates per second. `error` is `ReplicatorError.to_dict()` of a FAILED task;
+    `config_error` of a configuration that was refused while an older one goes on."""
+
+    state: str
+    guid: str = ""
+    epoch: int = 0
+    sequence: int = -1
+    since_ms: int = 0
+    position: str = ""
+    gtid: str = ""
+    lag_s: float = 0.0
+    rows: int = 0
+    transactions: int = 0
+    rows_per_s: float = 0.0
+    bytes_per_s: float = 0.0
+    last_event_ms: int = 0
+    checkpoint_ms: int = 0
+    lease_left_s: float = 0.0
+    worker_pid: int = 0
+    config_version: int = -1
+    error: dict[str, str] | None = None
+    config_error: dict[str, str] | None = None
+
+
+class MachineRecord(Record):
+    """/machines/HOST: one write a second per Core, whatever the number of tasks."""
+
+    host: str
+    pid: int
+    process: str
+    started_ms: int
+    time_ms: int
+    version: str = ""
+    cores: int = 0
+    load1: float = 0.0
+    memory_bytes: int = 0
+    memory_total_bytes: int = 0
+    rss_bytes: int = 0
+    session_timeout_s: float = 0.0
+    tasks: dict[str, TaskFigures] = {}
+
+
+class ServerRecord(Record):
+    """/servers/instance/...: one per Server."""
+
+    host: str
+    pid: int
+    address: str
+    since_ms: int
+
+
+R = TypeVar("R", bound=Record)
+
+
+def dump(record: Record) -> bytes:
+    return msgspec.json.encode(record)
+
+
+def load(kind: type[R], data: bytes, path: str = "") -> R:
+    """Raises CoordinationError E4009 or E4010, naming `path`."""
+    try:
+        version = msgspec.json.decode(data, type=dict[str, Any]).get("v") if data else None
+        if isinstance(version, int) and version > VERSION:
+            raise CoordinationError(
+                "E4010",
+                f"{path or kind.__name__} has a newer format",
+                found=f"version {version}",
+                wanted=f"at most {VERSION}",
+            )
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        shown = data[:80].decode("utf-8", "replace")
+        raise CoordinationError(
+            "E4009", f"{path or kind.__name__} can't be read: {error}", found=repr(shown), wanted=kind.__name__
+        ) from error

@@ -1,0 +1,149 @@
+"""The exception tree. Every error a user can meet has a code of `replicator.codes` and says what was found, what is
+wanted and how to get from one to the other.
+
+    ReplicatorError
+    ├── ConfigError              E1xxx  a configuration that can't be used
+    ├── SourceError              E2xxx  MySQL/MariaDB, its account, its settings, its binlog
+    │   ├── SourceUnavailable           transient: not reachable, connection lost, server restarting
+    │   └── DecodeError                 bytes of the binlog that we can't read or may not skip
+    ├── SinkError                E3xxx  Kafka, files: refuses what we send
+    │   ├── SinkUnavailable             transient: broker away, timeout, outcome of a commit unknown
+    │   └── SinkFenced                  a later term has taken over at the sink
+    ├── CoordinationError        E4xxx  ZooKeeper and what stands in it
+    │   ├── NotConnected                transient: the request was refused or its outcome is unknown
+    │   │   └── SessionLost             the session and every ephemeral node of it are gone
+    │   ├── NodeMissing
+    │   ├── NodeExists
+    │   ├── VersionConflict             somebody else wrote first
+    │   └── LeadershipLost              our own znode or lease is gone: emit nothing more
+    └── ProcessError             E5xxx  our own processes, ports, files, the command line
+
+`transient` tells the supervisor whether trying again by itself makes sense. Everything else stops the task as FAILED.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from replicator.codes import CODES
+
+
+class ReplicatorError(Exception):
+    """An error for people: `E2104 source: what. Found: ... Wanted: ... Fix: ...`.
+
+    Args:
+        code: a key of `replicator.codes.CODES`.
+        what: the sentence that says what is wrong, without a full stop.
+        found: what was seen.
+        wanted: what should be there.
+        fix: the statement, option or command that mends it.
+        position: where in the source it happened (`binlog.000003:4711` or a GTID), if anywhere.
+    """
+
+    transient: ClassVar[bool] = False
+
+    def __init__(
+        self, code: str, what: str, *, found: str = "", wanted: str = "", fix: str = "", position: str = ""
+    ) -> None:
+        entry = CODES[code]
+        self.code = code
+        self.area = entry.area
+        self.what = what
+        self.found = found
+        self.wanted = wanted
+        self.fix = fix or entry.remedy
+        self.position = position
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        parts = [f"{self.code} {self.area}: {self.what}."]
+        if self.position:
+            parts.append(f"At: {self.position}.")
+        if self.found:
+            parts.append(f"Found: {self.found}.")
+        if self.wanted:
+            parts.append(f"Wanted: {self.wanted}.")
+        if self.fix:
+            parts.append(f"Fix: {self.fix}")
+        return " ".join(parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors travel from worker to Core by pipe; the default pickling would lose the keywords."""
+        return (_rebuild, (type(self), self.to_dict()))
+
+    def to_dict(self) -> dict[str, str]:
+        """The form that stands in znodes, in the HTTP API and in `-o json`."""
+        return {
+            "code": self.code,
+            "what": self.what,
+            "found": self.found,
+            "wanted": self.wanted,
+            "fix": self.fix,
+            "position": self.position,
+        }
+
+
+def _rebuild(kind: type[ReplicatorError], fields: dict[str, str]) -> ReplicatorError:
+    code, what = fields["code"], fields["what"]
+    rest = {key: value for key, value in fields.items() if key not in ("code", "what")}
+    return kind(code, what, **rest)
+
+
+class ConfigError(ReplicatorError):
+    pass
+
+
+class SourceError(ReplicatorError):
+    pass
+
+
+class SourceUnavailable(SourceError):
+    transient = True
+
+
+class DecodeError(SourceError):
+    pass
+
+
+class SinkError(ReplicatorError):
+    pass
+
+
+class SinkUnavailable(SinkError):
+    transient = True
+
+
+class SinkFenced(SinkError):
+    pass
+
+
+class CoordinationError(ReplicatorError):
+    pass
+
+
+class NotConnected(CoordinationError):
+    transient = True
+
+
+class SessionLost(NotConnected):
+    pass
+
+
+class NodeMissing(CoordinationError):
+    pass
+
+
+class NodeExists(CoordinationError):
+    pass
+
+
+class VersionConflict(CoordinationError):
+    pass
+
+
+class LeadershipLost(CoordinationError):
+    pass
+
+
+class ProcessError(ReplicatorError):
+    pass

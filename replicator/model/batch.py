@@ -1,0 +1,41 @@
+"""What travels between the stages: records by the batch, so that nothing is paid per transaction or per object."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from replicator.model.position import Position
+
+Headers: TypeAlias = tuple[tuple[str, bytes], ...]
+
+Record: TypeAlias = tuple[str, bytes | None, bytes | None, bytes, int, Headers]
+"""(topic, key, value, position, row, headers). A plain tuple: one is made per row on the hot path.
+
+key: None where the table has no key; value: None is a tombstone; position: the transaction's GTID or `file:offset`,
+ASCII; row: 0-based index of the row in its transaction (a delete and its tombstone share it);
+headers: extra headers of the format, usually (). The sink adds `task`, `epoch`, `position` and `row` headers to each."""
+
+
+class Batch(msgspec.Struct):
+    """Records in source order and the position after them.
+
+    Attributes:
+        records: in the order of the source.
+        position: where to resume when everything up to here is delivered. `position.rows > 0` exactly when
+            `boundary` is False.
+        boundary: True when the batch ends at the end of a transaction.
+        rows: row changes in the batch (a delete and its tombstone are one).
+        transactions: transactions that end in this batch.
+        size: bytes of keys and values.
+        source_ms: commit time at the source of the last event, ms since the epoch; 0 when unknown.
+    """
+
+    records: list[Record]
+    position: Position
+    boundary: bool
+    rows: int = 0
+    transactions: int = 0
+    size: int = 0
+    source_ms: int = 0

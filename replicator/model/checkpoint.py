@@ -1,0 +1,26 @@
+"""What is remembered of a task's progress."""
+
+from __future__ import annotations
+
+import msgspec
+
+from replicator.model.position import Position
+
+
+class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Everything up to `position` is delivered and acknowledged.
+
+    Attributes:
+        position: where the next term resumes.
+        epoch: term that wrote it.
+        time_ms: wall clock of the writer, ms; only shown, never decided upon.
+        source_ms: commit time at the source of the last delivered transaction, ms; 0 when unknown.
+        rows, transactions: delivered since the task was made.
+    """
+
+    position: Position
+    epoch: int = 0
+    time_ms: int = 0
+    source_ms: int = 0
+    rows: int = 0
+    transactions: int = 0

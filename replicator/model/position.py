@@ -1,0 +1,44 @@
+"""Where a stream stands: a value that is compared, stored and resumed from, never guessed."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+_FILE = re.compile(r"^(?P<base>.+)\.(?P<number>\d+)$")
+
+
+class Position(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The start of a transaction and how many of its rows are already delivered.
+
+    A stream is always opened at the start of a transaction (resuming inside one loses the rest of it, see
+    ../shared facts: mysql-replication 7); the first `rows` rows of that transaction are then skipped.
+
+    Attributes:
+        file: binlog file name, e.g. `binlog.000003`.
+        offset: byte offset in `file` of the transaction's first event (its GTID event), or of the next event when
+            everything before it is done.
+        gtid: the executed GTID set *before* that transaction in the server's own notation: MySQL `uuid:1-5,...`,
+            MariaDB `0-1-100,1-2-5`; empty when the source has no GTIDs.
+        rows: rows of that transaction already delivered; 0 at a transaction boundary.
+    """
+
+    file: str
+    offset: int
+    gtid: str = ""
+    rows: int = 0
+
+    @property
+    def boundary(self) -> bool:
+        """True when nothing of the transaction at this position is delivered."""
+        return self.rows == 0
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Sorts positions of one server's binlog. Names without a number sort first."""
+        match = _FILE.match(self.file)
+        return (int(match["number"]) if match else -1, self.offset, self.rows)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.offset}" + (f"+{self.rows}" if self.rows else "")

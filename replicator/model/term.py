@@ -1,0 +1,50 @@
+"""Leadership as a value that can expire: passed down to whatever emits, tested before each batch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from replicator.errors import LeadershipLost
+
+
+class Term:
+    """One term of leadership over one task.
+
+    Args:
+        task: name of the task.
+        uid: id of the task's incarnation; a task deleted and made again under its name has another.
+        epoch: czxid of the own election znode; rises with every term. 0 in `replicator run`.
+        deadline: gives the end of the lease on the monotonic clock, in seconds. It is read from shared memory, so
+            each call may give a later value, and 0.0 once the term is over.
+        clock: the monotonic clock; another one only in tests.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        uid: str,
+        epoch: int,
+        deadline: Callable[[], float],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.task = task
+        self.uid = uid
+        self.epoch = epoch
+        self._deadline = deadline
+        self._clock = clock
+
+    @classmethod
+    def unlimited(cls, task: str, uid: str = "") -> Term:
+        """The term of a process that has no rivals (`replicator run`)."""
+        return cls(task, uid, 0, lambda: float("inf"))
+
+    def remaining(self) -> float:
+        """Seconds of lease left; negative when it is over."""
+        return self._deadline() - self._clock()
+
+    def check(self) -> None:
+        """Raises `LeadershipLost` when the lease is over. Called before each batch and before each commit."""
+        left = self.remaining()
+        if left <= 0:
+            raise LeadershipLost("E4008", f"the lease on task '{self.task}' (epoch {self.epoch}) is over")

@@ -1,0 +1,128 @@
+"""What the pipeline asks of its neighbours. Each port has a memory twin, and one conformance suite (tests/conformance)
+runs over every implementation."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from replicator.errors import ReplicatorError
+from replicator.model.batch import Batch
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.plan import TablePlan
+from replicator.model.position import Position
+from replicator.model.table import Table
+from replicator.model.term import Term
+
+
+class Stream(Protocol):
+    """An open binlog stream. Not thread-safe, but for `close`, which may come from any thread and ends a read."""
+
+    framing: Literal["packet", "file"]
+    """packet: each event behind a 4-byte packet header and a status byte, as on the wire; file: events back to back."""
+
+    position: Position
+    """Where it was opened: start of a transaction. `position.rows` is for the decoder to skip."""
+
+    def read(self, timeout: float) -> bytes:
+        """The next bytes, at most 1 MB; b"" when none came within `timeout` seconds. Pieces may end anywhere.
+
+        Raises:
+            SourceUnavailable: connection lost, server silent for longer than two heartbeats, end of the stream.
+        """
+        ...
+
+    def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
+        """The error for an ERR packet that the decoder met in the stream (purged binlog, server id taken, ...)."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Source(Protocol):
+    """Somewhere transactions come from."""
+
+    def start_position(self) -> Position:
+        """The position that the configured `start` means now. Raises SourceError."""
+        ...
+
+    def end_position(self) -> Position:
+        """Where the source's log ends now: for lag and for `--until-current`. Raises SourceError."""
+        ...
+
+    def open(self, position: Position) -> Stream:
+        """Raises SourceUnavailable (try again) or SourceError (purged, refused: stop)."""
+        ...
+
+
+class Format(Protocol):
+    """A file of `encode/`: builds plans, nothing else."""
+
+    def plan(self, table: Table, topic: str) -> TablePlan: ...
+
+
+class Planner(Protocol):
+    """Format, topic and transforms joined: what the decoder asks once per table version. None: not replicated."""
+
+    def __call__(self, table: Table) -> TablePlan | None: ...
+
+
+class Decoder(Protocol):
+    def feed(self, data: bytes) -> list[Batch]:
+        """Decodes the next bytes of the stream; keeps an incomplete tail for the next call.
+
+        Per call at most one batch that ends at a transaction boundary (everything completed so far) followed by at
+        most one that does not (rows of the unfinished transaction), so that memory stays bounded by the size of
+        `data`, whatever the size of the transaction. A boundary batch may have no records (DDL, filtered tables,
+        heartbeats): it moves the position.
+
+        Raises:
+            DecodeError: with position and event type; nothing after the last returned batch was delivered.
+        """
+        ...
+
+
+class Sink(Protocol):
+    """Somewhere records go. Calls come from one thread.
+
+    A sink never lets `acknowledged()` run ahead of what is durable: it is a contiguous prefix.
+    """
+
+    def open(self, term: Term) -> Position | None:
+        """Connects and fences earlier terms out; called again after a transient error, with the same term.
+
+        Returns the position that the sink itself holds (exactly_once), read after fencing, or None when it holds none.
+        Raises SinkUnavailable, SinkError, SinkFenced.
+        """
+        ...
+
+    def write(self, batch: Batch) -> None:
+        """Takes a batch; blocks while too many bytes are in flight. Checks `term` before anything leaves."""
+        ...
+
+    def commit(self, position: Position) -> None:
+        """Makes everything written so far, and `position`, one unit. exactly_once: returns when committed.
+        at_least_once: returns at once, `acknowledged()` follows."""
+        ...
+
+    def acknowledged(self) -> Position | None:
+        """The latest committed position whose records, and all before them, are durable. Raises what went wrong with
+        a send in the background."""
+        ...
+
+    def flush(self, timeout: float) -> None:
+        """Blocks until everything written and committed is acknowledged. Raises SinkUnavailable after `timeout` s."""
+        ...
+
+    def close(self) -> None:
+        """Drops what is not committed. Never blocks for more than a few seconds; never raises."""
+        ...
+
+
+class CheckpointStore(Protocol):
+    """Where `replicator run` and the worker of a Core put their progress."""
+
+    def load(self) -> Checkpoint | None: ...
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Raises LeadershipLost when the term no longer holds; the stored position never moves back."""
+        ...
