@@ -110,6 +110,7 @@ CODES: dict[str, Entry] = {
             "E5009": ("wait timed out", "The condition was not met in time.", ""),
             "E5010": ("state file", "The local state file can't be used.", "Check the path given with --state."),
             "E5011": ("internal error", "A fault of ours.", "Report it with the log."),
+            "E5012": ("address not usable", "Nothing can listen on this address.", "Give --listen HOST:PORT with an address of this machine."),
         },
     ),
 }

@@ -1,0 +1,162 @@
+"""Starts an HTTP process: address, port, signals, security headers. Shared by Server and Monitor.
+
+    address = parse_listen("127.0.0.1:8080")
+    serve(app, address, "monitor")            # blocks until SIGTERM or SIGINT, then returns
+
+The port is bound before anything else starts, so that a port in use is an error with a code instead of a traceback in
+the middle of the start, and so that port 0 (any free port) can be printed.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import socket
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, NamedTuple, TypeAlias
+
+import uvicorn
+
+from replicator.errors import ProcessError
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+"""No inline script or style, nothing from elsewhere."""
+
+SECURITY_HEADERS: dict[str, str] = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+_LISTEN = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})$")
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """The address as a browser on the same machine reaches it."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+
+def parse_listen(text: str) -> Address:
+    """`HOST:PORT`, `[IPV6]:PORT` or `:PORT` (loopback); port 0 takes any free one. Raises ProcessError E5012."""
+    match = _LISTEN.match(text.strip())
+    if match is None or int(match["port"]) > 65535:
+        raise ProcessError("E5012", "the address to listen on is not valid", found=repr(text), wanted="HOST:PORT")
+    return Address(match["six"] or match["host"] or "127.0.0.1", int(match["port"]))
+
+
+def bind(address: Address) -> socket.socket:
+    """A bound socket, not yet listening. Raises ProcessError E5001 (port in use) or E5012 (no such address here)."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        # On Linux this only skips the wait for closed connections; it does not share a port that somebody listens on.
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(tuple(address))
+        bound.listen(128)
+    except OSError as error:
+        bound.close()
+        raise _refused(address, error) from error
+    return bound
+
+
+def _refused(address: Address, error: OSError) -> ProcessError:
+    shown = f"{address.host}:{address.port}"
+    if error.errno == errno.EADDRINUSE:
+        return ProcessError("E5001", f"cannot listen on {shown}", found="another process listens there")
+    return ProcessError("E5012", f"cannot listen on {shown}", found=error.strerror or str(error))
+
+
+def secure(app: App) -> App:
+    """Wraps an ASGI application so that every answer carries `SECURITY_HEADERS` that it does not set itself."""
+    fixed = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                present = {bytes(name).lower() for name, _ in message.get("headers", ())}
+                extra = [pair for pair in fixed if pair[0] not in present]
+                message["headers"] = [*message.get("headers", ()), *extra]
+            await send(message)
+
+        await app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+    return wrapped
+
+
+class _Server(uvicorn.Server):
+    """Leaves after SIGTERM and SIGINT with the exit status of a clean stop; uvicorn would raise the signal again."""
+
+    def __init__(self, config: uvicorn.Config, stopping: Callable[[], None] | None) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        super().handle_exit(sig, frame)
+        self._captured_signals.clear()
+        if self._stopping is not None:
+            self._stopping()
+
+
+def serve(
+    app: App,
+    listen: Address,
+    name: str,
+    *,
+    ready: Callable[[Address], None] | None = None,
+    stopping: Callable[[], None] | None = None,
+) -> None:
+    """Serves until SIGTERM or SIGINT, from the main thread.
+
+    Args:
+        app: an ASGI application; its lifespan runs.
+        listen: where; port 0 takes any free one.
+        name: of the process, for the line `NAME: listening on http://HOST:PORT` on stderr.
+        ready: called with the real address once the socket listens.
+        stopping: called from the signal handler, to end long answers (event streams) that would hold up the stop.
+
+    Raises:
+        ProcessError: E5001, E5012, or E5011 when the application's start failed.
+    """
+    bound = bind(listen)
+    real = Address(listen.host, bound.getsockname()[1])
+    config = uvicorn.Config(
+        secure(app),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+        timeout_keep_alive=30,
+        lifespan="on",
+    )
+    server = _Server(config, stopping)
+    print(f"{name}: listening on {real.url}", file=sys.stderr, flush=True)
+    if ready is not None:
+        ready(real)
+    try:
+        server.run(sockets=[bound])
+    except SystemExit as stopped:  # uvicorn's answer to a failed start
+        raise ProcessError("E5011", f"{name} did not start", found="see the log") from stopped
+    finally:
+        bound.close()
+    if not server.started:
+        raise ProcessError("E5011", f"{name} did not start", found="see the log")
