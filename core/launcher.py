@@ -1,47 +1,114 @@
-"""Starts worker processes and holds the agent's end of them. (Interface; the body follows.)"""
+"""Starts worker processes and holds the agent's end of them.
+
+Workers are forked from a template process (multiprocessing's forkserver) that has imported the data path once, so that
+a take-over does not pay for imports. The end of the lease lies in a shared page: extending it is one store, and a
+worker whose agent is frozen or gone sees it run out by itself.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import threading
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any
 
 from core.protocol import FromWorker, ToWorker, WorkerSpec
+from core.worker import main
+
+_REAP_SECONDS = 1.0
 
 
 class Worker:
-    """A running worker process, seen from the agent. Methods are thread-safe."""
+    """A running worker process, seen from the agent. Methods are thread-safe.
 
-    spec: WorkerSpec
-    pid: int
-    connection: Connection
-    """For `multiprocessing.connection.wait`; read it through `receive` only."""
+    Attributes:
+        connection: for `multiprocessing.connection.wait`; read it through `receive` only.
+    """
+
+    def __init__(self, spec: WorkerSpec, process: BaseProcess, connection: Connection, deadline: Any) -> None:
+        self.spec = spec
+        self.pid: int = process.pid or 0
+        self.connection = connection
+        self._process = process
+        self._deadline = deadline
+        self._sending = threading.Lock()
 
     def extend(self, deadline: float) -> None:
-        """Sets the end of the lease (monotonic seconds) in shared memory. 0.0 ends it: the worker emits nothing more."""
-        raise NotImplementedError
+        """Sets the end of the lease (monotonic seconds) in shared memory. 0.0: the worker emits nothing more."""
+        self._deadline.value = deadline
 
     def send(self, message: ToWorker) -> None:
-        """Never blocks for long, never raises: a dead worker shows in `receive`."""
-        raise NotImplementedError
+        """Never raises: a dead worker shows in `receive`."""
+        with self._sending, contextlib.suppress(OSError, ValueError):
+            self.connection.send(message)
 
     def receive(self) -> list[FromWorker] | None:
         """Messages that have arrived, without waiting; None when the worker is gone and all was read."""
-        raise NotImplementedError
+        messages: list[FromWorker] = []
+        try:
+            while self.connection.poll(0):
+                messages.append(self.connection.recv())
+        except (EOFError, OSError, ValueError):
+            return messages or None
+        return messages
 
     @property
     def alive(self) -> bool:
-        raise NotImplementedError
+        return self._process.is_alive()
+
+    @property
+    def exitcode(self) -> int | None:
+        return self._process.exitcode
 
     def kill(self) -> None:
-        """SIGKILL and reap; returns within a second. Also fine when it is dead already."""
-        raise NotImplementedError
+        """Ends the lease, sends SIGKILL and reaps; returns within a second. Also fine when it is dead already."""
+        self.extend(0.0)
+        with contextlib.suppress(OSError, ValueError):
+            self._process.kill()
+            self._process.join(_REAP_SECONDS)
+        with contextlib.suppress(OSError):
+            self.connection.close()
 
 
 class Launcher:
-    """A template process that has imported the data path; workers are forked from it in some ten milliseconds."""
+    """Makes workers. One per Core process."""
+
+    def __init__(self, log_style: str | None = None) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["core.worker"])
+        self._log_style = log_style
+        self._workers: list[Worker] = []
+        self._lock = threading.Lock()
+
+    def warm(self) -> None:
+        """Starts the template now, so that the first take-over does not wait for its imports."""
+        process = self._context.Process(target=_nothing, daemon=True)
+        process.start()
+        process.join()
 
     def start(self, spec: WorkerSpec, deadline: float) -> Worker:
-        raise NotImplementedError
+        """deadline: end of the lease on the monotonic clock, seconds."""
+        ours, theirs = self._context.Pipe()
+        shared = self._context.RawValue("d", deadline)
+        process = self._context.Process(
+            target=main, args=(theirs, shared, spec, self._log_style), name=f"worker {spec.task}", daemon=True
+        )
+        process.start()
+        theirs.close()
+        worker = Worker(spec, process, ours, shared)
+        with self._lock:
+            self._workers = [known for known in self._workers if known.alive] + [worker]
+        return worker
 
     def close(self) -> None:
-        """Kills every worker that is still there and the template."""
-        raise NotImplementedError
+        """Kills every worker that is still there."""
+        with self._lock:
+            workers, self._workers = self._workers, []
+        for worker in workers:
+            worker.kill()
+
+
+def _nothing() -> None:
+    """The target of the process that makes the template start."""

@@ -124,5 +124,6 @@ class CheckpointStore(Protocol):
     def load(self) -> Checkpoint | None: ...
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Raises LeadershipLost when the term no longer holds; the stored position never moves back."""
+        """Durable when it returns, or soon after where the store paces its writes (the first one is always durable).
+        Raises LeadershipLost when the term no longer holds."""
         ...

@@ -1,0 +1,175 @@
+"""A worker process: the data path of one task under one term.
+
+It has no ZooKeeper session. What it needs of leadership is the end of the lease in shared memory, and it ends by itself
+when the lease runs out or the pipe to its agent closes.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from multiprocessing.connection import Connection
+from typing import Any
+
+from core.protocol import (
+    Drain,
+    Drained,
+    Failed,
+    FromWorker,
+    Progress,
+    Saved,
+    Streaming,
+    ToWorker,
+    Waiting,
+    WorkerSpec,
+)
+from replicator.assembly import build_pipeline
+from replicator.config.load import parse_task
+from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced
+from replicator.ledger import Figures
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.telemetry import log
+
+PROGRESS_SECONDS = 0.2
+_SAVED_SECONDS = 30.0
+LEASE_OVER, AGENT_GONE = 3, 4  # exit statuses
+
+
+class Link:
+    """The worker's end of the pipe: sends what happens, waits for what the agent says."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._sending = threading.Lock()
+        self._saved = 0
+        self._changed = threading.Condition()
+        self.drain = threading.Event()
+
+    def send(self, message: FromWorker) -> None:
+        with self._sending:
+            self._connection.send(message)
+
+    def listen(self, on_drain: Any) -> None:
+        """Runs in a thread of its own. A closed pipe means that the agent is gone: nothing more may leave."""
+        while True:
+            try:
+                message: ToWorker = self._connection.recv()
+            except (EOFError, OSError):
+                os._exit(AGENT_GONE)
+            if isinstance(message, Drain):
+                on_drain()
+            elif isinstance(message, Saved):
+                with self._changed:
+                    self._saved = max(self._saved, message.number)
+                    self._changed.notify_all()
+
+    def wait_saved(self, number: int, timeout: float) -> bool:
+        with self._changed:
+            return self._changed.wait_for(lambda: self._saved >= number, timeout)
+
+
+class AgentStore:
+    """The checkpoint store of a worker: the agent writes for it. The first save is waited for, the others are paced by
+    the agent (the sink or lastCommit holds an older, safe position meanwhile)."""
+
+    def __init__(self, link: Link, loaded: Checkpoint | None) -> None:
+        self._link = link
+        self._loaded = loaded
+        self._number = 0
+        self.figures = Figures()
+
+    def load(self) -> Checkpoint | None:
+        return self._loaded
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        first = self._loaded is None
+        self._loaded = checkpoint
+        self.report(checkpoint, urgent=first)
+        if first and not self._link.wait_saved(self._number, _SAVED_SECONDS):
+            raise LeadershipLost("E4008", "the starting position could not be written to lastCommit in time")
+
+    def report(self, checkpoint: Checkpoint, *, urgent: bool = False) -> None:
+        self._number += 1
+        figures = self.figures
+        self._link.send(
+            Progress(
+                number=self._number,
+                checkpoint=checkpoint,
+                urgent=urgent,
+                rows=figures.rows,
+                transactions=figures.transactions,
+                bytes=figures.bytes,
+                lag_s=figures.lag_s,
+                last_event_ms=figures.last_event_ms,
+            )
+        )
+
+
+class AgentObserver:
+    def __init__(self, link: Link, store: AgentStore, logger: Any) -> None:
+        self._link = link
+        self._store = store
+        self._log = logger
+
+    def streaming(self, position: Position) -> None:
+        self._log.info("streaming", position=str(position))
+        self._link.send(Streaming(str(position)))
+
+    def waiting(self, error: ReplicatorError) -> None:
+        self._log.warning("waiting", code=error.code, error=str(error))
+        self._link.send(Waiting(error.to_dict()))
+
+    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+        self._store.figures = figures
+        self._store.report(checkpoint)
+
+
+def main(connection: Connection, deadline: Any, spec: WorkerSpec, log_style: str | None) -> None:
+    """Entry point of the process. Ends with `Drained` or `Failed`, or without a word when term or agent are gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent drains us
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    log.setup(log_style)
+    logger = log.get_logger("worker").bind(task=spec.task, epoch=spec.epoch)
+    term = Term(spec.task, spec.uid, spec.epoch, lambda: float(deadline.value))
+    link = Link(connection)
+    threading.Thread(target=_watch_lease, args=(term,), name="lease", daemon=True).start()
+    try:
+        link.send(_run(link, spec, term, logger))
+    except OSError:
+        os._exit(AGENT_GONE)
+    connection.close()
+    os._exit(0)
+
+
+def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
+    store = AgentStore(link, spec.checkpoint)
+    try:
+        pipeline = build_pipeline(
+            parse_task(spec.config),
+            term=term,
+            store=store,
+            observer=AgentObserver(link, store, logger),
+            save_interval=PROGRESS_SECONDS,
+        )
+        threading.Thread(target=link.listen, args=(pipeline.drain,), name="agent", daemon=True).start()
+        return Drained(pipeline.run())
+    except (SinkFenced, LeadershipLost) as error:
+        logger.warning("fenced", code=error.code, error=str(error))
+        return Failed(error.to_dict(), fenced=True)
+    except ReplicatorError as error:
+        logger.error("failed", code=error.code, error=str(error))
+        return Failed(error.to_dict())
+    except Exception as error:
+        logger.exception("failed", code="E5011")
+        return Failed(ProcessError("E5011", f"{type(error).__name__}: {error}").to_dict())
+
+
+def _watch_lease(term: Term) -> None:
+    """The batch and commit checks stand before each step; this one ends a step that outlives the lease."""
+    while (left := term.remaining()) > 0:
+        time.sleep(min(max(left, 0.005), 0.25))
+    os._exit(LEASE_OVER)

@@ -1,0 +1,73 @@
+"""A task's configuration -> its pipeline. The one place where the stages are joined; Core's workers and
+`replicator run` both come through here, so there is no second data path."""
+
+from __future__ import annotations
+
+from replicator.config.secrets import resolve
+from replicator.config.tables import TableFilter
+from replicator.config.task import KafkaSink, TaskConfig
+from replicator.decode.decoder import BinlogDecoder
+from replicator.encode import formats
+from replicator.encode.topics import TopicNames
+from replicator.model.plan import TablePlan
+from replicator.model.table import Table
+from replicator.model.term import Term
+from replicator.pipeline import Observer, Pipeline
+from replicator.ports import CheckpointStore, Decoder, Planner, Sink, Source, Stream
+from replicator.sink import open_sink
+from replicator.source import open_source
+from replicator.transform.select import select
+
+
+def build_planner(config: TaskConfig) -> Planner:
+    """Format, topic names and the choice of tables, joined."""
+    form = formats(config.sink.format, config.name)
+    topics = TopicNames(config.sink.topic, config.name)
+
+    def plan(table: Table) -> TablePlan:
+        return form.plan(table, topics.topic(table.database, table.name))
+
+    return select(TableFilter(config.source.tables).matches, plan)
+
+
+def build_source(config: TaskConfig) -> Source:
+    """Secrets are resolved here, as late as possible, and kept nowhere."""
+    return open_source(config, resolve(config.source.password))
+
+
+def build_pipeline(
+    config: TaskConfig,
+    *,
+    term: Term,
+    store: CheckpointStore,
+    observer: Observer,
+    source: Source | None = None,
+    sink: Sink | None = None,
+    save_interval: float = 1.0,
+) -> Pipeline:
+    """Connects nothing yet. `source` and `sink`: instead of the configured ones.
+
+    Raises ConfigError for a secret or a template that can't be used.
+    """
+    planner = build_planner(config)
+
+    def make_decoder(stream: Stream) -> Decoder:
+        return BinlogDecoder(
+            planner,
+            position=stream.position,
+            flavor=config.source.type,
+            framing=stream.framing,
+            server_error=stream.server_error,
+        )
+
+    return Pipeline(
+        source=source or build_source(config),
+        make_decoder=make_decoder,
+        sink=sink or open_sink(config.sink, config.name),
+        store=store,
+        term=term,
+        observer=observer,
+        max_batch_bytes=config.max_batch_bytes,
+        save_interval=save_interval,
+        split_transactions=isinstance(config.sink, KafkaSink) and config.sink.delivery == "at_least_once",
+    )

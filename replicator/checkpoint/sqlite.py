@@ -1,0 +1,62 @@
+"""The checkpoint of `replicator run`: one SQLite file, one row per task."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import msgspec
+
+from replicator.errors import ProcessError
+from replicator.model.checkpoint import Checkpoint
+
+_SCHEMA = "CREATE TABLE IF NOT EXISTS checkpoint (task TEXT PRIMARY KEY, body BLOB NOT NULL)"
+
+
+class SqliteStore:
+    """Durable at once (`synchronous=FULL`). One process at a time: an exclusive lock is held while it is open, so that
+    a second `replicator run` on the same file is refused instead of delivering everything twice.
+
+    Raises ProcessError E5010 when the file can't be used.
+    """
+
+    def __init__(self, path: Path, task: str) -> None:
+        self._task = task
+        self._path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute(_SCHEMA)
+            self._db.execute("BEGIN EXCLUSIVE")
+            self._db.execute("COMMIT")
+        except (OSError, sqlite3.Error) as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: Exception) -> ProcessError:
+        return ProcessError(
+            "E5010",
+            f"the state file {self._path} can't be used",
+            found=str(error),
+            wanted="a writable SQLite file of ours that no other `replicator run` has open",
+        )
+
+    def load(self) -> Checkpoint | None:
+        try:
+            row = self._db.execute("SELECT body FROM checkpoint WHERE task = ?", (self._task,)).fetchone()
+            return None if row is None else msgspec.json.decode(row[0], type=Checkpoint)
+        except (sqlite3.Error, msgspec.MsgspecError) as error:
+            raise self._unusable(error) from error
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        try:
+            self._db.execute(
+                "INSERT INTO checkpoint VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET body = excluded.body",
+                (self._task, msgspec.json.encode(checkpoint)),
+            )
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def close(self) -> None:
+        self._db.close()

@@ -1,0 +1,260 @@
+"""source -> decode -> transform -> encode -> sink -> checkpoint.
+
+A reader thread turns bytes of the source into batches (decode, transform and encode are one pass: the plan of
+`model/plan.py`), and the calling thread delivers them and remembers how far it got. Between the two stands a queue that
+is bounded in bytes, so that a slow sink stops the reading.
+
+A *session* is one open source with one open sink. Any transient error ends the session; the next one starts at the
+position that the sink holds, else at the last acknowledged one. There is no other way to recover, so the way that is
+taken after a crash is the same that is taken after a lost connection.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from replicator.backoff import Backoff
+from replicator.buffer import Buffer
+from replicator.errors import ReplicatorError
+from replicator.ledger import Figures, Ledger
+from replicator.model.batch import Batch
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.ports import CheckpointStore, Decoder, Sink, Source, Stream
+
+_HELD_BYTES = 1 << 20
+_MOST_SECONDS = 0.2  # while there is a backlog, a commit waits no longer for more
+_FLUSH_SECONDS = 30.0
+
+
+class Observer(Protocol):
+    """Whoever shows what happens: the worker's link to its agent, or the live line of `replicator run`."""
+
+    def streaming(self, position: Position) -> None: ...
+
+    def waiting(self, error: ReplicatorError) -> None: ...
+
+    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None: ...
+
+
+class Pipeline:
+    """The data path of one task under one term.
+
+    Args:
+        make_decoder: decoder for a freshly opened stream (it starts at `stream.position`).
+        max_batch_bytes: whole transactions are joined into one commit up to this size while there is a backlog.
+        save_interval: seconds between checkpoints given to the store.
+        split_transactions: also commit positions inside a transaction (at_least_once).
+    """
+
+    def __init__(
+        self,
+        *,
+        source: Source,
+        make_decoder: Callable[[Stream], Decoder],
+        sink: Sink,
+        store: CheckpointStore,
+        term: Term,
+        observer: Observer,
+        max_batch_bytes: int = 8 << 20,
+        buffer_bytes: int = 16 << 20,
+        save_interval: float = 1.0,
+        split_transactions: bool = False,
+    ) -> None:
+        self._source = source
+        self._make_decoder = make_decoder
+        self._sink = sink
+        self._store = store
+        self._term = term
+        self._observer = observer
+        self._max_batch_bytes = max_batch_bytes
+        self._buffer_bytes = buffer_bytes
+        self._save_interval = save_interval
+        self._split = split_transactions
+        self._stopping = threading.Event()
+        self._stream: Stream | None = None
+        self._until: Position | None = None
+        self._ledger: Ledger | None = None
+        self._saved: Checkpoint | None = None
+        self._next_save = 0.0
+
+    @property
+    def figures(self) -> Figures:
+        return self._ledger.figures if self._ledger is not None else Figures()
+
+    def drain(self) -> None:
+        """From any thread: stop reading, deliver the whole transactions that were read, save, return from `run`."""
+        self._stopping.set()
+        stream = self._stream
+        if stream is not None:
+            stream.close()
+
+    def run(self, until: Position | None = None) -> Checkpoint | None:
+        """Delivers until drained, or until `until` is reached. Returns the last checkpoint; None when there was none.
+
+        Raises every error that is not transient, after what came before it is delivered and saved.
+        """
+        self._until = until
+        backoff = Backoff()
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                self._session()
+                break
+            except ReplicatorError as error:
+                if not error.transient:
+                    raise
+                if self._stopping.is_set():
+                    break
+                if time.monotonic() - began > 30:
+                    backoff.reset()
+                self._observer.waiting(error)
+                self._stopping.wait(backoff.next())
+        return self._saved
+
+    def _session(self) -> None:
+        buffer = Buffer(self._buffer_bytes)
+        reader: threading.Thread | None = None
+        stream: Stream | None = None
+        try:
+            position = self._resume()
+            if self._reached(position):
+                return
+            stream = self._stream = self._source.open(position)
+            self._observer.streaming(stream.position)
+            reader = threading.Thread(target=self._read, args=(stream, buffer), name="reader", daemon=True)
+            reader.start()
+            self._deliver(buffer)
+        finally:
+            self._stream = None
+            buffer.abandon()
+            if stream is not None:
+                stream.close()
+            if reader is not None:
+                reader.join()
+            self._sink.close()
+
+    def _resume(self) -> Position:
+        """The sink is fenced first; only then is any position read."""
+        held = self._sink.open(self._term)
+        known = self._ledger.last if self._ledger is not None else self._store.load()
+        if known is None:
+            # Before the first row: were the starting point not durable, a successor would start "latest" again, later.
+            known = Checkpoint(held or self._source.start_position(), self._term.epoch, _now_ms())
+            self._store.save(known)
+            self._saved = known
+        self._ledger = Ledger(known, self.figures)
+        return held or known.position
+
+    def _reached(self, position: Position) -> bool:
+        return self._until is not None and position.order >= self._until.order
+
+    def _read(self, stream: Stream, buffer: Buffer) -> None:
+        """The reader thread. Rows of an unfinished transaction wait for its end while they are few, so that a commit
+        need not come before each of them."""
+        held: Batch | None = None
+        try:
+            decoder = self._make_decoder(stream)
+            while not self._stopping.is_set():
+                data = stream.read(1.0)
+                for batch in decoder.feed(data) if data else ():
+                    whole = batch if held is None else joined(held, batch)
+                    held = None
+                    if not whole.boundary and whole.size < _HELD_BYTES:
+                        held = whole
+                        continue
+                    if not buffer.put(whole):
+                        return
+                    if whole.boundary and self._reached(whole.position):
+                        buffer.end()
+                        return
+            buffer.end()
+        except BaseException as error:
+            buffer.end(None if self._stopping.is_set() and isinstance(error, ReplicatorError) else error)
+
+    def _deliver(self, buffer: Buffer) -> None:
+        ready: Position | None = None  # end of whole transactions that are written and not yet committed
+        size, since = 0, 0.0
+        while True:
+            batch = buffer.get(0.05 if self._ledger_or_raise.outstanding else 0.5)
+            if batch is None:
+                if self._ended(buffer, ready):
+                    return
+                self._acknowledge(idle=buffer.empty)
+                continue
+            if ready is not None and not batch.boundary and not self._split:
+                # One commit never holds whole transactions and the beginning of another one: it could not be undone.
+                self._commit(ready)
+                ready, size = None, 0
+            self._term.check()
+            self._sink.write(batch)
+            self._ledger_or_raise.written(batch)
+            since = since if size else time.monotonic()
+            size += max(batch.size, 1)
+            if batch.boundary or self._split:
+                ready = batch.position
+                if buffer.empty or size >= self._max_batch_bytes or time.monotonic() - since > _MOST_SECONDS:
+                    self._commit(ready)
+                    ready, size = None, 0
+
+    def _ended(self, buffer: Buffer, ready: Position | None) -> bool:
+        """At the end of the stream: delivers what is left, before the error that ended it, if any, is passed on."""
+        try:
+            finished = buffer.finished()
+        except ReplicatorError:
+            self._finish(ready)
+            raise
+        if finished:
+            self._finish(ready)
+        return finished
+
+    def _finish(self, ready: Position | None) -> None:
+        if ready is not None:
+            self._commit(ready)
+        self._term.check()
+        self._sink.flush(_FLUSH_SECONDS)
+        self._acknowledge(force=True)
+
+    def _commit(self, position: Position) -> None:
+        self._term.check()
+        self._sink.commit(position)
+        self._ledger_or_raise.committed(position)
+        self._acknowledge()
+
+    def _acknowledge(self, *, idle: bool = False, force: bool = False) -> None:
+        ledger = self._ledger_or_raise
+        ledger.acknowledged(self._sink.acknowledged(), self._term.epoch, idle)
+        now = time.monotonic()
+        if not force and now < self._next_save:
+            return
+        self._next_save = now + self._save_interval
+        if ledger.advanced and (self._saved is None or ledger.last.position != self._saved.position):
+            self._store.save(ledger.last)
+            self._saved = ledger.last
+        self._observer.progress(ledger.last, ledger.figures)
+
+    @property
+    def _ledger_or_raise(self) -> Ledger:
+        assert self._ledger is not None, "a session has begun"  # noqa: S101
+        return self._ledger
+
+
+def joined(first: Batch, second: Batch) -> Batch:
+    """`first` is the beginning of a transaction that `second` goes on with."""
+    return Batch(
+        first.records + second.records,
+        second.position,
+        second.boundary,
+        first.rows + second.rows,
+        first.transactions + second.transactions,
+        first.size + second.size,
+        second.source_ms or first.source_ms,
+    )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

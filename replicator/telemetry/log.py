@@ -1,0 +1,55 @@
+"""Logs: one line per event on stderr, as text for people or JSON for machines.
+
+Fields: ts, level, event, and whatever the place knows: task, instance, role, epoch, gtid, code. Secrets never get here:
+configurations hold references only, and connection settings are not logged.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+
+
+class _Stderr:
+    """Looks sys.stderr up for each line, and survives a full disk or a closed pipe: logging never stops a task."""
+
+    def msg(self, message: str) -> None:
+        try:
+            sys.stderr.write(message + "\n")
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            return
+
+    log = debug = info = warn = warning = error = critical = exception = fatal = msg
+
+
+def setup(style: str | None = None, *, level: str = "info") -> None:
+    """style: "text", "json" or None (text on a terminal and in a pipe alike; JSON must be asked for)."""
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
+    for noisy in ("kafka", "kazoo"):
+        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    renderer: Any
+    if style == "json":
+        renderer = structlog.processors.JSONRenderer()
+    else:
+        renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=0, sort_keys=False)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
+        logger_factory=lambda *args: _Stderr(),
+        cache_logger_on_first_use=False,
+    )
+
+
+def get_logger(name: str) -> Any:
+    """A structlog logger; `name` becomes the field `logger`."""
+    return structlog.get_logger().bind(logger=name)
