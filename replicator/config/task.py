@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic_core import PydanticCustomError
+
+from replicator.config.names import MAX_NAME, check_task_name, check_topic
+from replicator.config.tables import TableFilter
+from replicator.errors import ConfigError
+
+
+def _checked(check: Callable[[Any], Any]) -> AfterValidator:
+    """A check that raises ConfigError, as a validator: the code and its parts travel in the context to `load`."""
+
+    def run(value: Any) -> Any:
+        try:
+            check(value)
+        except ConfigError as error:
+            raise PydanticCustomError("replicator", "{what}", error.to_dict()) from error
+        return value
+
+    return AfterValidator(run)
+
 
 SecretRef = Annotated[
     str,
-    Field(pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+)$", description="env:NAME or file:/path; never the secret itself"),
+    Field(
+        pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+)$",
+        description="env:NAME or file:/path; never the secret itself",
+    ),
 ]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
+TaskName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), _checked(check_task_name)]
+Tables = Annotated[tuple[str, ...], Field(min_length=1), _checked(TableFilter)]
+Topic = Annotated[
+    str, Field(min_length=1, description="template of {task}, {database}, {table}"), _checked(check_topic)
+]
 
 
 class Model(BaseModel):
@@ -29,6 +57,22 @@ class GtidPosition(Model):
     gtid: str = Field(min_length=1, description="executed GTID set: everything in it is skipped")
 
 
+def _kind_of_start(value: Any) -> str:
+    """Which of the three forms was meant, so that errors speak of that one alone."""
+    keys = value if isinstance(value, dict) else vars(value) if isinstance(value, Model) else None
+    if keys is None:
+        return "a word"
+    return "a GTID set" if "gtid" in keys else "a file position"
+
+
+Start = Annotated[
+    Annotated[Literal["latest", "earliest"], Tag("a word")]
+    | Annotated[FilePosition, Tag("a file position")]
+    | Annotated[GtidPosition, Tag("a GTID set")],
+    Discriminator(_kind_of_start),
+]
+
+
 class Tls(Model):
     ca: str | None = Field(None, description="path of a PEM file with the authorities to trust; default: the system's")
     cert: str | None = Field(None, description="path of our certificate (PEM)")
@@ -42,9 +86,13 @@ class MySQLSource(Model):
     port: Port = 3306
     user: str = Field(min_length=1)
     password: SecretRef
-    tables: tuple[str, ...] = Field(("*.*",), min_length=1, description="database.table with * and ?; a leading ! excludes")
-    start: Literal["latest", "earliest"] | FilePosition | GtidPosition = "latest"
-    server_id: int | None = Field(None, ge=1, le=4294967295, description="our replica id; default: derived from the task's name")
+    tables: Tables = Field(("*.*",), description="database.table with * and ?; a leading ! excludes")
+    start: Start = Field(
+        "latest", description="where a task begins that has no position yet: latest, earliest, {file, position}, {gtid}"
+    )
+    server_id: int | None = Field(
+        None, ge=1, le=4294967295, description="our replica id; default: derived from the task's name"
+    )
     connect_timeout_s: float = Field(10, gt=0, le=300)
     heartbeat_s: float = Field(5, ge=0.1, le=3600, description="silence after which the server sends a heartbeat")
     tls: Tls | None = None
@@ -53,7 +101,7 @@ class MySQLSource(Model):
 class KafkaSink(Model):
     type: Literal["kafka"]
     bootstrap_servers: tuple[str, ...] = Field(min_length=1)
-    topic: str = Field("{task}.{database}.{table}", description="template of {task}, {database}, {table}")
+    topic: Topic = "{task}.{database}.{table}"
     format: Literal["debezium"] = "debezium"
     delivery: Literal["exactly_once", "at_least_once"] = "exactly_once"
     create_topics: bool = Field(True, description="create a missing topic; false: stop as FAILED")
@@ -61,20 +109,24 @@ class KafkaSink(Model):
     replication_factor: int = Field(-1, ge=-1, le=100, description="of topics that we create; -1: the broker's default")
     max_record_bytes: int = Field(1_048_576, ge=1024, le=1 << 30, description="a larger record stops the task")
     max_in_flight_bytes: int = Field(32 << 20, ge=1 << 20, le=1 << 32, description="sent and not yet acknowledged")
-    delivery_timeout_ms: Milliseconds = Field(30_000, description="after which an unacknowledged batch counts as failed")
-    transaction_timeout_ms: Milliseconds = Field(60_000, description="after which the broker aborts an open transaction")
+    delivery_timeout_ms: Milliseconds = Field(
+        30_000, description="after which an unacknowledged batch counts as failed"
+    )
+    transaction_timeout_ms: Milliseconds = Field(
+        60_000, description="after which the broker aborts an open transaction"
+    )
 
 
 class FileSink(Model):
     type: Literal["file"]
     path: str = Field(min_length=1)
-    topic: str = "{task}.{database}.{table}"
+    topic: Topic = "{task}.{database}.{table}"
     format: Literal["debezium"] = "debezium"
 
 
 class StdoutSink(Model):
     type: Literal["stdout"]
-    topic: str = "{task}.{database}.{table}"
+    topic: Topic = "{task}.{database}.{table}"
     format: Literal["debezium"] = "debezium"
 
 
@@ -85,8 +137,10 @@ Sink = Annotated[KafkaSink | FileSink | StdoutSink, Field(discriminator="type")]
 class TaskConfig(Model):
     """One source + one sink."""
 
-    name: str = Field(min_length=1, max_length=100)
+    name: TaskName = Field(description="unique on the bus; part of topics and transactional ids")
     source: Source
     sink: Sink
     checkpoint_interval_ms: Milliseconds = Field(1000, description="between writes of the position to ZooKeeper")
-    max_batch_bytes: int = Field(8 << 20, ge=1 << 16, le=1 << 30, description="of whole transactions joined into one commit")
+    max_batch_bytes: int = Field(
+        8 << 20, ge=1 << 16, le=1 << 30, description="of whole transactions joined into one commit"
+    )

@@ -1,0 +1,56 @@
+"""Which tables a task carries: patterns `database.table` with * and ?, a leading ! excludes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from replicator.errors import ConfigError
+
+_WANTED = 'database.table with * and ?, for instance "shop.*", "crm.customer" or "!shop.audit_*"'
+
+
+def _compile(part: str) -> re.Pattern[str]:
+    """`fnmatch` would also read [ ] as a set; they are ordinary characters of a name here."""
+    wild = {"*": ".*", "?": "."}
+    return re.compile("".join(wild.get(char) or re.escape(char) for char in part), re.DOTALL)
+
+
+class TableFilter:
+    """The tables that `patterns` choose: those that match an including pattern and no excluding one, in any order.
+    Excluding patterns alone choose everything else. Letters count: `Shop` is not `shop` (a server that folds names
+    folds them in its binlog too, where they arrive as the server wrote them).
+
+    Raises:
+        ConfigError: E1003 for a pattern without both parts.
+    """
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self.patterns = tuple(patterns)
+        self._include: list[tuple[re.Pattern[str], re.Pattern[str]]] = []
+        self._exclude: list[tuple[re.Pattern[str], re.Pattern[str]]] = []
+        for pattern in self.patterns:
+            excluded = pattern.startswith("!")
+            database, dot, table = pattern.removeprefix("!").partition(".")
+            if not (database and dot and table) or "\0" in pattern:
+                raise ConfigError(
+                    "E1003", "a table pattern has no database or no table", found=repr(pattern), wanted=_WANTED
+                )
+            target = self._exclude if excluded else self._include
+            target.append((_compile(database), _compile(table)))
+        if not self._include:
+            self._include.append((_compile("*"), _compile("*")))
+        self.matches = lru_cache(maxsize=10_000)(self._matches)
+        """matches(database, table) -> bool, cached: it is asked once per table map event."""
+
+    def _matches(self, database: str, table: str) -> bool:
+        def any_of(patterns: list[tuple[re.Pattern[str], re.Pattern[str]]]) -> bool:
+            return any(db.fullmatch(database) and name.fullmatch(table) for db, name in patterns)
+
+        return any_of(self._include) and not any_of(self._exclude)
+
+    def literal(self) -> list[tuple[str, str]]:
+        """The included tables that are named without * or ?: these must exist."""
+        plain = [p for p in self.patterns if not p.startswith("!") and not set(p) & set("*?")]
+        return [(database, table) for database, _, table in (p.partition(".") for p in plain)]

@@ -1,0 +1,164 @@
+"""YAML or JSON text -> plain data and the line of every key. The text is untrusted: it comes over HTTP and from znodes.
+
+Only what JSON can say is accepted: mappings, lists, strings, numbers, true/false, null. YAML's dates stay strings
+(a GTID such as 1000-11-22 would become one), anchors and aliases are refused (ten lines of them make gigabytes), a key
+given twice is an error instead of a quiet win for the last one.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple, TypeAlias
+
+import yaml
+
+from replicator.errors import ConfigError
+
+MAX_BYTES = 256 * 1024
+MAX_DEPTH = 20
+Path: TypeAlias = tuple[str | int, ...]
+
+
+class Document(NamedTuple):
+    """data: as plain values; lines: of each path, from 1 (empty for JSON, which has no line worth naming)."""
+
+    data: Any
+    lines: dict[Path, int]
+
+
+def parse(text: str | bytes) -> Document:
+    """Raises ConfigError E1001 (syntax, with line and column) or E1008 (size, depth, aliases)."""
+    decoded = _decode(text)
+    if decoded.lstrip().startswith("{"):
+        document = _try_json(decoded)
+        if document is not None:
+            return document
+    return _parse_yaml(decoded)
+
+
+def _decode(text: str | bytes) -> str:
+    try:
+        raw = text.encode() if isinstance(text, str) else bytes(text)
+        if len(raw) > MAX_BYTES:
+            raise ConfigError(
+                "E1008", "the text is too large", found=f"{len(raw)} bytes", wanted=f"at most {MAX_BYTES}"
+            )
+        return raw.decode("utf-8-sig")
+    except UnicodeError as error:
+        raise ConfigError("E1001", "the text is not UTF-8", found=str(error)[:200], wanted="UTF-8") from None
+
+
+def _try_json(text: str) -> Document | None:
+    """None when it is not JSON: `{name: x}` is YAML."""
+    try:
+        data = json.loads(text, object_pairs_hook=_unique)
+    except json.JSONDecodeError:
+        return None
+    except (RecursionError, ValueError) as error:
+        raise ConfigError("E1008", "a number or the depth is beyond measure", found=str(error)[:80]) from None
+    _check_depth(data, 1)
+    return Document(data, {})
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ConfigError("E1001", f"the key {twice!r} is given twice", wanted="each key once")
+    return result
+
+
+def _check_depth(value: Any, depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise _too_deep()
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_depth(item, depth + 1)
+
+
+def _too_deep() -> ConfigError:
+    return ConfigError("E1008", "the text is nested too deep", wanted=f"at most {MAX_DEPTH} levels")
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes nodes under our limits; `_Builder` makes values of them."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise ConfigError(
+                "E1008", "anchors and aliases are not accepted", found=_place(event.start_mark), wanted="plain YAML"
+            )
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise _too_deep()
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, regex) for tag, regex in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_SCALARS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str"))
+
+
+def _parse_yaml(text: str) -> Document:
+    loader = None
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        lines: dict[Path, int] = {}
+        return Document(_build(loader, node, (), lines) if node is not None else None, lines)
+    except yaml.MarkedYAMLError as error:
+        problem = ", ".join(part for part in (error.context, error.problem) if part)
+        where = error.problem_mark or error.context_mark
+        raise _syntax(problem, _place(where) if where else "") from None
+    except yaml.YAMLError as error:
+        raise _syntax(str(error).splitlines()[0][:200], "") from None
+    except RecursionError:
+        raise _too_deep() from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+
+
+def _build(loader: _Loader, node: yaml.Node, path: Path, lines: dict[Path, int]) -> Any:
+    lines.setdefault(path, node.start_mark.line + 1)
+    if isinstance(node, yaml.MappingNode) and node.tag == "tag:yaml.org,2002:map":
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = _key(key_node)
+            if key in result:
+                raise _syntax(f"the key {key!r} is given twice", _place(key_node.start_mark))
+            lines[(*path, key)] = key_node.start_mark.line + 1
+            result[key] = _build(loader, value_node, (*path, key), lines)
+        return result
+    if isinstance(node, yaml.SequenceNode) and node.tag == "tag:yaml.org,2002:seq":
+        return [_build(loader, item, (*path, index), lines) for index, item in enumerate(node.value)]
+    if isinstance(node, yaml.ScalarNode) and node.tag in _SCALARS:
+        try:
+            return loader.construct_object(node)
+        except (ValueError, KeyError, IndexError, OverflowError):
+            raise _syntax(f"this is no {node.tag.rpartition(':')[2]}", _place(node.start_mark)) from None
+    raise _syntax(f"the tag {node.tag!r} is not accepted", _place(node.start_mark))
+
+
+def _key(node: yaml.Node) -> str:
+    """As written: `on: 1` has the key "on", not True."""
+    if not isinstance(node, yaml.ScalarNode):
+        raise _syntax("a key must be a word", _place(node.start_mark))
+    return str(node.value)
+
+
+def _place(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}"
+
+
+def _syntax(problem: str, place: str) -> ConfigError:
+    return ConfigError("E1001", f"the text can't be read: {problem}", found=place, wanted="YAML or JSON")
