@@ -1,0 +1,1 @@
+"""Server software, fetched once into the cache folder outside the tree."""

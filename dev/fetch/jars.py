@@ -1,0 +1,68 @@
+"""Kafka and ZooKeeper: their jars from the Maven repository that this machine's Maven is configured for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from dev.errors import ServerUnavailable
+from dev.fetch.once import folder_once, run
+
+KAFKA = "4.3.1"
+ZOOKEEPER = "3.9.5"
+
+_KAFKA_ARTEFACTS = (
+    ("org.apache.kafka", "kafka_2.13", KAFKA),
+    ("org.apache.kafka", "kafka-tools", KAFKA),
+    ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
+)
+# The last two are optional dependencies of ZooKeeper without which its server does not start.
+_ZOOKEEPER_ARTEFACTS = (
+    ("org.apache.zookeeper", "zookeeper", ZOOKEEPER),
+    ("io.dropwizard.metrics", "metrics-core", "4.2.33"),
+    ("org.xerial.snappy", "snappy-java", "1.1.10.7"),
+)
+
+_POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>dev</groupId><artifactId>libs</artifactId><version>1</version>
+  <dependencies>{dependencies}</dependencies>
+</project>
+"""
+_DEPENDENCY = (
+    "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version><type>jar</type></dependency>"
+)
+
+
+def java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin") if home else None
+    found = found or shutil.which("java")
+    if not found:
+        raise ServerUnavailable("Java", "no `java` on the PATH (run `make setup`)")
+    return found
+
+
+def kafka_libs() -> Path:
+    """KAFKA_HOME's libs when it is set, otherwise the cached jars."""
+    home = os.environ.get("KAFKA_HOME")
+    if not home:
+        return folder_once(f"kafka-{KAFKA}", lambda draft: _copy("Kafka", _KAFKA_ARTEFACTS, draft))
+    libs = Path(home) / "libs"
+    if not any(libs.glob("kafka_*.jar")):
+        raise ServerUnavailable("Kafka", f"KAFKA_HOME={home} has no libs/kafka_*.jar")
+    return libs
+
+
+def zookeeper_libs() -> Path:
+    return folder_once(f"zookeeper-{ZOOKEEPER}", lambda draft: _copy("ZooKeeper", _ZOOKEEPER_ARTEFACTS, draft))
+
+
+def _copy(owner: str, artefacts: tuple[tuple[str, str, str], ...], libs: Path) -> None:
+    pom = libs / "pom.xml"
+    pom.write_text(_POM.format(dependencies="".join(_DEPENDENCY.format(*each) for each in artefacts)))
+    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={libs}"]
+    run(owner, ["mvn", "-q", "-B", "-f", str(pom), *goal])
+    if not any(libs.glob(f"{artefacts[0][1]}-*.jar")):
+        raise ServerUnavailable(owner, "Maven finished without its jar")

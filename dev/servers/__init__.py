@@ -1,0 +1,20 @@
+"""Real servers for tests, benchmarks and the demo: private data, free loopback ports, no service script."""
+
+from dev.errors import ServerFailed, ServerUnavailable
+from dev.servers.base import Server
+from dev.servers.database import Database, MariaDB, MySQL
+from dev.servers.kafka import Kafka
+from dev.servers.stack import Stack
+from dev.servers.zookeeper import ZooKeeper
+
+__all__ = [
+    "Database",
+    "Kafka",
+    "MariaDB",
+    "MySQL",
+    "Server",
+    "ServerFailed",
+    "ServerUnavailable",
+    "Stack",
+    "ZooKeeper",
+]

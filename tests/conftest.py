@@ -1,0 +1,40 @@
+"""Fixtures for every suite, and the `servers` mark for each test that starts a real server."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.servers import (
+    SERVER_FIXTURES,
+    database,
+    kafka,
+    make_kafka,
+    make_mariadb,
+    make_mysql,
+    make_zookeeper,
+    mariadb,
+    mariadb_database,
+    mysql,
+    topic_prefix,
+    zookeeper,
+)
+
+__all__ = [
+    "database",
+    "kafka",
+    "make_kafka",
+    "make_mariadb",
+    "make_mysql",
+    "make_zookeeper",
+    "mariadb",
+    "mariadb_database",
+    "mysql",
+    "topic_prefix",
+    "zookeeper",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SERVER_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.servers)

@@ -1,0 +1,50 @@
+"""The servers themselves: they serve, survive a kill with their data, and freeze on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
+
+
+def test_zookeeper_answers(zookeeper: ZooKeeper) -> None:
+    assert zookeeper.four_letter_word("ruok") == "imok"
+
+
+def test_a_topic_can_be_created_twice(kafka: Kafka, topic_prefix: str) -> None:
+    kafka.create_topic(f"{topic_prefix}orders", partitions=3)
+    kafka.create_topic(f"{topic_prefix}orders", partitions=3)
+
+
+@pytest.mark.parametrize("kind", ["mysql", "mariadb"])
+def test_a_database_is_ready_for_row_replication(kind: str, request: pytest.FixtureRequest) -> None:
+    server: MySQL | MariaDB = request.getfixturevalue(kind)
+    rows = server.execute("SELECT @@log_bin, @@binlog_format, @@binlog_row_image, @@binlog_row_metadata")
+    assert rows == [(1, "ROW", "FULL", "FULL")]
+    user, password = server.replicator
+    connection = server.connect(user=user, password=password)
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW GRANTS")
+        assert "REPLICATION SLAVE" in str(cursor.fetchall())
+    connection.close()
+
+
+def test_a_killed_database_keeps_its_rows(make_mysql: Callable[..., MySQL]) -> None:
+    server = make_mysql()
+    server.execute("CREATE DATABASE d")
+    server.execute("CREATE TABLE d.t (id INT PRIMARY KEY)")
+    server.execute("INSERT INTO d.t VALUES (7)")
+    server.kill()
+    assert not server.running
+    server.start()
+    assert server.execute("SELECT id FROM d.t") == [(7,)]
+
+
+def test_a_paused_zookeeper_answers_nothing_until_it_resumes(make_zookeeper: Callable[..., ZooKeeper]) -> None:
+    server = make_zookeeper()
+    server.pause()
+    assert server.four_letter_word("ruok") == ""
+    server.resume()
+    assert server.four_letter_word("ruok") == "imok"
