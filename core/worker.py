@@ -86,10 +86,11 @@ class AgentStore:
         return self._loaded
 
     def save(self, checkpoint: Checkpoint) -> None:
-        first = self._loaded is None
-        self._loaded = checkpoint
-        self.report(checkpoint, urgent=first)
-        if first and not self._link.wait_saved(self._number, _SAVED_SECONDS):
+        first, self._loaded = self._loaded is None, checkpoint
+        if not first:
+            return  # the observer's progress, which follows, carries it
+        self.report(checkpoint, urgent=True)
+        if not self._link.wait_saved(self._number, _SAVED_SECONDS):
             raise LeadershipLost("E4008", "the starting position could not be written to lastCommit in time")
 
     def report(self, checkpoint: Checkpoint, *, urgent: bool = False) -> None:

@@ -1,0 +1,108 @@
+"""What `replicator run` shows while it runs: a live line for a terminal, log lines for a pipe. Both on stderr; stdout
+belongs to the data."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from replicator.errors import ReplicatorError
+from replicator.ledger import Figures
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.telemetry import log
+
+_LOG_SECONDS = 5.0
+
+
+class Rate:
+    """Rows per second over the last few seconds."""
+
+    def __init__(self) -> None:
+        self._points: list[tuple[float, int]] = []
+
+    def add(self, rows: int) -> float:
+        now = time.monotonic()
+        self._points = [point for point in self._points if now - point[0] < 5] + [(now, rows)]
+        (first, before), (last, after) = self._points[0], self._points[-1]
+        return (after - before) / (last - first) if last > first else 0.0
+
+
+class LogLines:
+    """One line when something changes, and one every few seconds while rows flow."""
+
+    def __init__(self, task: str) -> None:
+        self._log = log.get_logger("run").bind(task=task)
+        self._rate = Rate()
+        self._figures = Figures()
+        self._checkpoint: Checkpoint | None = None
+        self._next = 0.0
+        self._shown = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        position = str(self._checkpoint.position) if self._checkpoint else ""
+        self._log.info("stopped", rows=self._figures.rows, position=position)
+
+    def streaming(self, position: Position) -> None:
+        self._log.info("streaming", position=str(position))
+
+    def waiting(self, error: ReplicatorError) -> None:
+        self._log.warning("waiting", code=error.code, error=str(error))
+
+    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+        rate = self._rate.add(figures.rows)
+        self._figures, self._checkpoint = figures, checkpoint
+        if figures.rows == self._shown or time.monotonic() < self._next:
+            return
+        self._next, self._shown = time.monotonic() + _LOG_SECONDS, figures.rows
+        self._log.info(
+            "progress",
+            rows=figures.rows,
+            rows_per_s=round(rate),
+            lag_s=round(figures.lag_s, 3),
+            position=str(checkpoint.position),
+        )
+
+
+class LiveLine:
+    """One line that is drawn over."""
+
+    def __init__(self, task: str) -> None:
+        self._task = task
+        self._rate = Rate()
+        self._live = Live(Text("starting"), console=Console(stderr=True), refresh_per_second=4, transient=False)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *ignored: Any) -> None:
+        self._live.stop()
+
+    def streaming(self, position: Position) -> None:
+        self._live.update(Text(f"{self._task}  streaming from {position}"))
+
+    def waiting(self, error: ReplicatorError) -> None:
+        self._live.console.print(Text(str(error)))
+        self._live.update(Text(f"{self._task}  waiting ({error.code}), it tries again by itself"))
+
+    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+        rate = self._rate.add(figures.rows)
+        self._live.update(
+            Text(
+                f"{self._task}  {figures.rows:,} rows  {rate:,.0f} rows/s  lag {figures.lag_s:.1f} s  "
+                f"{checkpoint.position}",
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+        )

@@ -1,0 +1,109 @@
+"""`replicator run`: the data path of one task in this process, without ZooKeeper."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from replicator.assembly import build_pipeline, build_source
+from replicator.checkpoint.sqlite import SqliteStore
+from replicator.cli.live import LiveLine, LogLines
+from replicator.config.load import load_task, parse_task, to_data
+from replicator.config.task import TaskConfig
+from replicator.errors import ConfigError, ProcessError
+from replicator.model.term import Term
+from replicator.telemetry import log
+
+_INTERRUPTED = 130
+
+
+@click.command("run", short_help="Run one task here, without ZooKeeper.")
+@click.option("-f", "--file", "path", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
+@click.option("--state", type=click.Path(dir_okay=False, path_type=Path), help="SQLite file that holds the position.")
+@click.option("--sink", metavar="stdout|file:PATH", help="Instead of the task's sink.")
+@click.option("--until-current", is_flag=True, help="Stop at the position that is the source's end now.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(path: Path, state: Path | None, sink: str | None, until_current: bool, log_format: str) -> None:
+    """Streams the task of FILE until Ctrl-C, from where the last run stopped.
+
+    The position is kept in a local SQLite file. In a terminal a live line shows rows, rows/s, lag and position; in a
+    pipe plain log lines on stderr do. It is the same data path that a Core runs.
+    """
+    log.setup(log_format)
+    config = _with_sink(_read(path), sink)
+    store = SqliteStore(state or default_state(config.name), config.name)
+    source = build_source(config)
+    observer = LiveLine(config.name) if sys.stderr.isatty() and log_format == "text" else LogLines(config.name)
+    pipeline = build_pipeline(
+        config,
+        term=Term.unlimited(config.name, uid="run"),
+        store=store,
+        observer=observer,
+        source=source,
+        save_interval=min(config.checkpoint_interval_ms / 1000, 1.0),
+    )
+    received = _drain_on_signals(pipeline.drain)
+    try:
+        with observer:
+            pipeline.run(source.end_position() if until_current else None)
+    finally:
+        store.close()
+    if signal.SIGINT in received:
+        sys.exit(_INTERRUPTED)
+
+
+def _read(path: Path) -> TaskConfig:
+    try:
+        return load_task(path.read_bytes())
+    except OSError as error:
+        raise ConfigError("E1001", f"{path} can't be read", found=error.strerror or str(error)) from error
+
+
+def _with_sink(config: TaskConfig, sink: str | None) -> TaskConfig:
+    if sink is None:
+        return config
+    kind, _, where = sink.partition(":")
+    if kind == "stdout" and not where:
+        replacement: dict[str, object] = {"type": "stdout"}
+    elif kind == "file" and where:
+        replacement = {"type": "file", "path": where}
+    else:
+        raise click.BadParameter("use 'stdout' or 'file:PATH'", param_hint="--sink")
+    data = to_data(config)
+    kept = {key: data["sink"][key] for key in ("topic", "format") if key in data["sink"]}
+    return parse_task({**data, "sink": {**kept, **replacement}})
+
+
+def default_state(task: str) -> Path:
+    """`$XDG_STATE_HOME/mysql-replicator/TASK.sqlite`."""
+    home = os.environ.get("XDG_STATE_HOME")
+    base = Path(home) if home else Path.home() / ".local" / "state"
+    if "/" in task:
+        raise ProcessError("E5010", f"the task's name '{task}' gives no file name", fix="Give the file with --state.")
+    return base / "mysql-replicator" / f"{task}.sqlite"
+
+
+def _drain_on_signals(drain: Callable[[], None]) -> list[int]:
+    """First signal: deliver what was read, save, leave. Second: leave at once; nothing is lost, some is repeated.
+
+    Returns the list that the first signal's number will be put into.
+    """
+    received: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if received:
+            os._exit(_INTERRUPTED)
+        received.append(number)
+        # Closing a socket may take a lock that the interrupted code holds: never from the handler itself.
+        threading.Thread(target=drain, name="drain", daemon=True).start()
+
+    signal.signal(signal.SIGINT, handle)
+    signal.signal(signal.SIGTERM, handle)
+    return received
