@@ -65,7 +65,7 @@ def run(
             capture_output=True,
             text=True,
             timeout=timeout,
-            **({"input": text_in} if text_in is not None else {"stdin": subprocess.DEVNULL}),  # type: ignore[call-overload]
+            **({"input": text_in} if text_in is not None else {"stdin": subprocess.DEVNULL}),
         )
     except FileNotFoundError as error:
         raise ServerUnavailable(owner, f"{command[0]} is not installed (run `make setup`)") from error
