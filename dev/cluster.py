@@ -1,0 +1,194 @@
+"""Our own processes as a user starts them: Cores, a Server, a Monitor and the CLI, over servers that run already.
+
+Used by the demo and by the failover tests. Every process is the console script in a child of its own, so that it can be
+killed, stopped and continued by pid.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from dev.errors import ServerFailed
+from dev.servers.launch import launch
+from dev.servers.ports import free_port
+
+CLI = Path(sys.executable).with_name("replicator")
+
+
+class Process:
+    """One of our processes. Its log survives a restart (it is appended to)."""
+
+    def __init__(self, name: str, arguments: list[str], folder: Path) -> None:
+        self.name = name
+        self._command = [str(CLI), *arguments]
+        self._folder = folder
+        self.log_path = folder / f"{name}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Process:
+        self._process = launch(self._command, self.log_path, self._folder)
+        return self
+
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise ServerFailed(self.name, "was not started")
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def kill(self) -> None:
+        """SIGKILL, to this process alone: what it leaves behind must end by itself."""
+        self._signal(signal.SIGKILL)
+        self.wait(10)
+
+    def pause(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def terminate(self, timeout: float = 30.0) -> int:
+        """SIGTERM and wait. Returns the exit status; SIGKILL and ServerFailed when it does not end in time."""
+        self._signal(signal.SIGCONT)
+        self._signal(signal.SIGTERM)
+        try:
+            return self.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise ServerFailed(self.name, f"did not end within {timeout} s of SIGTERM", self.tail()) from None
+
+    def wait(self, timeout: float) -> int:
+        assert self._process is not None
+        return self._process.wait(timeout)
+
+    def close(self) -> None:
+        if self.running:
+            with contextlib.suppress(ServerFailed):
+                self.terminate(15)
+
+    def tail(self, lines: int = 30) -> str:
+        with contextlib.suppress(OSError):
+            return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-lines:])
+        return ""
+
+    def _signal(self, number: int) -> None:
+        if self.running:
+            assert self._process is not None
+            self._process.send_signal(number)
+
+
+class Cluster:
+    """Cores, Server and Monitor of one ZooKeeper.
+
+    Args:
+        zookeeper: `host:port[,...]`.
+        folder: for logs, token and task files; it must exist.
+        session_timeout: asked for by the Cores, seconds.
+    """
+
+    def __init__(self, zookeeper: str, folder: Path, *, session_timeout: float = 4.0) -> None:
+        self._zookeeper = zookeeper
+        self.folder = folder
+        self._session_timeout = session_timeout
+        self._token_file = folder / "server.token"
+        self.server_url = f"http://127.0.0.1:{free_port()}"
+        self.monitor_url = f"http://127.0.0.1:{free_port()}"
+        self.cores: dict[str, Process] = {}
+        self.server: Process | None = None
+        self.monitor: Process | None = None
+
+    def core(self, host: str, *arguments: str, zookeeper: str | None = None) -> Process:
+        """Starts a Core. A second call with the same name starts another one after the first has ended."""
+        process = Process(
+            host,
+            ["core", "--zookeeper", zookeeper or self._zookeeper, "--host", host]
+            + ["--session-timeout", str(self._session_timeout), *arguments],
+            self.folder,
+        )
+        self.cores[host] = process.start()
+        return process
+
+    def start_server(self) -> Process:
+        listen = self.server_url.removeprefix("http://")
+        arguments = ["server", "--zookeeper", self._zookeeper, "--listen", listen]
+        self.server = Process("server", [*arguments, "--token-file", str(self._token_file)], self.folder).start()
+        self._await_http(f"{self.server_url}/api/v1/health", self.server)
+        return self.server
+
+    def start_monitor(self) -> Process:
+        listen = self.monitor_url.removeprefix("http://")
+        self.monitor = Process("monitor", ["monitor", "--zookeeper", self._zookeeper, "--listen", listen], self.folder)
+        self.monitor.start()
+        self._await_http(f"{self.monitor_url}/healthz", self.monitor)
+        return self.monitor
+
+    def cli(self, *arguments: str, check: bool = True) -> str:
+        """Runs `replicator ...` as a user does; returns its stdout. Raises ServerFailed on a bad exit status."""
+        environment = {**os.environ, "REPLICATOR_SERVER": self.server_url, "REPLICATOR_TOKEN": self.token}
+        done = subprocess.run(
+            [str(CLI), *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        if check and done.returncode:
+            said = done.stderr.strip() or done.stdout.strip()
+            raise ServerFailed(f"replicator {' '.join(arguments)}", f"exit status {done.returncode}: {said}")
+        return done.stdout
+
+    @property
+    def token(self) -> str:
+        return self._token_file.read_text().strip()
+
+    def tasks(self) -> list[dict[str, Any]]:
+        """`GET /tasks`."""
+        answer = httpx.get(
+            f"{self.server_url}/api/v1/tasks", headers={"Authorization": f"Bearer {self.token}"}, timeout=10
+        )
+        answer.raise_for_status()
+        body = answer.json()
+        return list(body["items"] if isinstance(body, dict) else body)
+
+    def apply(self, task: dict[str, Any]) -> None:
+        path = self.folder / f"{task['name']}.json"
+        path.write_text(json.dumps(task, indent=2))
+        self.cli("task", "apply", "-f", str(path))
+
+    def close(self) -> None:
+        for process in [*self.cores.values(), self.server, self.monitor]:
+            if process is not None:
+                process.close()
+
+    def _await_http(self, url: str, process: Process, timeout: float = 30.0) -> None:
+        def answers() -> bool:
+            if not process.running:
+                raise ServerFailed(process.name, "ended while starting", process.tail())
+            try:
+                return httpx.get(url, timeout=2).status_code < 500
+            except httpx.HTTPError:
+                return False
+
+        wait_for(answers, f"{process.name} to answer on {url}", timeout)
+
+
+def wait_for(condition: Callable[[], Any], what: str, timeout: float, every: float = 0.05) -> Any:
+    """Polls until `condition` gives something true; returns that. Raises ServerFailed after `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise ServerFailed("waiting", f"{timeout} s are over: {what}")
+        time.sleep(every)
