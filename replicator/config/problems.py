@@ -30,6 +30,8 @@ def problems(error: ValidationError, document: Document) -> list[ConfigError]:
     """One ConfigError per problem, in the order of the text; several of one union member count once."""
     found: dict[tuple[str, Path], tuple[int, ConfigError]] = {}
     for details in error.errors(include_url=False):
+        if details["type"] == "too_short" and details["input"]:
+            continue  # said of a list whose items are wrong, which is said of each already
         path = real_path(details, document.data)
         one = _one(details, path, document)
         found.setdefault((one.code, path), (document.lines.get(path, 1 << 30), one))
@@ -82,7 +84,7 @@ def _one(details: ErrorDetails, path: Path, document: Document) -> ConfigError:
     return ConfigError(
         "E1003",
         f"{dotted(path)} has a wrong value",
-        found=_shown(details["input"], where),
+        found=_shown(details["input"], where, whole=kind.startswith(("model", "dict"))),
         wanted=_wanted(details, path, document.data),
         fix=f"See `replicator explain {'.'.join(['task', *(key for key in path if isinstance(key, str))])}`",
     )
@@ -149,9 +151,12 @@ def _wanted(details: ErrorDetails, path: Path, data: Any) -> str:
     return str(details["msg"]).replace("Input should be ", "").replace("Value should have ", "")
 
 
-def _shown(value: Any, where: str) -> str:
-    """Short plain values are repeated; of anything larger the type alone, since it may hold a secret."""
-    if isinstance(value, dict):
+def _shown(value: Any, where: str, whole: bool = False) -> str:
+    """Short plain values are repeated; of anything larger the type alone, since it may hold a secret, and so of a
+    plain value where a `whole` mapping should stand."""
+    if whole and isinstance(value, str | int | float):
+        text = "a plain value"
+    elif isinstance(value, dict):
         text = f"a mapping{' of ' + value['type'] if isinstance(value.get('type'), str) else ''}"
     elif isinstance(value, list):
         text = f"a list of {len(value)}"

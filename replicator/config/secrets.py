@@ -46,10 +46,12 @@ def _from_file(path: Path) -> str:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         raise _unusable(path, _reason(error)) from None
-    with os.fdopen(handle, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise _unusable(path, "not a regular file")
-        data = file.read(MAX_BYTES + 1)
+        data = os.read(handle, MAX_BYTES + 1)
+    finally:
+        os.close(handle)
     if len(data) > MAX_BYTES:
         raise _unusable(path, f"over {MAX_BYTES} bytes")
     try:

@@ -146,7 +146,8 @@ def _build(loader: _Loader, node: yaml.Node, path: Path, lines: dict[Path, int])
             return loader.construct_object(node)
         except (ValueError, KeyError, IndexError, OverflowError):
             raise _syntax(f"this is no {node.tag.rpartition(':')[2]}", _place(node.start_mark)) from None
-    raise _syntax(f"the tag {node.tag!r} is not accepted", _place(node.start_mark))
+    # the tag itself is not repeated: it may be the start of a password that begins with an exclamation mark
+    raise _syntax("a YAML tag (!...) is not accepted; put the value in quotes", _place(node.start_mark))
 
 
 def _key(node: yaml.Node) -> str:
