@@ -36,7 +36,7 @@ __all__ = [
 
 def pytest_configure(config: pytest.Config) -> None:
     # kafka-python reads its bundled schemas with an importlib function that Python 3.11 calls deprecated.
-    config.addinivalue_line("filterwarnings", r"ignore:read_text is deprecated:DeprecationWarning:kafka\.")
+    config.addinivalue_line("filterwarnings", r"ignore:(open|read)_text is deprecated. Use files:DeprecationWarning")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
