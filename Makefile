@@ -1,0 +1,71 @@
+# Every target sets up what it needs first; nothing asks questions. `make help` lists them.
+PYTHON ?= python3
+VENV := .venv/bin
+RUN := $(VENV)/python -m
+PYTEST := $(RUN) pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup browser demo test unit conformance integration failover lint format types imports bench \
+	up down clean lock docs docker
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 16
+
+setup: ## .venv with the locked requirements; Java and Maven where missing
+	@$(PYTHON) dev/bootstrap.py
+
+browser: ## the same, and Chromium for the browser tests
+	@$(PYTHON) dev/bootstrap.py --browser
+
+demo: setup ## start everything with real servers and show replication and a failover
+	@$(RUN) dev.demo
+
+test: browser ## format, lint, types, import contracts, and every test suite with real servers
+	@$(RUN) dev.check
+
+unit: setup ## unit tests: no server, seconds
+	@$(PYTEST) tests/unit
+
+conformance: setup ## one suite over every implementation of each port
+	@$(PYTEST) tests/conformance
+
+integration: setup ## the parts against real servers
+	@$(PYTEST) tests/integration
+
+failover: setup ## real processes, killed and frozen
+	@$(PYTEST) tests/failover
+
+lint: setup ## ruff check
+	@$(RUN) dev.check lint
+
+format: setup ## rewrite the sources with ruff's formatter
+	@$(VENV)/ruff format .
+
+types: setup ## mypy --strict
+	@$(RUN) dev.check types
+
+imports: setup ## the import contracts of pyproject.toml
+	@$(RUN) dev.check imports
+
+bench: setup ## benchmarks against real servers
+	@$(PYTEST) tests/benchmarks -s
+
+up: setup ## ZooKeeper, Kafka, MySQL and MariaDB on free loopback ports, until `make down`
+	@$(RUN) dev.servers.up up
+
+down: setup ## stop what `make up` started and remove its data
+	@$(RUN) dev.servers.up down
+
+lock: setup ## write requirements.lock anew from pyproject.toml and requirements-dev.in
+	@$(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+		--no-header --upgrade --output-file requirements.lock pyproject.toml requirements-dev.in
+
+docs: setup ## write the generated parts of docs/ anew
+	@$(RUN) dev.docs
+
+docker: ## build the container image
+	@docker build --tag mysql-replicator .
+
+clean: ## remove what the tools left in the tree (the servers' cache stays)
+	@rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -1,0 +1,114 @@
+"""Set up everything the Makefile's targets need; runs on the system's bare Python 3.11+ (standard library only).
+
+    python3 dev/bootstrap.py             .venv with the locked requirements, Java and Maven
+    python3 dev/bootstrap.py --browser   also Chromium for the Monitor's browser tests
+
+A stamp in .venv remembers the lock and pyproject.toml, so that a second run only compares.
+"""
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TREE = Path(__file__).resolve().parent.parent
+VENV = TREE / ".venv"
+STAMP = VENV / ".bootstrap-stamp"
+LOCK = TREE / "requirements.lock"
+INPUTS = (LOCK, TREE / "pyproject.toml")
+
+# Program -> the Debian package that brings it.
+PROGRAMS = {"java": "default-jre-headless", "mvn": "maven", "make": "make", "setpriv": "util-linux"}
+BROWSER = {"chromium": "chromium", "chromedriver": "chromium-driver"}
+
+
+class SetupError(Exception):
+    """Something the person running this has to do first; the message says what."""
+
+
+def say(text: str) -> None:
+    sys.stderr.write(f"[setup] {text}\n")
+    sys.stderr.flush()
+
+
+def main(arguments: list[str]) -> int:
+    if sys.version_info < (3, 11):  # noqa: UP036  (this file runs before anything checked the version)
+        say(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: run with PYTHON=python3.11 make ...")
+        return 1
+    try:
+        install_packages(missing_packages(browser="--browser" in arguments))
+        (TREE / "build").mkdir(exist_ok=True)
+        with (TREE / "build" / ".setup.lock").open("w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            prepare_venv()
+    except SetupError as error:
+        say(str(error))
+        return 1
+    return 0
+
+
+def missing_packages(*, browser: bool) -> list[str]:
+    wanted = {**PROGRAMS, **(BROWSER if browser else {})}
+    packages = [package for program, package in wanted.items() if shutil.which(program) is None]
+    if not VENV.exists() and importlib.util.find_spec("ensurepip") is None:
+        packages.append("python3-venv")
+    return packages
+
+
+def install_packages(packages: list[str]) -> None:
+    if not packages:
+        return
+    install = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    if shutil.which("apt-get") is None:
+        raise SetupError(f"missing, and this is no Debian to install them on: {' '.join(packages)}")
+    if os.geteuid() != 0:
+        raise SetupError(f"missing packages: {' '.join(packages)}; install them with:\n  sudo {' '.join(install)}")
+    if not _apt(install):
+        _apt(["apt-get", "update"])
+        if not _apt(install):
+            raise SetupError(f"apt-get could not install {' '.join(packages)}")
+
+
+def _apt(command: list[str]) -> bool:
+    say(" ".join(command))
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    quiet = [command[0], "-q", *command[1:]]
+    return subprocess.run(quiet, env=environment, stdin=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def prepare_venv() -> None:
+    wanted = _fingerprint()
+    if STAMP.exists() and STAMP.read_text() == wanted and (VENV / "bin" / "python").exists():
+        return
+    begun = time.monotonic()
+    if not (VENV / "bin" / "python").exists():
+        say(f"creating {VENV}")
+        _run([sys.executable, "-m", "venv", str(VENV)])
+    pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
+    say("installing the locked requirements (about a minute on a fresh machine)")
+    _run([*pip, "--quiet", "--require-hashes", "-r", str(LOCK)])
+    say("installing the project itself, editable")
+    _run([*pip, "--quiet", "--no-deps", "--no-build-isolation", "-e", str(TREE)])
+    STAMP.write_text(wanted)
+    say(f".venv is ready after {time.monotonic() - begun:.0f} s")
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256(f"{TREE} {sys.version_info[:2]}".encode())
+    for path in INPUTS:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _run(command: list[str]) -> None:
+    if subprocess.run(command, cwd=TREE, stdin=subprocess.DEVNULL, check=False).returncode != 0:
+        raise SetupError(f"failed: {' '.join(command)}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
