@@ -1,0 +1,13 @@
+"""Where transactions come from: one package or file per kind of source, chosen here."""
+
+from __future__ import annotations
+
+from replicator.config.task import TaskConfig
+from replicator.ports import Source
+
+
+def open_source(task: TaskConfig, password: str) -> Source:
+    """The source that `task` names. Connects to nothing yet. `password`: resolved."""
+    from replicator.source.mysql import MySQLSource  # the database client is loaded by those who stream alone
+
+    return MySQLSource(task.source, task.name, password)

@@ -1,0 +1,237 @@
+"""Positions of a server's binlog: where `start` is, where the log ends, whether a position can still be streamed from.
+
+`Position.gtid` is always the whole executed set at `file:offset`, never a part of it, because a later stream is opened
+by that set: whatever is missing in it would be sent again.
+"""
+
+from __future__ import annotations
+
+import time
+
+from replicator.config.task import FilePosition, GtidPosition, MySQLSource
+from replicator.errors import SourceError
+from replicator.model.gtid import MysqlGtidSet
+from replicator.model.position import Position
+from replicator.source.mysql.preflight import check_log_bin
+from replicator.source.mysql.server import Log, Server, current_log, logs
+from replicator.source.mysql.session import Session
+
+HEADER = 4  # bytes of the magic number: offset of a file's first event
+
+_BETWEEN_TRANSACTIONS = (
+    "Anonymous_Gtid",
+    "Binlog_checkpoint",
+    "Format_desc",
+    "Gtid",
+    "Incident",
+    "Previous_gtids",
+    "Rotate",
+    "Start_encryption",
+    "Stop",
+)
+_PAGE = 50_000
+_GTID_LAG_TRIES = 6
+_GTID_LAG_WAIT = 0.5
+
+
+def end_position(session: Session, server: Server) -> Position:
+    """Where the log ends now, with everything executed so far."""
+    status = current_log(session, server)
+    if status is None:
+        check_log_bin(server)
+        raise SourceError("E2201", "the server shows no binlog", found="an empty status", wanted="log_bin = ON")
+    file, offset = str(status[0]), int(status[1])
+    if server.mariadb:
+        return Position(file, offset, _mariadb_state(session, file, offset))
+    return Position(file, offset, _one_line(status[4]))
+
+
+def start_position(session: Session, server: Server, config: MySQLSource) -> Position:
+    start = config.start
+    if start == "latest":
+        return end_position(session, server)
+    if isinstance(start, FilePosition):
+        return _start_at_file(session, server, start)
+    first = _first_log(session, server)
+    if isinstance(start, GtidPosition):
+        return _start_at_gtid(server, start, first)
+    if server.mariadb:
+        return Position(first.file, HEADER, _mariadb_state(session, first.file, HEADER))
+    return Position(first.file, HEADER, _one_line(session.value("SELECT @@GLOBAL.gtid_purged")))
+
+
+def by_gtid(server: Server, position: Position) -> bool:
+    """Whether a stream from `position` is asked for by its GTID set; otherwise by file and offset."""
+    return bool(position.gtid) and server.gtid
+
+
+def check(session: Session, server: Server, position: Position) -> None:
+    """Raises SourceError when the server can't send everything after `position`: E2206 purged, E2209 not known."""
+    if not by_gtid(server, position):
+        _check_file(session, server, position)
+    elif server.mariadb:
+        _check_mariadb(session, server, position)
+    else:
+        _check_mysql(session, position)
+
+
+def _start_at_file(session: Session, server: Server, start: FilePosition) -> Position:
+    bare = Position(start.file, start.position)
+    _check_file(session, server, bare)
+    if server.mariadb:
+        return Position(start.file, start.position, _mariadb_state(session, start.file, start.position))
+    return Position(start.file, start.position, _executed_before(session, start.file, start.position))
+
+
+def _start_at_gtid(server: Server, start: GtidPosition, first: Log) -> Position:
+    """file and offset are a lower bound: the server finds the first transaction that is not in the set."""
+    if not server.gtid:
+        raise SourceError(
+            "E2210",
+            "the task starts at a GTID set and the server does not give every transaction a GTID",
+            found=f"gtid_mode = {server.get('gtid_mode')}",
+            wanted="gtid_mode = ON",
+            fix="Start from a file and position, or SET PERSIST gtid_mode = ON step by step.",
+        )
+    try:
+        text = _mariadb_text(start.gtid) if server.mariadb else str(MysqlGtidSet.parse(start.gtid))
+    except ValueError as error:
+        wanted = "0-1-100,1-2-5" if server.mariadb else "uuid:1-5,..."
+        raise SourceError("E2209", "`source.start.gtid` is not a GTID set", found=str(error), wanted=wanted) from error
+    return Position(first.file, HEADER, text)
+
+
+def _first_log(session: Session, server: Server) -> Log:
+    check_log_bin(server)
+    return logs(session)[0]
+
+
+def _check_file(session: Session, server: Server, position: Position) -> None:
+    """The file is still there and `offset` is the start of an event between transactions, or the end of the file."""
+    check_log_bin(server)
+    there = logs(session)
+    log = next((log for log in there if log.file == position.file), None)
+    if log is None:
+        last = Position(there[-1].file, 0)
+        if position.order > last.order:
+            raise _unknown(position, f"the last file is {last.file}")
+        raise purged(f"the oldest file is {there[0].file}", f"{position.file} from byte {position.offset} on", position)
+    if position.offset > log.size:
+        raise _unknown(position, f"the file ends at {log.size}")
+    if position.offset in (HEADER, log.size):
+        return
+    try:
+        event = session.rows("SHOW BINLOG EVENTS IN %s FROM %s LIMIT 1", (position.file, position.offset))[0]
+    except (SourceError, IndexError) as error:
+        if isinstance(error, SourceError) and error.code != "E2211":
+            raise
+        raise _unknown(position, f"no event begins there ({error})") from error
+    if int(event[1]) != position.offset:
+        raise _unknown(position, f"no event begins there; the next one begins at {event[1]}")
+    if not str(event[2]).startswith(_BETWEEN_TRANSACTIONS):
+        raise _unknown(position, f"an event {event[2]}, which is inside a transaction")
+
+
+def _check_mysql(session: Session, position: Position) -> None:
+    missing = _one_line(session.value("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_purged, %s)", (position.gtid,)))
+    if missing:
+        raise purged(f"gtid_purged holds transactions that we have not delivered: {missing}", missing, position)
+    # A transaction can reach us moments before its server counts it as executed: give it that time.
+    for _ in range(_GTID_LAG_TRIES):
+        ahead = _one_line(session.value("SELECT GTID_SUBTRACT(%s, @@GLOBAL.gtid_executed)", (position.gtid,)))
+        if not ahead:
+            return
+        time.sleep(_GTID_LAG_WAIT)
+    raise _ahead(ahead, position)
+
+
+def _check_mariadb(session: Session, server: Server, position: Position) -> None:
+    """Only where numbers of one server id are compared; all other cases the server itself decides when it is asked."""
+    ours = _mariadb_parse(position.gtid)
+    first = logs(session)[0].file
+    for domain, (server_id, number) in _mariadb_parse(_mariadb_state(session, first, HEADER)).items():
+        delivered = ours.get(domain, (server_id, 0))
+        if delivered[0] == server_id and delivered[1] < number:
+            lost = f"{domain}-{server_id}-{delivered[1] + 1} to {domain}-{server_id}-{number}"
+            raise purged(f"the oldest file, {first}, begins after {domain}-{server_id}-{number}", lost, position)
+    newest = _mariadb_parse(_one_line(session.value("SELECT @@GLOBAL.gtid_binlog_pos")))
+    for domain, (server_id, number) in ours.items():
+        there = newest.get(domain, (server_id, 0))
+        if there[0] == server_id and there[1] < number:
+            raise _ahead(f"{domain}-{server_id}-{there[1] + 1} to {domain}-{server_id}-{number}", position)
+
+
+def purged(found: str, lost: str, position: Position) -> SourceError:
+    return SourceError(
+        "E2206",
+        f"the binlog that this task still needs is deleted; lost would be {lost}",
+        found=found,
+        wanted=f"everything after {position.gtid or position}",
+        fix="Restore the binlog files, or delete the task and make a new one (its topics then lack these changes).",
+        position=str(position),
+    )
+
+
+def _ahead(what: str, position: Position) -> SourceError:
+    return SourceError(
+        "E2209",
+        f"the server lacks transactions that this task has already delivered: {what}",
+        found="a server that is behind, restored, or has lost its newest transactions",
+        wanted=f"a server that has executed {position.gtid}",
+        fix="Point the task at the server that has them, or make a new task.",
+        position=str(position),
+    )
+
+
+def _unknown(position: Position, found: str) -> SourceError:
+    return SourceError(
+        "E2209",
+        f"{position.file}:{position.offset} is not the start of a transaction",
+        found=found,
+        wanted="the offset of a transaction's first event",
+        fix=f"Choose one from SHOW BINLOG EVENTS IN '{position.file}'.",
+        position=str(position),
+    )
+
+
+def _executed_before(session: Session, file: str, offset: int) -> str:
+    """The GTIDs in everything before `file:offset`: those before the file, then those that stand in it."""
+    text, at = "", HEADER
+    while at < offset:
+        events = session.rows("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, _PAGE))
+        before = [event for event in events if int(event[1]) < offset]
+        found = [_one_line(e[5]) for e in before if e[2] == "Previous_gtids"]
+        found += [str(e[5]).split("'")[1] for e in before if str(e[2]).startswith("Gtid") and "'" in str(e[5])]
+        joined = ",".join(part for part in (text, *found) if part)
+        text = str(MysqlGtidSet.parse(joined)) if joined else ""
+        if len(before) < len(events) or not events:
+            break
+        at = int(events[-1][4])
+    if offset == HEADER:
+        head = session.rows("SHOW BINLOG EVENTS IN %s LIMIT 2", (file,))
+        return "".join(_one_line(event[5]) for event in head if event[2] == "Previous_gtids")
+    return text
+
+
+def _mariadb_state(session: Session, file: str, offset: int) -> str:
+    return _one_line(session.value("SELECT BINLOG_GTID_POS(%s, %s)", (file, offset)))
+
+
+def _mariadb_parse(text: str) -> dict[int, tuple[int, int]]:
+    """domain -> (server id, sequence number)."""
+    found = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        numbers = part.split("-")
+        if len(numbers) != 3 or not all(number.isdigit() for number in numbers):
+            raise ValueError(f"{part!r} is not domain-server-sequence")
+        found[int(numbers[0])] = (int(numbers[1]), int(numbers[2]))
+    return found
+
+
+def _mariadb_text(text: str) -> str:
+    return ",".join(f"{domain}-{server}-{number}" for domain, (server, number) in sorted(_mariadb_parse(text).items()))
+
+
+def _one_line(text: object) -> str:
+    """Sets of several servers come with line breaks."""
+    return "" if text is None else "".join(str(text).split())

@@ -1,0 +1,55 @@
+"""Settings of the server without which rows would be lost or unreadable: tested before every dump, on its connection.
+
+The same settings can be changed in a session at any time afterwards; the decoder recognises what that does.
+"""
+
+from __future__ import annotations
+
+from replicator.config.task import MySQLSource
+from replicator.errors import SourceError
+from replicator.source.mysql.server import Server
+
+_SETTINGS = (
+    ("binlog_format", "ROW", "E2202", "the server does not log rows"),
+    ("binlog_row_image", "FULL", "E2203", "the server does not log whole rows"),
+    ("binlog_row_metadata", "FULL", "E2204", "the server does not log the names and types of columns"),
+)
+
+
+def set_global(server: Server, name: str, value: str) -> str:
+    """The statement that mends a global variable for good: MariaDB has no SET PERSIST."""
+    if server.mariadb:
+        return f"SET GLOBAL {name} = {value}; (and the same in its configuration file), then reconnect its sessions."
+    return f"SET PERSIST {name} = {value}; then reconnect its sessions."
+
+
+def check_flavour(server: Server, config: MySQLSource) -> None:
+    if server.flavour != config.type:
+        raise SourceError(
+            "E2212",
+            f"the server is not what the task says: source.type is {config.type}",
+            found=f"{server.get('version')} ({server.get('version_comment')})",
+            wanted=config.type,
+            fix=f"Set `source.type: {server.flavour}`.",
+        )
+
+
+def check_log_bin(server: Server) -> None:
+    if server.get("log_bin") != "ON":
+        raise SourceError("E2201", "the server writes no binlog", found="log_bin = OFF", wanted="log_bin = ON")
+
+
+def check_settings(server: Server) -> None:
+    """Raises the first of E2201-E2204 that applies."""
+    check_log_bin(server)
+    for name, wanted, code, what in _SETTINGS:
+        found = server.get(name)
+        if found.upper() != wanted:
+            shown = f"{name} = {found}" if found else f"{server.get('version')} has no {name}"
+            fix = set_global(server, name, f"'{wanted}'") if found else "Upgrade: MySQL 8.0 or MariaDB 10.5 at least."
+            raise SourceError(code, what, found=shown, wanted=f"{name} = {wanted}", fix=fix)
+
+
+def check(server: Server, config: MySQLSource) -> None:
+    check_flavour(server, config)
+    check_settings(server)

@@ -1,0 +1,93 @@
+"""What one server is and how it is set, read once per connection into a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from replicator.source.mysql.session import Session
+
+VARIABLES = (
+    "binlog_checksum",
+    "binlog_expire_logs_seconds",
+    "binlog_format",
+    "binlog_row_image",
+    "binlog_row_metadata",
+    "binlog_row_value_options",
+    "binlog_transaction_compression",
+    "enforce_gtid_consistency",
+    "expire_logs_days",
+    "gtid_binlog_pos",
+    "gtid_mode",
+    "innodb_flush_log_at_trx_commit",
+    "log_bin",
+    "log_bin_compress",
+    "log_replica_updates",
+    "log_slave_updates",
+    "read_only",
+    "server_id",
+    "sync_binlog",
+    "version",
+    "version_comment",
+    "wsrep_on",
+)
+
+
+class Server(msgspec.Struct, frozen=True):
+    """`variables`: the global ones of VARIABLES that this server has. `account`: CURRENT_USER(), `user@host`."""
+
+    mariadb: bool
+    version: tuple[int, ...]
+    account: str
+    variables: dict[str, str]
+
+    def get(self, name: str) -> str:
+        """The value as the server shows it, "" when it has no such variable."""
+        return self.variables.get(name, "")
+
+    @property
+    def flavour(self) -> str:
+        return "mariadb" if self.mariadb else "mysql"
+
+    @property
+    def gtid(self) -> bool:
+        """True when every transaction has a GTID, so that a set of them is a position."""
+        return self.mariadb or self.get("gtid_mode") == "ON"
+
+
+class Log(msgspec.Struct, frozen=True):
+    """A binlog file that the server still has; size in bytes."""
+
+    file: str
+    size: int
+
+
+def read_server(session: Session) -> Server:
+    marks = ", ".join(["%s"] * len(VARIABLES))
+    found = session.rows(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({marks})", VARIABLES)
+    variables = {str(name).lower(): str(value) for name, value in found}
+    version = variables.get("version", "")
+    return Server(
+        mariadb="mariadb" in (version + variables.get("version_comment", "")).lower(),
+        version=_numbers(version),
+        account=str(session.value("SELECT CURRENT_USER()")),
+        variables=variables,
+    )
+
+
+def current_log(session: Session, server: Server) -> tuple[Any, ...] | None:
+    """(file, offset, do_db, ignore_db[, executed GTID set]); None when log_bin is off."""
+    modern = not server.mariadb and server.version >= (8, 2)
+    rows = session.rows("SHOW BINARY LOG STATUS" if modern else "SHOW MASTER STATUS")
+    return rows[0] if rows else None
+
+
+def logs(session: Session) -> list[Log]:
+    """The binlog files, oldest first."""
+    return [Log(str(row[0]), int(row[1])) for row in session.rows("SHOW BINARY LOGS")]
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    head = version.split("-", 1)[0]
+    return tuple(int(part) for part in head.split(".") if part.isdigit())

@@ -1,0 +1,67 @@
+"""A logged-in connection that asks questions: every statement that the source sends stands behind these few methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import pymysql
+from pymysql.connections import Connection
+
+from replicator.config.task import MySQLSource
+from replicator.source.mysql import faults, tls
+
+
+class Session:
+    """One connection. Raises SourceUnavailable or SourceError with the codes of `faults`.
+
+    `timeout`: seconds that one answer may take; it does not hold for the dump that follows.
+    """
+
+    def __init__(self, config: MySQLSource, password: str) -> None:
+        self.where = f"{config.host}:{config.port}"
+        self.user = config.user
+        context = tls.context(config.tls)
+        try:
+            self.connection: Connection[Any] = pymysql.connect(
+                host=config.host,
+                port=config.port,
+                user=config.user,
+                password=password.encode(),  # PyMySQL would encode text as latin-1
+                charset="utf8mb4",
+                autocommit=True,
+                connect_timeout=max(1, config.connect_timeout_s),
+                read_timeout=max(1, config.connect_timeout_s),
+                write_timeout=max(1, config.connect_timeout_s),
+                program_name="mysql-replicator",
+                ssl=context,
+                ssl_disabled=context is None,
+            )
+        except (pymysql.err.MySQLError, OSError) as error:
+            raise faults.of_connect(error, self.where, config.user) from error
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        try:
+            with self.connection.cursor() as cursor:
+                cursor.execute(sql, tuple(values) or None)
+                return list(cursor.fetchall())
+        except (pymysql.err.MySQLError, OSError) as error:
+            raise faults.of_query(error, self.where, self.user) from error
+
+    def value(self, sql: str, values: Sequence[object] = ()) -> Any:
+        """The first column of the first row; None without rows."""
+        rows = self.rows(sql, values)
+        return rows[0][0] if rows else None
+
+    def close(self) -> None:
+        if self.connection.open:
+            self.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

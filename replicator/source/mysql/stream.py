@@ -1,0 +1,133 @@
+"""Bytes of the dump, read straight from the socket in large pieces: packets are the decoder's business."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import ssl
+import threading
+import time
+from typing import Literal
+
+from replicator.errors import ReplicatorError, SourceUnavailable
+from replicator.model.position import Position
+from replicator.source.mysql import faults
+from replicator.source.mysql.session import Session
+
+_CHUNK = 256 << 10
+_READABLE = select.POLLIN | select.POLLPRI
+
+
+class MySQLStream:
+    """See `replicator.ports.Stream`. Owns the session's connection from now on.
+
+    Args:
+        silence: seconds without a byte after which the connection counts as dead.
+        patience: the same for the first such silence: a MariaDB server sends nothing while it looks for a GTID.
+    """
+
+    framing: Literal["packet", "file"] = "packet"
+
+    def __init__(self, session: Session, position: Position, silence: float, patience: float) -> None:
+        self.position = position
+        self._where, self._user = session.where, session.user
+        self._silence = silence
+        self._socket, self._held = _take_over(session)
+        self._socket.setblocking(False)
+        self._encrypted = isinstance(self._socket, ssl.SSLSocket)
+        self._poll = select.poll()
+        self._poll.register(self._socket.fileno(), _READABLE)
+        now = time.monotonic()
+        self._heard = now
+        self._patient_until = now + patience
+        self._closed = False
+        self._reading = threading.Lock()  # held while a read uses the socket: only then close() leaves it open
+
+    def read(self, timeout: float) -> bytes:
+        """See `replicator.ports.Stream`: at most 256 KB, from a TLS connection too."""
+        with self._reading:
+            try:
+                return self._read(timeout)
+            finally:
+                if self._closed:
+                    self._socket.close()
+
+    def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
+        return faults.of_server(errno, message, self._where, self._user, str(self.position))
+
+    def close(self) -> None:
+        """May be called from any thread and more than once."""
+        self._closed = True
+        with contextlib.suppress(OSError):
+            # The plain socket's method: SSLSocket.shutdown would take the TLS state away from under a reader.
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+        if self._reading.acquire(blocking=False):
+            try:
+                self._socket.close()
+            finally:
+                self._reading.release()
+
+    def _read(self, timeout: float) -> bytes:
+        if self._held:
+            data, self._held = self._held, b""
+            return data
+        deadline = time.monotonic() + timeout
+        while True:
+            if self._closed:
+                raise self._lost("the stream was closed by us")
+            data = self._receive()
+            now = time.monotonic()
+            if data:
+                self._heard = now
+                return data
+            if now >= max(self._heard + self._silence, self._patient_until):
+                raise self._lost(f"nothing, not even a heartbeat, for {now - self._heard:.1f} s")
+            if now >= deadline:
+                return b""
+            quiet_until = max(self._heard + self._silence, self._patient_until)
+            self._poll.poll(max(1.0, (min(deadline, quiet_until) - now) * 1000))
+
+    def _receive(self) -> bytes:
+        """What is there now; b"" when nothing is. TLS gives at most 16 KB at a time: they are joined."""
+        try:
+            data = self._socket.recv(_CHUNK)
+            if self._encrypted and data:
+                data = self._more(data)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError, InterruptedError):
+            return b""
+        except (OSError, ValueError) as error:
+            raise self._lost(str(error)) from error
+        if not data:
+            raise self._lost("the server closed the connection")
+        return data
+
+    def _more(self, first: bytes) -> bytes:
+        pieces, size = [first], len(first)
+        with contextlib.suppress(OSError):  # an end or error shows itself again at the next call
+            while size < _CHUNK:
+                piece = self._socket.recv(_CHUNK - size)
+                if not piece:
+                    break
+                pieces.append(piece)
+                size += len(piece)
+        return b"".join(pieces)
+
+    def _lost(self, found: str) -> SourceUnavailable:
+        return SourceUnavailable("E2002", f"the binlog stream from {self._where} ended", found=found)
+
+
+def _take_over(session: Session) -> tuple[socket.socket, bytes]:
+    """The session's socket and what PyMySQL's buffered reader has already taken from it."""
+    connection = session.connection
+    sock, reader = connection._sock, connection._rfile
+    sock.setblocking(False)
+    held = b""
+    # peek() returns the buffer, and asks the (now non-blocking) socket only when the buffer is empty.
+    with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
+        held = bytes(reader.peek())
+    reader.close()
+    connection._rfile = None
+    connection._sock = None
+    connection._closed = True
+    return sock, held
