@@ -33,6 +33,7 @@ SecretRef = Annotated[
         description="env:NAME or file:/path; never the secret itself",
     ),
 ]
+Format = Annotated[Literal["debezium"], Field(description="bytes of key and value that consumers see")]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
 TaskName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), _checked(check_task_name)]
@@ -81,10 +82,10 @@ class Tls(Model):
 
 
 class MySQLSource(Model):
-    type: Literal["mysql", "mariadb"]
-    host: str = Field("127.0.0.1", min_length=1)
+    type: Literal["mysql", "mariadb"] = Field(description="kind of the server")
+    host: str = Field("127.0.0.1", min_length=1, description="name or address of the server to read from")
     port: Port = 3306
-    user: str = Field(min_length=1)
+    user: str = Field(min_length=1, description="account with REPLICATION SLAVE, REPLICATION CLIENT and SELECT")
     password: SecretRef
     tables: Tables = Field(("*.*",), description="database.table with * and ?; a leading ! excludes")
     start: Start = Field(
@@ -93,17 +94,19 @@ class MySQLSource(Model):
     server_id: int | None = Field(
         None, ge=1, le=4294967295, description="our replica id; default: derived from the task's name"
     )
-    connect_timeout_s: float = Field(10, gt=0, le=300)
+    connect_timeout_s: float = Field(10, gt=0, le=300, description="seconds to wait for a connection")
     heartbeat_s: float = Field(5, ge=0.1, le=3600, description="silence after which the server sends a heartbeat")
-    tls: Tls | None = None
+    tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
 
 
 class KafkaSink(Model):
     type: Literal["kafka"]
-    bootstrap_servers: tuple[str, ...] = Field(min_length=1)
+    bootstrap_servers: tuple[str, ...] = Field(min_length=1, description="host:port of some brokers")
     topic: Topic = "{task}.{database}.{table}"
-    format: Literal["debezium"] = "debezium"
-    delivery: Literal["exactly_once", "at_least_once"] = "exactly_once"
+    format: Format = "debezium"
+    delivery: Literal["exactly_once", "at_least_once"] = Field(
+        "exactly_once", description="exactly_once: records and position in one Kafka transaction"
+    )
     create_topics: bool = Field(True, description="create a missing topic; false: stop as FAILED")
     partitions: int = Field(1, ge=1, le=10_000, description="of topics that we create")
     replication_factor: int = Field(-1, ge=-1, le=100, description="of topics that we create; -1: the broker's default")
@@ -119,15 +122,15 @@ class KafkaSink(Model):
 
 class FileSink(Model):
     type: Literal["file"]
-    path: str = Field(min_length=1)
+    path: str = Field(min_length=1, description="file that gets one JSON line per record")
     topic: Topic = "{task}.{database}.{table}"
-    format: Literal["debezium"] = "debezium"
+    format: Format = "debezium"
 
 
 class StdoutSink(Model):
     type: Literal["stdout"]
     topic: Topic = "{task}.{database}.{table}"
-    format: Literal["debezium"] = "debezium"
+    format: Format = "debezium"
 
 
 Source = MySQLSource
@@ -138,8 +141,8 @@ class TaskConfig(Model):
     """One source + one sink."""
 
     name: TaskName = Field(description="unique on the bus; part of topics and transactional ids")
-    source: Source
-    sink: Sink
+    source: Source = Field(description="where changes come from")
+    sink: Sink = Field(description="where they go")
     checkpoint_interval_ms: Milliseconds = Field(1000, description="between writes of the position to ZooKeeper")
     max_batch_bytes: int = Field(
         8 << 20, ge=1 << 16, le=1 << 30, description="of whole transactions joined into one commit"

@@ -1,0 +1,46 @@
+"""Errors as a shell sees them: one line on stderr and an exit status.
+
+0 ok · 1 error · 2 usage · 3 not found · 4 conflict or precondition · 5 unreachable · 6 authentication
+7 wait timed out · 10 check warned · 11 check failed · 130 interrupted · 141 reader of our output is gone
+"""
+
+from __future__ import annotations
+
+import click
+
+from replicator.errors import ReplicatorError
+
+ERROR, USAGE, NOT_FOUND, CONFLICT, UNREACHABLE, AUTH, TIMEOUT = 1, 2, 3, 4, 5, 6, 7
+CHECK_WARNED, CHECK_FAILED = 10, 11
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+_STATUS = {
+    "E1009": CONFLICT,
+    "E2001": UNREACHABLE,
+    "E3001": UNREACHABLE,
+    "E4001": UNREACHABLE,
+    "E4002": UNREACHABLE,
+    "E4003": UNREACHABLE,
+    "E4004": NOT_FOUND,
+    "E4005": CONFLICT,
+    "E4006": CONFLICT,
+    "E4007": AUTH,
+    "E5003": NOT_FOUND,
+    "E5004": CONFLICT,
+    "E5005": UNREACHABLE,
+    "E5006": AUTH,
+    "E5007": CONFLICT,
+    "E5009": TIMEOUT,
+}
+
+
+def exit_status(error: ReplicatorError) -> int:
+    return _STATUS.get(error.code, ERROR)
+
+
+def show(error: ReplicatorError) -> None:
+    """One line per problem on stderr. A task file with several shows them all."""
+    for one in getattr(error, "errors", ()) or (error,):
+        head, _, rest = " ".join(str(one).split()).partition(":")
+        click.echo(f"{click.style(head, fg='red', bold=True)}:{rest}", err=True)

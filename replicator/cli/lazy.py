@@ -1,0 +1,66 @@
+"""A click group that imports a command when it is called, not before: `replicator task get` need not load Kafka."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Mapping
+
+import click
+
+Load = Callable[[], click.Command]
+
+
+class LazyGroup(click.Group):
+    """`lazy`: name -> (short help, module with an object `command`). The help stands here so that `--help` imports
+    nothing. `more`: gives further commands by name (processes register themselves as entry points)."""
+
+    def __init__(
+        self,
+        *args: object,
+        lazy: Mapping[str, tuple[str, str]],
+        more: Callable[[], Mapping[str, Load]] | None = None,
+        **kwargs: object,
+    ) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self._lazy = lazy
+        self._more = more
+
+    def _others(self) -> Mapping[str, Load]:
+        return self._more() if self._more else {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self._lazy, *(name for name in sorted(self._others()) if name not in self._lazy)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._lazy:
+            command = importlib.import_module(self._lazy[cmd_name][1]).command
+            assert isinstance(command, click.Command)  # noqa: S101
+            return command
+        load = self._others().get(cmd_name)
+        return load() if load else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not ctx.resilient_parsing and not name.startswith("-") and name not in self.list_commands(ctx):
+            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1, cutoff=0.5)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, text) for name, (text, _) in self._lazy.items()]
+        processes = [(name, self._short_help(load)) for name, load in sorted(self._others().items())]
+        for title, group in (("Commands", rows), ("Processes", processes)):
+            if group:
+                with formatter.section(title):
+                    formatter.write_dl(group)
+
+    @staticmethod
+    def _short_help(load: Load) -> str:
+        try:
+            return load().get_short_help_str(60)
+        except Exception as error:  # a broken plug-in must not take the help of the others away
+            return f"(can't be loaded: {type(error).__name__}: {error})"

@@ -1,0 +1,127 @@
+"""`replicator`: the one command. People's commands are modules of this package; each process (core, server, monitor)
+registers its own as an entry point of the group `replicator.commands`."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.metadata import entry_points
+from typing import Any
+
+import click
+
+from replicator.cli import failures
+from replicator.cli.lazy import LazyGroup, Load
+from replicator.cli.terminal import wants_colour
+from replicator.errors import ProcessError, ReplicatorError
+
+LAZY = {
+    "task": ("Create, watch and steer tasks.", "replicator.cli.task"),
+    "check": ("Can this task run? What is missing?", "replicator.cli.check"),
+    "run": ("Run one task here, without ZooKeeper.", "replicator.cli.run"),
+    "explain": ("What a configuration key or an error code means.", "replicator.cli.explain"),
+    "schema": ("Print the JSON Schema of a task.", "replicator.cli.schema"),
+    "completion": ("Print the shell completion script.", "replicator.cli.completion"),
+    "version": ("Print versions.", "replicator.cli.version"),
+}
+
+
+def _processes() -> Mapping[str, Load]:
+    return {point.name: point.load for point in entry_points(group="replicator.commands")}
+
+
+class Main(LazyGroup):
+    """Turns every end into an exit status: no command prints a traceback or exits by itself for an error."""
+
+    def main(  # type: ignore[override]  # click's two overloads say the same in more words
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        run = partial(super().main, args, prog_name, complete_var, False, **extra)
+        if not standalone_mode:
+            return run()
+        try:
+            result: Any = run()
+            sys.stdout.flush()
+            status = result if isinstance(result, int) else 0
+        except (click.Abort, KeyboardInterrupt):
+            status = failures.INTERRUPTED
+        except click.ClickException as error:
+            error.show()
+            status = error.exit_code
+        except ReplicatorError as error:
+            _trace()
+            failures.show(error)
+            status = failures.exit_status(error)
+        except OSError as error:
+            status = _reader_gone() if error.errno == errno.EPIPE else _fault(error)
+        except Exception as error:
+            status = _fault(error)
+        sys.exit(status)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            # before click makes exit status 1 of it
+            if error.errno == errno.EPIPE:
+                sys.exit(_reader_gone())
+            raise
+
+
+def _reader_gone() -> int:
+    """`replicator task get | head -1`: nobody reads any more. Python must not complain about it at exit either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return failures.BROKEN_PIPE
+
+
+def _fault(error: Exception) -> int:
+    """An error that nobody foresaw."""
+    _trace()
+    fix = "Run it again with `replicator --debug ...` and report what it prints."
+    failures.show(ProcessError("E5011", f"{type(error).__name__}: {error}"[:300], fix=fix))
+    return failures.ERROR
+
+
+def _trace() -> None:
+    if os.environ.get("REPLICATOR_DEBUG"):
+        traceback.print_exc()
+
+
+def _set_colour(ctx: click.Context, _param: click.Parameter, value: str) -> None:
+    ctx.color = wants_colour(value)
+
+
+@click.group(
+    "replicator",
+    cls=Main,
+    lazy=LAZY,
+    more=_processes,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option("-v", "--debug", is_flag=True, help="Show tracebacks of errors (or REPLICATOR_DEBUG=1).")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    callback=_set_colour,
+    expose_value=False,
+    is_eager=True,
+    help="Colour; also NO_COLOR, FORCE_COLOR.",
+)
+def main(debug: bool) -> None:
+    """mysql-replicator: MySQL and MariaDB changes to Kafka, with standbys that take over without losing a row."""
+    if debug:
+        os.environ["REPLICATOR_DEBUG"] = "1"
+
+
+if __name__ == "__main__":
+    main()

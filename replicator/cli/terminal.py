@@ -1,0 +1,67 @@
+"""What the terminal can do, and text in columns that fits it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Sequence
+
+import click
+
+
+def wants_colour(choice: str) -> bool | None:
+    """For click's `ctx.color`: True, False, or None when each stream decides by being a terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    if os.environ.get("FORCE_COLOR") not in (None, "", "0"):
+        return True
+    return None
+
+
+def interactive() -> bool:
+    """Somebody sits there who can be asked."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def width() -> int | None:
+    """Columns of the terminal that shows stdout; None in a pipe, where nothing is cut."""
+    return shutil.get_terminal_size((80, 24)).columns if sys.stdout.isatty() else None
+
+
+def cells(text: str) -> int:
+    """Columns that `text` takes: East Asian wide characters take two, combining ones none, colours none."""
+    plain = click.unstyle(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in plain
+    )
+
+
+def clean(text: object) -> str:
+    """Text from elsewhere for a terminal: control characters (which could move the cursor) are shown, not sent."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in str(text))
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, heading: bool = True) -> str:
+    """Columns padded to their widest cell, two spaces apart, nothing at the line's end. "" without rows and heading."""
+    lines = [list(header), *map(list, rows)] if heading else [list(row) for row in rows]
+    if not lines:
+        return ""
+    widths = [max(cells(line[column]) for line in lines) for column in range(len(lines[0]))]
+    padded = ("  ".join(cell + " " * (w - cells(cell)) for cell, w in zip(line, widths, strict=True)) for line in lines)
+    return "\n".join(line.rstrip() for line in padded) + "\n"
+
+
+def fitting(header: Sequence[str], rows: Sequence[Sequence[str]], order: Sequence[str], limit: int | None) -> list[int]:
+    """The columns that fit `limit`, in their place: those are given up first that stand last in `order` (most important
+    first). The first in `order` always stays."""
+    kept = list(range(len(header)))
+    for name in reversed(order[1:]):
+        need = sum(max(cells(line[column]) for line in [header, *rows]) + 2 for column in kept) - 2
+        if limit is None or need <= limit:
+            break
+        kept.remove(list(header).index(name))
+    return kept

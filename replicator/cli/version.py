@@ -1,0 +1,28 @@
+"""`replicator version`."""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+PACKAGES = ("mysql-replicator", "kafka-python", "kazoo", "mysql-replication", "PyMySQL")
+
+
+@click.command("version")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+def command(output: str) -> None:
+    """Print our version and those of the libraries that matter for what goes over the wire."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    if output == "json":
+        click.echo(json.dumps({"apiVersion": "v1", "kind": "Version", **found}))
+        return
+    for name in ("mysql-replicator", "python", *PACKAGES[1:]):
+        click.echo(f"{name} {found[name]}")
