@@ -113,12 +113,8 @@ class Cluster:
 
     def core(self, host: str, *arguments: str, zookeeper: str | None = None) -> Process:
         """Starts a Core. A second call with the same name starts another one after the first has ended."""
-        process = Process(
-            host,
-            ["core", "--zookeeper", zookeeper or self._zookeeper, "--host", host]
-            + ["--session-timeout", str(self._session_timeout), *arguments],
-            self.folder,
-        )
+        where = ["--zookeeper", zookeeper or self._zookeeper, "--session-timeout", str(self._session_timeout)]
+        process = Process(host, ["core", "--host", host, *where, *arguments], self.folder)
         self.cores[host] = process.start()
         return process
 

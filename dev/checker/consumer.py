@@ -1,0 +1,105 @@
+"""What a consumer sees: every record of a task's topics, read_committed, in the checker's form."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+
+from dev.checker.history import Op, Seen
+
+
+def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 60.0) -> list[Any]:
+    """All visible records (kafka-python ConsumerRecord) of the topics that are `wanted`, in order per partition.
+
+    Raises TimeoutError when the end that was seen at the beginning is not reached in time.
+    """
+    consumer = KafkaConsumer(
+        bootstrap_servers=bootstrap,
+        group_id=None,
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=50,
+        max_poll_records=10_000,
+    )
+    try:
+        return _read(consumer, wanted, time.monotonic() + timeout)
+    finally:
+        consumer.close(autocommit=False)
+
+
+def _read(consumer: Any, wanted: Callable[[str], bool], end: float) -> list[Any]:
+    places = [
+        TopicPartition(topic, partition)
+        for topic in sorted(topic for topic in consumer.topics() if wanted(topic))
+        for partition in sorted(consumer.partitions_for_topic(topic) or ())
+    ]
+    if not places:
+        return []
+    consumer.assign(places)
+    consumer.seek_to_beginning(*places)
+    ends = consumer.end_offsets(places)
+    records: list[Any] = []
+    while any(consumer.position(place) < ends[place] for place in places):
+        if time.monotonic() > end:
+            raise TimeoutError(f"the end of {[place.topic for place in places]} was not reached")
+        for batch in consumer.poll(timeout_ms=200).values():
+            records.extend(batch)
+    return records
+
+
+def seen(records: Iterable[Any]) -> list[Seen]:
+    """Change records as the checker wants them; tombstones are left out."""
+    return [_seen(record, json.loads(record.value)) for record in records if record.value is not None]
+
+
+def _seen(record: Any, value: dict[str, Any]) -> Seen:
+    headers = {name: content.decode() for name, content in record.headers}
+    op: Op = value["op"]
+    image = value["before"] if op == "d" else value["after"]
+    return Seen(
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        key=image["id"],
+        counter=image["counter"] + (op == "d"),
+        op=op,
+        epoch=int(headers["epoch"]),
+        position=headers["position"],
+        row=int(headers["row"]),
+        time_ms=record.timestamp,
+    )
+
+
+def latest_rows(records: Iterable[Any]) -> list[tuple[int, dict[str, object] | None]]:
+    """(key, row) per record in the order read; None for deletes. For `verdict.rebuilt`, whose table is then compared
+    with `Writer.rows()`."""
+    rows: list[tuple[int, dict[str, object] | None]] = []
+    for record in records:
+        if record.value is None:
+            rows.append((json.loads(record.key)["id"], None))
+            continue
+        after = json.loads(record.value)["after"]
+        if after is not None:
+            rows.append((after["id"], row_of(after)))
+    return rows
+
+
+def row_of(after: dict[str, Any]) -> dict[str, object]:
+    """A debezium row image of `hot_item` in the form of `Writer.rows`: decimals as text, JSON parsed."""
+    unscaled = int.from_bytes(base64.b64decode(after["price"]), "big", signed=True)
+    sign, digits = ("-" if unscaled < 0 else ""), f"{abs(unscaled):03d}"
+    return {
+        "sku": after["sku"],
+        "stock": after["stock"],
+        "price": f"{sign}{digits[:-2]}.{digits[-2:]}",
+        "payload": None if after["payload"] is None else json.loads(after["payload"]),
+        "note": after["note"],
+        "counter": after["counter"],
+        "serial": after["serial"],
+    }

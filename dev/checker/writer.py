@@ -1,0 +1,198 @@
+"""Load: commits transactions to `shop.hot_item` on a real server and keeps a journal of them."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from typing import Any
+
+import pymysql
+
+from dev.checker.history import Change, Op, Transaction
+from dev.servers.database import Database
+
+TABLE = """
+CREATE TABLE IF NOT EXISTS {database}.hot_item (
+    id BIGINT NOT NULL PRIMARY KEY,
+    sku VARCHAR(40) NOT NULL,
+    stock INT NOT NULL,
+    price DECIMAL(10,2) NOT NULL,
+    updated_at DATETIME(3) NOT NULL,
+    payload JSON NULL,
+    note VARCHAR(200) NULL,
+    counter INT NOT NULL,
+    serial BIGINT NOT NULL
+)"""
+
+
+class Writer:
+    """Inserts, updates and deletes in transactions of 1 to `most_rows` changes, in a thread of its own.
+
+    A commit whose answer is lost is resolved by looking at the table once the server is back, so that the journal ends
+    without "unknown" unless the server stays away.
+
+    Args:
+        rate: transactions per second, at most.
+        keys: how many different rows there are.
+    """
+
+    def __init__(
+        self,
+        server: Database,
+        *,
+        database: str = "shop",
+        rate: float = 150,
+        keys: int = 300,
+        most_rows: int = 6,
+        seed: int = 1,
+    ) -> None:
+        self._server = server
+        self._database = database
+        self._rate = rate
+        self._keys = keys
+        self._most_rows = most_rows
+        self._random = random.Random(seed)
+        self._counters: dict[int, int] = {}
+        self._alive: set[int] = set()
+        self._serial = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+        self.journal: list[Transaction] = []
+        self.error: BaseException | None = None
+
+    def prepare(self) -> None:
+        self._server.execute(f"CREATE DATABASE IF NOT EXISTS {self._database} CHARACTER SET utf8mb4")
+        self._server.execute(TABLE.format(database=self._database))
+
+    def start(self) -> Writer:
+        self.prepare()
+        self._thread.start()
+        return self
+
+    def stop(self) -> list[Transaction]:
+        """Ends after the current transaction. Raises what went wrong in the thread."""
+        self._stop.set()
+        self._thread.join(60)
+        if self.error is not None:
+            raise self.error
+        return self.journal
+
+    def close(self) -> None:
+        """Ends the thread; whatever it met is not raised. Also fine before `start` and after `stop`."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(60)
+
+    def rows(self) -> dict[int, dict[str, object]]:
+        """The table as it is now, in the form that `consumer.row_of` gives."""
+        found = self._server.execute(
+            f"SELECT id, sku, stock, price, payload, note, counter, serial FROM {self._database}.hot_item"
+        )
+        names = ("sku", "stock", "price", "payload", "note", "counter", "serial")
+        table: dict[int, dict[str, object]] = {}
+        for key, *values in found:
+            row = dict(zip(names, values, strict=True))
+            row["price"] = str(row["price"])
+            row["payload"] = None if row["payload"] is None else json.loads(str(row["payload"]))
+            table[key] = row
+        return table
+
+    def _run(self) -> None:
+        try:
+            connection: pymysql.connections.Connection[Any] | None = None
+            begun, done = time.monotonic(), 0
+            while not self._stop.is_set():
+                wait = begun + done / self._rate - time.monotonic()
+                if wait > 0:
+                    time.sleep(wait)
+                done += 1
+                if connection is None:
+                    connection = self._connect()
+                    continue
+                if not self._transaction(connection):
+                    connection = None
+        except BaseException as error:
+            self.error = error
+
+    def _connect(self) -> pymysql.connections.Connection[Any] | None:
+        try:
+            connection = self._server.connect(autocommit=False, read_timeout=20, write_timeout=20)
+            if self.journal and self.journal[-1].outcome == "unknown":
+                self._resolve(connection, self.journal[-1])
+            return connection
+        except (pymysql.Error, OSError):
+            time.sleep(0.2)
+            return None
+
+    def _transaction(self, connection: pymysql.connections.Connection[Any]) -> bool:
+        keys = self._random.sample(range(1, self._keys + 1), self._random.randint(1, self._most_rows))
+        changes = [self._change(key) for key in keys]
+        transaction = Transaction(len(self.journal), changes, "unknown")
+        committing = False
+        try:
+            with connection.cursor() as cursor:
+                for change in changes:
+                    self._apply(cursor, change)
+            committing = True
+            connection.commit()
+        except (pymysql.Error, OSError):
+            if committing:
+                self.journal.append(transaction)
+            return False
+        transaction.outcome, transaction.committed_at = "committed", time.time()
+        self.journal.append(transaction)
+        self._took_effect(changes)
+        return True
+
+    def _change(self, key: int) -> Change:
+        self._serial += 1
+        op: Op = "c"
+        if key in self._alive:
+            op = "d" if self._random.random() < 0.15 else "u"
+        return Change(key, self._counters.get(key, 0) + 1, self._serial, op)
+
+    def _apply(self, cursor: Any, change: Change) -> None:
+        table = f"{self._database}.hot_item"
+        if change.op == "d":
+            cursor.execute(f"DELETE FROM {table} WHERE id = %s", (change.key,))
+            return
+        values = (
+            f"sku-{change.key}-ü",
+            self._random.randint(0, 10_000),
+            f"{self._random.randint(0, 999_999) / 100:.2f}",
+            json.dumps({"n": change.serial, "tags": ["a", "ß", "😀"]}) if change.serial % 3 else None,
+            f'note "{change.serial}"\n' if change.serial % 2 else None,
+            change.counter,
+            change.serial,
+        )
+        columns = (
+            "sku = %s, stock = %s, price = %s, payload = %s, note = %s, counter = %s, serial = %s, updated_at = NOW(3)"
+        )
+        if change.op == "c":
+            cursor.execute(f"INSERT INTO {table} SET {columns}, id = %s", (*values, change.key))
+        else:
+            cursor.execute(f"UPDATE {table} SET {columns} WHERE id = %s", (*values, change.key))
+
+    def _took_effect(self, changes: list[Change]) -> None:
+        for change in changes:
+            self._counters[change.key] = change.counter
+            if change.op == "d":
+                self._alive.discard(change.key)
+            else:
+                self._alive.add(change.key)
+
+    def _resolve(self, connection: pymysql.connections.Connection[Any], transaction: Transaction) -> None:
+        """A transaction is all or nothing: its first change tells."""
+        change = transaction.changes[0]
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT counter FROM {self._database}.hot_item WHERE id = %s", (change.key,))
+            row = cursor.fetchone()
+        connection.commit()
+        done = row is None if change.op == "d" else row is not None and row[0] == change.counter
+        if done:
+            transaction.outcome = "committed"
+            self._took_effect(transaction.changes)
+        else:
+            self.journal.remove(transaction)  # it never was; its names are used again

@@ -1,0 +1,227 @@
+"""`make demo`: the main job, told as it happens, with its figures proved at the end."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from dev.checker.history import Seen
+from dev.checker.verdict import Verdict, compare, judge, rebuilt
+from dev.checker.writer import Writer
+from dev.cluster import Cluster, wait_for
+from dev.demo.places import FilePlace, KafkaPlace, Place, open_place
+from dev.errors import DevError, ServerUnavailable
+from dev.servers import MariaDB, MySQL, ZooKeeper
+from dev.servers.base import Server
+from dev.servers.stack import start_all
+
+TASK = "copy_hot_item"
+LAG_SECONDS = 30.0
+
+
+def say(text: str) -> None:
+    print(f"demo: {text}", flush=True)
+
+
+def database() -> MySQL | MariaDB:
+    """MySQL 9.7 where it is to be had, else MariaDB."""
+    server = MySQL(fast=True)
+    try:
+        server.start()
+        return server
+    except ServerUnavailable as error:
+        server.close()
+        say(f"{error}; MariaDB takes its place")
+    return MariaDB(fast=True)
+
+
+def task(source: MySQL | MariaDB, place: Place) -> dict[str, Any]:
+    return {
+        "name": TASK,
+        "source": {
+            "type": "mysql" if isinstance(source, MySQL) else "mariadb",
+            "host": source.host,
+            "port": source.port,
+            "user": source.replicator[0],
+            "password": "env:REPL_PASSWORD",
+            "tables": ["shop.*"],
+            "start": "latest",
+        },
+        "sink": place.sink,
+    }
+
+
+class Story:
+    """The run of the demo over servers that serve."""
+
+    def __init__(self, source: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place, folder: Path) -> None:
+        self.source = source
+        self.place = place
+        self.cluster = Cluster(zookeeper.address, folder)
+        self.writer = Writer(source)
+        self.killed_at = 0.0
+
+    def begin(self) -> None:
+        self.cluster.start_server()
+        self.cluster.start_monitor()
+        for host in ("host-a", "host-b"):
+            self.cluster.core(host)
+        say(f"Cores host-a and host-b, Server {self.cluster.server_url}, Monitor {self.cluster.monitor_url}")
+        self.writer.prepare()
+        self.cluster.apply(task(self.source, self.place))
+        say(f"$ replicator task apply -f {TASK}.json")
+        self.cluster.cli("task", "wait", TASK, "--for", "running", "--timeout", "60")
+        self.writer.start()
+        say("a writer commits to shop.hot_item from now on, without a break")
+        time.sleep(4)
+        self.show()
+
+    def kill_the_running_one(self) -> None:
+        host = self.running()
+        say(f"kill -9 of {host}, which is RUNNING")
+        self.killed_at = time.time()
+        self.cluster.cores[host].kill()
+        after = wait_for(lambda: self.running_other_than(host), "a standby to take over", 60)
+        say(f"{after} has taken over")
+        time.sleep(3)
+        self.cluster.core(host)
+        self.wait_standby(host)
+        say(f"{host} is started again and is STANDBY")
+        self.show()
+
+    def switch_over(self) -> None:
+        host = self.running()
+        say(f"$ replicator task switchover {TASK}   (from {host})")
+        self.cluster.cli("task", "switchover", TASK)
+        after = wait_for(lambda: self.running_other_than(host), "the planned switchover", 60)
+        say(f"{after} has taken over from {host}")
+        time.sleep(3)
+
+    def prove(self) -> tuple[Verdict, list[Seen]]:
+        journal = self.writer.stop()
+        say("the writer has stopped; everything is read back and compared with its journal and with the table")
+        expected = sum(len(transaction.changes) for transaction in journal if transaction.outcome == "committed")
+        wait_for(lambda: len(self.place.seen()) >= expected, "the last records to arrive", LAG_SECONDS, every=0.5)
+        seen = self.place.seen()
+        verdict = judge(journal, seen)
+        verdict.differing = compare(self.writer.rows(), rebuilt(self.place.rows()))
+        return verdict, seen
+
+    def running(self) -> str:
+        return str(wait_for(lambda: self.running_other_than(""), "a RUNNING Core", 60))
+
+    def running_other_than(self, host: str) -> str:
+        for item in self.cluster.tasks():
+            if item["name"] == TASK and item["state"] == "RUNNING" and item["running"] != host:
+                return str(item["running"] or "")
+        return ""
+
+    def wait_standby(self, host: str) -> None:
+        wait_for(
+            lambda: any(host in item["standbys"] for item in self.cluster.tasks() if item["name"] == TASK),
+            f"{host} to stand by",
+            60,
+        )
+
+    def show(self) -> None:
+        for line in self.cluster.cli("task", "get").splitlines():
+            say(f"  {line}")
+
+
+def figures(verdict: Verdict, seen: list[Seen], killed_at: float) -> str:
+    """Take-over: SIGKILL to the first record of the next epoch. Switchover: last record of one epoch to the first of
+    the next, while the writer commits on. Times of records are the producer's, in ms."""
+    epochs = sorted({record.epoch for record in seen})
+    first = {epoch: min(r.time_ms for r in seen if r.epoch == epoch) for epoch in epochs}
+    last = {epoch: max(r.time_ms for r in seen if r.epoch == epoch) for epoch in epochs}
+    takeover = switchover = float("nan")
+    if len(epochs) > 1:
+        takeover = first[epochs[1]] / 1000 - killed_at
+    if len(epochs) > 2:
+        switchover = (first[epochs[2]] - last[epochs[1]]) / 1000
+    return (
+        f"committed {verdict.committed}, delivered {verdict.delivered}, lost {len(verdict.lost)}, "
+        f"duplicated {len(verdict.duplicated)}, reordered {len(verdict.reordered)}, "
+        f"take-over {takeover:.1f} s, switchover {switchover:.1f} s"
+    )
+
+
+def tell(source: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place) -> int:
+    with tempfile.TemporaryDirectory(prefix="mysql-replicator-demo-") as folder:
+        story = Story(source, zookeeper, place, Path(folder))
+        try:
+            story.begin()
+            story.kill_the_running_one()
+            story.switch_over()
+            verdict, seen = story.prove()
+            if not verdict.clean:
+                say(str(verdict))
+            last = figures(verdict, seen, story.killed_at)
+            if sys.stdout.isatty():
+                say(f"the Monitor stays up at {story.cluster.monitor_url} until Ctrl-C")
+                say(last)
+                wait_for_interrupt()
+            return finish(verdict, last)
+        except DevError as error:
+            say(f"failed: {error}")
+            for process in [*story.cluster.cores.values(), story.cluster.server]:
+                if process is not None:
+                    say(f"--- {process.name}\n{process.tail(15)}")
+            return 1
+        finally:
+            story.cluster.close()
+            story.writer.close()
+
+
+def wait_for_interrupt() -> None:
+    try:
+        while True:
+            time.sleep(1)
+    except KeyboardInterrupt:
+        return
+
+
+def finish(verdict: Verdict, last: str) -> int:
+    say(last)
+    return 0 if verdict.clean else 1
+
+
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    signal.signal(signal.SIGTERM, interrupt)
+    servers: list[Server] = []
+    place: Place | None = None
+    try:
+        say("starting ZooKeeper, the database and Kafka on free loopback ports")
+        zookeeper = ZooKeeper(fast=True)
+        servers.append(zookeeper)
+        place = open_place(say)
+        if isinstance(place, KafkaPlace):
+            servers.append(place.broker)
+        source = database()
+        servers.append(source)
+        start_all(servers)
+        return tell(source, zookeeper, place)
+    except KeyboardInterrupt:
+        say("interrupted; everything is stopped")
+        return 130
+    except DevError as error:
+        say(f"failed: {error}")
+        return 1
+    finally:
+        for server in reversed(servers):
+            server.close()
+        if isinstance(place, FilePlace):
+            place.close()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
