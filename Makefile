@@ -4,6 +4,9 @@ VENV := .venv/bin
 RUN := $(VENV)/python -m
 PYTEST := $(RUN) pytest
 
+COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-header
+
 .DEFAULT_GOAL := help
 .PHONY: help setup browser demo test unit conformance integration failover lint format types imports bench \
 	up down clean lock docs docker
@@ -56,9 +59,9 @@ up: setup ## ZooKeeper, Kafka, MySQL and MariaDB on free loopback ports, until `
 down: setup ## stop what `make up` started and remove its data
 	@$(RUN) dev.servers.up down
 
-lock: setup ## write requirements.lock anew from pyproject.toml and requirements-dev.in
-	@$(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-		--no-header --upgrade --output-file requirements.lock pyproject.toml requirements-dev.in
+lock: setup ## write both lock files anew: everything, and the runtime's part for the container image
+	@$(COMPILE) --upgrade --output-file requirements.lock pyproject.toml requirements-dev.in
+	@$(COMPILE) --constraints requirements.lock --output-file requirements-runtime.lock pyproject.toml
 
 docs: setup ## write the generated parts of docs/ anew
 	@$(RUN) dev.docs

@@ -1,0 +1,31 @@
+# syntax=docker/dockerfile:1
+# One image for the three processes; the command chooses: `replicator core|server|monitor ...`.
+FROM python:3.11-slim-bookworm AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+RUN python -m venv /opt/replicator
+WORKDIR /src
+# The locked requirements alone first: this layer is reused until the lock changes.
+COPY requirements-runtime.lock ./
+RUN /opt/replicator/bin/pip install --require-hashes -r requirements-runtime.lock
+COPY pyproject.toml README.md LICENSE ./
+COPY replicator replicator
+COPY core core
+COPY server server
+COPY monitor monitor
+RUN /opt/replicator/bin/pip install "setuptools>=77" \
+    && /opt/replicator/bin/pip install --no-deps --no-build-isolation . \
+    && /opt/replicator/bin/pip uninstall --yes setuptools
+
+FROM python:3.11-slim-bookworm
+RUN useradd --system --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin replicator
+COPY --from=build /opt/replicator /opt/replicator
+COPY deploy/healthcheck.py /usr/local/bin/replicator-healthcheck
+ENV PATH=/opt/replicator/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+USER 10001:10001
+WORKDIR /tmp
+STOPSIGNAL SIGTERM
+# Server and Monitor set REPLICATOR_HEALTH_URL; a Core is healthy while its process lives (its state is in ZooKeeper).
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+    CMD ["python", "/usr/local/bin/replicator-healthcheck"]
+ENTRYPOINT []
+CMD ["replicator", "--help"]
