@@ -2,7 +2,7 @@
 
     /mysql_replicator
         /tasks/TASK                                 configuration (TaskRecord)
-        /tasks/TASK/instance/HOST-GUID-SEQUENCE     ephemeral sequential: one per Core standing for the task (InstanceRecord)
+        /tasks/TASK/instance/HOST-GUID-SEQUENCE     ephemeral sequential: one per Core that stands (InstanceRecord)
         /tasks/TASK/lastCommit                      RUNNING's context (CommitRecord)
         /tasks/TASK/status                          what operators want (StatusRecord)
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
@@ -10,8 +10,8 @@
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
 
-Names of tasks, hosts, databases and tables that a znode can't carry are escaped by `escape`: every byte of the UTF-8 name
-outside `A-Z a-z 0-9 _ . -` (and a leading dot) becomes `%XX`, upper-case. Names are restored by `unescape`.
+Names of tasks, hosts, databases and tables that a znode can't carry are escaped by `escape`: every byte of the UTF-8
+name outside `A-Z a-z 0-9 _ . -` (and a leading dot) becomes `%XX`, upper-case. Names are restored by `unescape`.
 """
 
 from __future__ import annotations

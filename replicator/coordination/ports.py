@@ -70,7 +70,7 @@ Op: TypeAlias = Create | Set | Delete | Check
 Change: TypeAlias = Literal["created", "changed", "deleted", "children", "session"]
 Watcher: TypeAlias = Callable[[Change, str], None]
 """Called once, from the coordinator's own thread, with (what, path): must not block and must not call back. "session":
-the watch is void because the session is gone; set it anew."""
+the watch is void because the connection or the session is gone; set it anew."""
 
 
 class Coordinator(Protocol):
@@ -106,9 +106,20 @@ class Coordinator(Protocol):
         """Names, sorted. NodeMissing when the parent is not there."""
         ...
 
+    def confirm(self, paths: Sequence[str]) -> list[Stat | None]:
+        """For the lease: which of these nodes exist, in one pipelined exchange, and not older than the call.
+
+        A plain read is answered by whichever server we are connected to, and one that is cut off from its leader goes
+        on answering for a while, also for a session that the leader has ended. Here the server first catches up with
+        the leader, so that an answer proves that the nodes were there after the call began.
+        """
+        ...
+
     def set(self, path: str, data: bytes, version: int = -1) -> Stat: ...
 
-    def delete(self, path: str, version: int = -1) -> None: ...
+    def delete(self, path: str, version: int = -1) -> None:
+        """NodeExists when it has children."""
+        ...
 
     def multi(self, ops: Sequence[Op]) -> list[str | Stat | None]:
         """All or nothing. Raises the first real error, with the index of its operation in `found`. Returns per

@@ -1,8 +1,8 @@
 """Every znode's payload: JSON with a version, written and read here and nowhere else.
 
-`dump(record)` gives the bytes, `load(Kind, data)` reads them: CoordinationError E4009 for what no version of ours wrote,
-E4010 for a newer format. Unknown fields of the same version are kept out of the way, never an error: a newer minor
-version may add some.
+`dump(record)` gives the bytes, `load(Kind, data)` reads them: CoordinationError E4009 for what no version of ours
+wrote, E4010 for a newer format. Unknown fields of the same version are kept out of the way, never an error: a newer
+minor version may add some.
 """
 
 from __future__ import annotations
@@ -34,23 +34,30 @@ class TaskRecord(Record):
 
 
 class InstanceRecord(Record):
-    """/tasks/TASK/instance/...: who stands. `state` is a name of `coordination.state.State`."""
+    """/tasks/TASK/instance/...: who stands. `state` is a value of `coordination.state.State`; `timeout_s` is the
+    session's negotiated timeout, from which the length of its lease follows."""
 
     host: str
     pid: int
     process: str
     since_ms: int
     state: str
+    timeout_s: float = 0.0
 
 
 class CommitRecord(Record):
     """/tasks/TASK/lastCommit. `checkpoint` None: nothing delivered yet. `released`: the term `epoch` ended on purpose,
-    so that its successor need not wait for a lease to end. `successor`: guid that `switchover --to` chose, or ""."""
+    so that its successor need not wait for a lease to end. `successor`: guid that `switchover --to` chose, or "".
+    `session` and `timeout_s` are of the session that holds or held the term: how a successor that never saw it knows
+    whether it may still live, and for how long its lease may run. `uid`: of the task's incarnation."""
 
     epoch: int
     checkpoint: Checkpoint | None = None
     released: bool = False
     successor: str = ""
+    session: int = 0
+    timeout_s: float = 0.0
+    uid: str = ""
 
 
 class StatusRecord(Record):

@@ -1,0 +1,9 @@
+"""Wall-clock time, for records that people read. Nothing is ever decided by it."""
+
+from __future__ import annotations
+
+import time
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000

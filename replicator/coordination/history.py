@@ -1,0 +1,70 @@
+"""What happened to a task, newest last, trimmed."""
+
+from __future__ import annotations
+
+import contextlib
+
+import msgspec
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator, Watcher
+from replicator.coordination.records import HistoryRecord, dump, load
+from replicator.errors import CoordinationError, NodeMissing
+
+KEPT = 200
+_SLACK = 20
+"""So that not every entry costs a deletion too."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """`number` rises with each entry of a task and never comes again."""
+
+    number: int
+    record: HistoryRecord
+
+
+class History:
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._coordinator = coordinator
+        self._layout = layout
+
+    def append(self, task: str, record: HistoryRecord) -> None:
+        path = self._coordinator.create(self._layout.history_prefix(task), dump(record), sequential=True)
+        number = _number(path)
+        if number >= KEPT and number % _SLACK == 0:
+            self.trim(task)
+
+    def trim(self, task: str) -> None:
+        """Deletes all but the newest KEPT entries."""
+        names = self._names(task)
+        for name in names[: max(0, len(names) - KEPT)]:
+            with contextlib.suppress(NodeMissing):
+                self._coordinator.delete(f"{self._layout.history(task)}/{name}")
+
+    def read(self, task: str, limit: int = KEPT, watch: Watcher | None = None) -> list[Entry]:
+        """The newest `limit` entries, oldest of them first. Entries that nobody understands are left out."""
+        entries = [self._read(task, name) for name in self._names(task, watch)[-limit:]]
+        return [entry for entry in entries if entry is not None]
+
+    def _names(self, task: str, watch: Watcher | None = None) -> list[str]:
+        try:
+            names = self._coordinator.children(self._layout.history(task), watch)
+        except NodeMissing:
+            return []
+        return sorted((name for name in names if _number(name) >= 0), key=_number)
+
+    def _read(self, task: str, name: str) -> Entry | None:
+        path = f"{self._layout.history(task)}/{name}"
+        try:
+            return Entry(_number(name), load(HistoryRecord, self._coordinator.get(path).data, path))
+        except NodeMissing:
+            return None
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return None
+
+
+def _number(name: str) -> int:
+    digits = name.rpartition("-")[2]
+    return int(digits) if digits.isascii() and digits.isdigit() else -1

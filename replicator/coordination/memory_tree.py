@@ -1,0 +1,133 @@
+"""The tree of the memory twin: nodes, versions, transaction ids and sequence numbers as ZooKeeper counts them."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from replicator.coordination.ports import Change, Node, Stat
+from replicator.errors import CoordinationError, NodeExists, NodeMissing, VersionConflict
+
+MAX_NODE_BYTES = 1_000_000
+
+
+class _Entry:
+    def __init__(self, data: bytes, owner: int, zxid: int) -> None:
+        self.data = data
+        self.owner = owner
+        self.version = 0
+        self.czxid = self.mzxid = zxid
+        self.ctime_ms = self.mtime_ms = time.time_ns() // 1_000_000
+        self.sequence = 0
+        """The number that the next sequential child gets. It restarts with the node, as ZooKeeper's does."""
+
+
+class Tree:
+    """Not thread-safe; every change is made within `transaction()`, which undoes all of it when one raises."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, _Entry] = {"/": _Entry(b"", 0, 0)}
+        self._zxid = 0
+        self._changes: list[tuple[Change, str]] = []
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All changes within have one transaction id."""
+        before = {path: copy.copy(entry) for path, entry in self._entries.items()}
+        changes, zxid = len(self._changes), self._zxid
+        self._zxid += 1
+        try:
+            yield
+        except CoordinationError:
+            self._entries, self._zxid = before, zxid
+            del self._changes[changes:]
+            raise
+
+    def take_changes(self) -> list[tuple[Change, str]]:
+        taken, self._changes = self._changes, []
+        return taken
+
+    def _entry(self, path: str) -> _Entry:
+        try:
+            return self._entries[path]
+        except KeyError:
+            raise NodeMissing("E4004", f"{path} does not exist") from None
+
+    def get(self, path: str) -> Node:
+        entry = self._entry(path)
+        return Node(entry.data, self._stat(path, entry))
+
+    def _stat(self, path: str, entry: _Entry) -> Stat:
+        return Stat(
+            version=entry.version,
+            czxid=entry.czxid,
+            mzxid=entry.mzxid,
+            owner=entry.owner,
+            ctime_ms=entry.ctime_ms,
+            mtime_ms=entry.mtime_ms,
+            children=len(self._names(path)),
+        )
+
+    def _names(self, path: str) -> list[str]:
+        prefix = path.rstrip("/") + "/"
+        return sorted(
+            other[len(prefix) :]
+            for other in self._entries
+            if other.startswith(prefix) and other != "/" and "/" not in other[len(prefix) :]
+        )
+
+    def children(self, path: str) -> list[str]:
+        self._entry(path)
+        return self._names(path)
+
+    def owned_by(self, session: int) -> list[str]:
+        return sorted(path for path, entry in self._entries.items() if entry.owner == session)
+
+    def ensure(self, path: str) -> None:
+        parts = path.strip("/").split("/")
+        for depth in range(1, len(parts) + 1):
+            parent = "/" + "/".join(parts[:depth])
+            if parent not in self._entries:
+                with self.transaction():
+                    self.create(parent, b"", 0, False)
+
+    def create(self, path: str, data: bytes, owner: int, sequential: bool) -> str:
+        _check_size(path, data)
+        above = path.rpartition("/")[0] or "/"
+        parent = self._entry(above)
+        if sequential:
+            path = f"{path}{parent.sequence:010d}"
+        if path in self._entries:
+            raise NodeExists("E4005", f"{path} exists already")
+        parent.sequence += 1
+        self._entries[path] = _Entry(data, owner, self._zxid)
+        self._changes += [("created", path), ("children", above)]
+        return path
+
+    def set(self, path: str, data: bytes, version: int) -> Stat:
+        _check_size(path, data)
+        self.check(path, version)
+        entry = self._entry(path)
+        entry.data, entry.mzxid = data, self._zxid
+        entry.version += 1
+        entry.mtime_ms = time.time_ns() // 1_000_000
+        self._changes.append(("changed", path))
+        return self._stat(path, entry)
+
+    def delete(self, path: str, version: int = -1) -> None:
+        self.check(path, version)
+        if self._names(path):
+            raise NodeExists("E4005", f"{path} has children")
+        del self._entries[path]
+        self._changes += [("deleted", path), ("children", path.rpartition("/")[0] or "/")]
+
+    def check(self, path: str, version: int) -> None:
+        if version not in (-1, self._entry(path).version):
+            raise VersionConflict("E4006", f"{path} was changed by somebody else")
+
+
+def _check_size(path: str, data: bytes) -> None:
+    if len(data) > MAX_NODE_BYTES:
+        raise CoordinationError("E4011", f"{path} would be too large", found=f"{len(data)} bytes")

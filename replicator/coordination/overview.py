@@ -1,0 +1,183 @@
+"""All tasks as they stand now, for the Server, the Monitor and the CLI. Reads only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from replicator.coordination.commits import Commit, Commits
+from replicator.coordination.election import Contender, Election
+from replicator.coordination.layout import Layout
+from replicator.coordination.machines import MachineNode, Machines
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import CommitRecord, StatusRecord, TaskFigures
+from replicator.coordination.registry import Registry
+from replicator.coordination.state import State
+from replicator.coordination.status import Status
+from replicator.errors import CoordinationError, NodeMissing
+
+
+class InstanceOverview(msgspec.Struct, kw_only=True):
+    """One Core that stands for a task. `machine`: name of its node under /machines (`HOST~xxxx` when another process
+    has its host name), "" when that is not there; `state`: a value of `State`; `running`: it has the smallest sequence;
+    `figures`: at most about a second old, None without a machine."""
+
+    host: str
+    guid: str
+    sequence: int
+    epoch: int
+    state: str
+    running: bool
+    pid: int = 0
+    process: str = ""
+    since_ms: int = 0
+    machine: str = ""
+    machine_time_ms: int = 0
+    figures: TaskFigures | None = None
+
+
+class TaskOverview(msgspec.Struct, kw_only=True):
+    """A task with everything that is known of it.
+
+    Attributes:
+        uid, config, config_version, updated_*: of the task's znode; `config` None: not configured, or not understood.
+        desired: "running", "paused" or "deleted"; `desired_*` say who wants it.
+        state: of the first instance, "absent" when nobody stands.
+        running: the first instance, which leads or is about to; `host`, `epoch` and `figures` are its.
+        standbys: the others, next in line first.
+        last_commit: the progress in ZooKeeper; `commit_version` changes with each write.
+        problems: `ReplicatorError.to_dict()` of everything that is wrong: unreadable nodes, foreign children, errors of
+            the task and of its configuration, nobody standing.
+    """
+
+    name: str
+    uid: str = ""
+    config: dict[str, Any] | None = None
+    config_version: int = -1
+    updated_ms: int = 0
+    updated_by: str = ""
+    desired: str = "running"
+    desired_by: str = ""
+    desired_ms: int = 0
+    desired_reason: str = ""
+    state: str = State.ABSENT.value
+    host: str = ""
+    epoch: int = 0
+    running: InstanceOverview | None = None
+    standbys: list[InstanceOverview] = []
+    figures: TaskFigures | None = None
+    last_commit: CommitRecord | None = None
+    commit_version: int = -1
+    problems: list[dict[str, str]] = []
+
+    @property
+    def instances(self) -> list[InstanceOverview]:
+        return ([self.running] if self.running else []) + self.standbys
+
+
+class Overview:
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._registry = Registry(coordinator, layout)
+        self._status = Status(coordinator, layout)
+        self._election = Election(coordinator, layout)
+        self._commits = Commits(coordinator, layout)
+        self._machines = Machines(coordinator, layout)
+
+    def machines(self) -> list[MachineNode]:
+        return self._machines.list()
+
+    def tasks(self, machines: list[MachineNode] | None = None) -> list[TaskOverview]:
+        """Every task, by name. Raises NotConnected; whatever else is wrong with a task stands in its `problems`."""
+        present = self.machines() if machines is None else machines
+        found = []
+        for name in self._registry.names():
+            try:
+                found.append(self.task(name, present))
+            except NodeMissing:
+                continue  # deleted meanwhile
+        return found
+
+    def task(self, name: str, machines: list[MachineNode] | None = None) -> TaskOverview:
+        """Raises NodeMissing E5003 (no such task), NotConnected."""
+        view = TaskOverview(name=name, problems=[])
+        view.config_version = self._registry.version(name)
+        self._add_config(view)
+        self._add_status(view)
+        self._add_commit(view)
+        self._add_instances(view, self.machines() if machines is None else machines)
+        return view
+
+    def _add_config(self, view: TaskOverview) -> None:
+        try:
+            node = self._registry.read(view.name)
+        except NodeMissing:
+            raise
+        except CoordinationError as error:
+            _note(view, error)
+            return
+        view.uid, view.config, view.config_version = node.record.uid, node.record.config, node.version
+        view.updated_ms, view.updated_by = node.record.updated_ms, node.record.updated_by
+
+    def _add_status(self, view: TaskOverview) -> None:
+        try:
+            status = self._status.read(view.name)
+        except CoordinationError as error:
+            _note(view, error)
+            status = StatusRecord()
+        view.desired, view.desired_by = status.desired, status.by
+        view.desired_ms, view.desired_reason = status.time_ms, status.reason
+
+    def _add_commit(self, view: TaskOverview) -> None:
+        commit = Commit(None)
+        try:
+            commit = self._commits.read(view.name)
+        except CoordinationError as error:
+            _note(view, error)
+        view.last_commit, view.commit_version = commit.record, commit.version
+
+    def _add_instances(self, view: TaskOverview, machines: list[MachineNode]) -> None:
+        field = self._election.field(view.name)
+        by_owner = {machine.owner: machine for machine in machines}
+        instances = [
+            _instance(view.name, contender, index == 0, by_owner.get(contender.owner))
+            for index, contender in enumerate(field.contenders)
+        ]
+        view.problems += [
+            CoordinationError("E4009", f"a foreign node stands in the election of '{view.name}'", found=name).to_dict()
+            for name in field.foreign
+        ]
+        if not instances:
+            return
+        first, view.standbys = instances[0], instances[1:]
+        view.running, view.host, view.epoch = first, first.host, first.epoch
+        view.state, view.figures = first.state, first.figures
+        if first.figures is not None:
+            view.problems += [error for error in (first.figures.error, first.figures.config_error) if error]
+
+
+def _instance(task: str, contender: Contender, first: bool, machine: MachineNode | None) -> InstanceOverview:
+    record = contender.record
+    vitals = machine.record if machine else None
+    figures = vitals.tasks.get(task) if vitals else None
+    return InstanceOverview(
+        host=contender.host,
+        guid=contender.guid,
+        sequence=contender.sequence,
+        epoch=contender.czxid,
+        state=record.state if record else (figures.state if figures else State.STANDBY.value),
+        running=first,
+        pid=record.pid if record else 0,
+        process=record.process if record else "",
+        since_ms=record.since_ms if record else 0,
+        machine=machine.name if machine else "",
+        machine_time_ms=vitals.time_ms if vitals else 0,
+        figures=figures,
+    )
+
+
+def _note(view: TaskOverview, error: CoordinationError) -> None:
+    """Remembers what is wrong with a task; not being connected is not a fault of the task."""
+    if error.transient:
+        raise error
+    view.problems.append(error.to_dict())

@@ -1,0 +1,172 @@
+"""The register of tasks: who makes a task, who joins it, and how its configuration changes.
+
+A task's znode and the empty nodes below it are made in one transaction, so that nobody ever sees half a task.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import msgspec
+
+from replicator.coordination.clock import now_ms
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator, Create, Delete, Op, Watcher
+from replicator.coordination.records import CommitRecord, StatusRecord, TaskRecord, dump, load
+from replicator.errors import CoordinationError, NodeExists, NodeMissing, ProcessError
+
+
+class TaskNode(msgspec.Struct, frozen=True):
+    """A task as it stands in its znode. `version` is the configuration's version: give it back to `configure`."""
+
+    name: str
+    record: TaskRecord
+    version: int
+
+    @property
+    def configured(self) -> bool:
+        return self.record.config is not None
+
+
+class Registry:
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._coordinator = coordinator
+        self._layout = layout
+
+    def names(self, watch: Watcher | None = None) -> list[str]:
+        """All tasks, sorted. Makes the parent when it is not there, so that the watch is always set."""
+        try:
+            children = self._coordinator.children(self._layout.tasks, watch)
+        except NodeMissing:
+            self._make_root()
+            children = self._coordinator.children(self._layout.tasks, watch)
+        return sorted(self._layout.task_name(child) for child in children)
+
+    def _make_root(self) -> None:
+        try:
+            self._coordinator.create(self._layout.tasks)
+        except NodeExists:
+            return  # somebody else was first
+
+    def read(self, task: str, watch: Watcher | None = None) -> TaskNode:
+        """Raises NodeMissing E5003 (no such task), CoordinationError E4009/E4010 (content not understood)."""
+        path = self._layout.task(task)
+        try:
+            node = self._coordinator.get(path, watch)
+        except NodeMissing:
+            raise NodeMissing("E5003", f"there is no task '{task}'") from None
+        return TaskNode(task, load(TaskRecord, node.data, path), node.stat.version)
+
+    def register(self, task: str, by: str) -> TaskNode:
+        """What a Core does: creates the task, not yet configured, when it is first; joins it otherwise."""
+        try:
+            return self._make(task, TaskRecord(uid=uuid.uuid4().hex, updated_ms=now_ms(), updated_by=by))
+        except NodeExists:
+            return self.read(task)
+
+    def create(self, task: str, config: dict[str, Any], by: str) -> TaskNode:
+        """What the Server does. A task that a Core registered and nobody configured yet is configured.
+
+        Raises NodeExists E5004 for a task that is configured already.
+        """
+        record = TaskRecord(uid=uuid.uuid4().hex, config=config, updated_ms=now_ms(), updated_by=by)
+        try:
+            return self._make(task, record)
+        except NodeExists:
+            present = self.read(task)
+        if present.configured:
+            raise NodeExists("E5004", f"task '{task}' exists")
+        return self.configure(task, config, by, present.version)
+
+    def _make(self, task: str, record: TaskRecord) -> TaskNode:
+        self.names()
+        layout = self._layout
+        status = StatusRecord(by=record.updated_by, time_ms=record.updated_ms)
+        self._coordinator.multi(
+            [
+                Create(layout.task(task), dump(record)),
+                Create(layout.election(task)),
+                Create(layout.status(task), dump(status)),
+                Create(layout.commands(task)),
+                Create(layout.history(task)),
+            ]
+        )
+        return TaskNode(task, record, 0)
+
+    def configure(self, task: str, config: dict[str, Any], by: str, version: int) -> TaskNode:
+        """Writes a new configuration. Also mends a znode whose content nobody understands.
+
+        Args:
+            version: of the configuration that this one replaces.
+
+        Raises:
+            VersionConflict: somebody else changed it since.
+            NodeMissing: E5003.
+        """
+        record = TaskRecord(uid=self._uid(task), config=config, updated_ms=now_ms(), updated_by=by)
+        try:
+            stat = self._coordinator.set(self._layout.task(task), dump(record), version)
+        except NodeMissing:
+            raise NodeMissing("E5003", f"there is no task '{task}'") from None
+        return TaskNode(task, record, stat.version)
+
+    def _uid(self, task: str) -> str:
+        """The incarnation goes on when only its configuration is damaged: its progress knows the uid too."""
+        try:
+            return self.read(task).record.uid
+        except NodeMissing:
+            raise
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return self._uid_of_commit(task) or uuid.uuid4().hex
+
+    def _uid_of_commit(self, task: str) -> str:
+        path = self._layout.last_commit(task)
+        try:
+            return load(CommitRecord, self._coordinator.get(path).data, path).uid
+        except NodeMissing:
+            return ""
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return ""
+
+    def version(self, task: str) -> int:
+        """Of the configuration, also when its content is not understood. Raises NodeMissing E5003."""
+        stat = self._coordinator.exists(self._layout.task(task))
+        if stat is None:
+            raise NodeMissing("E5003", f"there is no task '{task}'")
+        return stat.version
+
+    def remove(self, task: str) -> None:
+        """Removes a task with its history, all or nothing. Fine when it is gone already.
+
+        Raises ProcessError E5007 while anybody stands for it: set its status to "deleted" first, the Cores withdraw.
+        """
+        path = self._layout.task(task)
+        if self._coordinator.exists(path) is None:
+            return
+        try:
+            if self._coordinator.children(self._layout.election(task)):
+                raise NodeExists("E4005", f"{path} has instances")
+        except NodeMissing:
+            pass  # the parent of the instances was deleted by hand: nobody stands
+        except NodeExists:
+            raise ProcessError("E5007", f"task '{task}' has instances that stand for it") from None
+        try:
+            self._coordinator.multi(self._deletes(path))
+        except NodeExists:
+            raise ProcessError("E5007", f"task '{task}' has instances that stand for it") from None
+        except NodeMissing:
+            self.remove(task)  # a command or a history entry came or went meanwhile
+
+    def _deletes(self, path: str) -> list[Op]:
+        """Children first. Whoever appears meanwhile makes the transaction fail as "not empty"."""
+        ops: list[Op] = []
+        for name in self._coordinator.children(path):
+            child = f"{path}/{name}"
+            ops += [Delete(f"{child}/{grandchild}") for grandchild in self._coordinator.children(child)]
+            ops.append(Delete(child))
+        return [*ops, Delete(path)]

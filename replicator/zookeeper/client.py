@@ -1,0 +1,278 @@
+"""The coordinator on a real ZooKeeper, through kazoo."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kazoo.protocol.states import EventType, KazooState, WatchedEvent
+from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE
+
+from replicator.coordination.ports import Change, Check, Connection, Create, Delete, Node, Op, Set, Stat, Watcher
+from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotConnected
+from replicator.zookeeper.connection import Client
+from replicator.zookeeper.errors import SKIPPED, translate
+
+DEFAULT_SESSION_TIMEOUT = 10.0
+"""Seconds asked for; the server clamps it to 2-20 of its ticks."""
+MAX_NODE_BYTES = 1_000_000
+"""A little under ZooKeeper's `jute.maxbuffer`; beyond that the server just cuts the connection."""
+
+_CHANGES: dict[str, Change] = {
+    EventType.CREATED: "created",
+    EventType.CHANGED: "changed",
+    EventType.DELETED: "deleted",
+    EventType.CHILD: "children",
+}
+
+
+class ZookeeperCoordinator:
+    """`replicator.coordination.ports.Coordinator` over one kazoo client; the contract stands there.
+
+    It connects in the background, tries for ever, and replaces a lost session by a new one by itself.
+
+    Args:
+        hosts: `HOST:PORT[,HOST:PORT...]`.
+        session_timeout: seconds asked for.
+        auth: pairs of (scheme, credential). With any, nodes that we create are ours alone; without, they are open to
+            whoever reaches the server. Either way the ACL is given explicitly with each create.
+    """
+
+    def __init__(
+        self, hosts: str, session_timeout: float = DEFAULT_SESSION_TIMEOUT, auth: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        self.hosts = hosts
+        self._client = Client(hosts, session_timeout, auth)
+        self._acl: list[Any] = CREATOR_ALL_ACL if auth else OPEN_ACL_UNSAFE
+        self._asked = session_timeout
+        self._lock = threading.Condition()
+        self._state = Connection.LOST
+        self._session = 0
+        self._listeners: list[Callable[[Connection], None]] = []
+        self._client.add_listener(self._on_state)
+        self._client.start_async()
+
+    # State
+
+    def _on_state(self, state: KazooState) -> None:
+        """In kazoo's connection thread: the state is kept here because kazoo's own may already be ahead."""
+        now = {KazooState.CONNECTED: Connection.CONNECTED, KazooState.SUSPENDED: Connection.SUSPENDED}
+        with self._lock:
+            self._state = now.get(state, Connection.LOST)
+            if self._state is Connection.CONNECTED:
+                self._session = self._client.current_session()
+            self._lock.notify_all()
+            listeners, told = list(self._listeners), self._state
+        for listener in listeners:
+            listener(told)
+
+    @property
+    def connection(self) -> Connection:
+        with self._lock:
+            return self._state
+
+    @property
+    def session_id(self) -> int:
+        with self._lock:
+            return self._session
+
+    @property
+    def session_timeout(self) -> float:
+        return self._client.negotiated or self._asked
+
+    @property
+    def request_timeout(self) -> float:
+        """Seconds. Half a session timeout: an answer that takes longer could not extend a lease any more."""
+        return max(1.0, self.session_timeout / 2)
+
+    def on_connection(self, listener: Callable[[Connection], None]) -> None:
+        with self._lock:
+            self._listeners.append(listener)
+
+    def wait_connected(self, timeout: float) -> None:
+        """Raises NotConnected E4001 when there is no connection after `timeout` seconds; it goes on trying."""
+        end = time.monotonic() + timeout
+        with self._lock:
+            while self._state is not Connection.CONNECTED:
+                left = end - time.monotonic()
+                if left <= 0:
+                    raise NotConnected(
+                        "E4001", f"no ZooKeeper answers at {self.hosts}", found=f"nothing within {timeout:g} s"
+                    )
+                self._lock.wait(left)
+
+    def close(self) -> None:
+        """Ends the session. Bounded: a server that does not answer lets the session expire instead."""
+        stopper = threading.Thread(target=self._stop, name="zookeeper-close", daemon=True)
+        stopper.start()
+        stopper.join(timeout=max(2.0, self.session_timeout))
+
+    def _stop(self) -> None:
+        with contextlib.suppress(Exception):  # nothing of use can be done about a client that won't stop
+            self._client.stop()
+            self._client.close()
+
+    # Requests
+
+    def _refuse_unless_connected(self, path: str) -> None:
+        state = self.connection
+        if state is not Connection.CONNECTED:
+            raise NotConnected("E4002", f"a request for {path} was not sent", found=state.value, wanted="connected")
+
+    def _wait(self, result: Any, path: str, deadline: float) -> Any:
+        try:
+            return result.get(timeout=max(0.001, deadline - time.monotonic()))
+        except Exception as error:
+            raise self._failed(error, path) from error
+
+    def _failed(self, error: BaseException, path: str, found: str = "") -> CoordinationError:
+        """A request without an answer in time: the connection may be half dead, so we leave it."""
+        if isinstance(error, self._client.handler.timeout_exception):
+            self._client.drop_connection()
+        return translate(error, path, found)
+
+    def _ask(self, path: str, send: Callable[[], Any]) -> Any:
+        self._refuse_unless_connected(path)
+        deadline = time.monotonic() + self.request_timeout
+        return self._wait(send(), path, deadline)
+
+    def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> str:
+        _check_size(path, data)
+        for _ in range(3):
+            try:
+                return str(self._ask(path, lambda: self._create(path, data, ephemeral, sequential)))
+            except NodeMissing:
+                self._ensure(path.rpartition("/")[0])
+        raise NodeMissing("E4004", f"the parent of {path} is deleted as fast as it is made")
+
+    def _create(self, path: str, data: bytes, ephemeral: bool, sequential: bool) -> Any:
+        return self._client.create_async(path, data, acl=self._acl, ephemeral=ephemeral, sequence=sequential)
+
+    def _ensure(self, path: str) -> None:
+        """The parents, one by one and with our ACL (kazoo's ensure_path gives none unless told)."""
+        parts = path.strip("/").split("/")
+        for depth in range(1, len(parts) + 1):
+            parent = "/" + "/".join(parts[:depth])
+            with contextlib.suppress(NodeExists):
+                self._ask(parent, lambda parent=parent: self._create(parent, b"", False, False))  # type: ignore[misc]
+
+    def get(self, path: str, watch: Watcher | None = None) -> Node:
+        data, stat = self._ask(path, lambda: self._client.get_async(path, _adapt(watch, path)))
+        return Node(data or b"", _stat(stat))
+
+    def exists(self, path: str, watch: Watcher | None = None) -> Stat | None:
+        stat = self._ask(path, lambda: self._client.exists_async(path, _adapt(watch, path)))
+        return None if stat is None else _stat(stat)
+
+    def children(self, path: str, watch: Watcher | None = None) -> list[str]:
+        return sorted(self._ask(path, lambda: self._client.get_children_async(path, _adapt(watch, path))))
+
+    def confirm(self, paths: Sequence[str]) -> list[Stat | None]:
+        if not paths:
+            return []
+        self._refuse_unless_connected(paths[0])
+        deadline = time.monotonic() + self.request_timeout
+        # Answers come in the order of the requests: what follows a sync is as new as the leader.
+        synced = self._client.sync_async(paths[0])
+        pending = [self._client.exists_async(path) for path in paths]
+        self._wait(synced, paths[0], deadline)
+        stats = [self._wait(result, path, deadline) for path, result in zip(paths, pending, strict=True)]
+        return [None if stat is None else _stat(stat) for stat in stats]
+
+    def set(self, path: str, data: bytes, version: int = -1) -> Stat:
+        _check_size(path, data)
+        return _stat(self._ask(path, lambda: self._client.set_async(path, data, version)))
+
+    def delete(self, path: str, version: int = -1) -> None:
+        self._ask(path, lambda: self._client.delete_async(path, version))
+
+    def multi(self, ops: Sequence[Op]) -> list[str | Stat | None]:
+        if not ops:
+            return []
+        transaction = self._client.transaction()
+        for op in ops:
+            self._add(transaction, op)
+        results = self._ask(ops[0].path, transaction.commit_async)
+        # kazoo returns the errors in the list instead of raising them, those of innocent operations included.
+        self._raise_first(ops, results)
+        return [_result(op, result) for op, result in zip(ops, results, strict=True)]
+
+    def _add(self, transaction: Any, op: Op) -> None:
+        match op:
+            case Create(path, data, ephemeral, sequential):
+                _check_size(path, data)
+                transaction.create(path, data, acl=self._acl, ephemeral=ephemeral, sequence=sequential)
+            case Set(path, data, version):
+                _check_size(path, data)
+                transaction.set_data(path, data, version)
+            case Delete(path, version):
+                transaction.delete(path, version)
+            case Check(path, version):
+                transaction.check(path, version)
+
+    def _raise_first(self, ops: Sequence[Op], results: Sequence[Any]) -> None:
+        errors = [(index, result) for index, result in enumerate(results) if isinstance(result, BaseException)]
+        if not errors:
+            return
+        index, error = next((pair for pair in errors if not isinstance(pair[1], SKIPPED)), errors[0])
+        kind = type(ops[index]).__name__.lower()
+        raise self._failed(error, ops[index].path, f"operation {index} ({kind}) of {len(ops)}") from error
+
+
+def connect(
+    hosts: str,
+    session_timeout: float = DEFAULT_SESSION_TIMEOUT,
+    wait: float = 15.0,
+    auth: tuple[tuple[str, str], ...] = (),
+) -> ZookeeperCoordinator:
+    """A coordinator that is connected.
+
+    Raises:
+        NotConnected: E4001 when nothing answers within `wait` seconds; nothing is left behind then.
+    """
+    coordinator = ZookeeperCoordinator(hosts, session_timeout, auth)
+    try:
+        coordinator.wait_connected(wait)
+    except NotConnected:
+        coordinator.close()
+        raise
+    return coordinator
+
+
+def _stat(stat: Any) -> Stat:
+    return Stat(
+        version=stat.version,
+        czxid=stat.czxid,
+        mzxid=stat.mzxid,
+        owner=stat.ephemeralOwner,
+        ctime_ms=stat.ctime,
+        mtime_ms=stat.mtime,
+        children=stat.numChildren,
+    )
+
+
+def _result(op: Op, result: Any) -> str | Stat | None:
+    match op:
+        case Create():
+            return str(result)
+        case Set():
+            return _stat(result)
+        case _:
+            return None
+
+
+def _adapt(watch: Watcher | None, path: str) -> Callable[[WatchedEvent], None] | None:
+    """kazoo drops all watches when the connection breaks and says so with an event of type NONE."""
+    if watch is None:
+        return None
+    return lambda event: watch(_CHANGES.get(event.type, "session"), event.path or path)
+
+
+def _check_size(path: str, data: bytes) -> None:
+    if len(data) > MAX_NODE_BYTES:
+        raise CoordinationError(
+            "E4011", f"{path} would be too large", found=f"{len(data)} bytes", wanted=f"at most {MAX_NODE_BYTES}"
+        )
