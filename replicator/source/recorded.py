@@ -1,0 +1,117 @@
+"""Binlog files that somebody copied, as a source: for benchmarks, tests and post-mortems."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
+from replicator.model.position import Position
+from replicator.source.framing import HEADER, artificial_rotate, format_description
+
+_CHUNK = 1 << 20
+_HEAD = 64 << 10  # a description is a few hundred bytes
+
+
+class RecordedSource:
+    """The files of one server in their order. A stream ends with SourceUnavailable after the last byte.
+
+    Args:
+        files: paths; the names are those of the server's files.
+        start: `earliest` is the first file's beginning.
+    """
+
+    def __init__(self, files: Sequence[str | Path], start: Position | None = None) -> None:
+        if not files:
+            raise SourceError("E2206", "no binlog files were given")
+        self._files = [Path(file) for file in files]
+        self._start = start
+
+    def start_position(self) -> Position:
+        return self._start or Position(self._files[0].name, HEADER)
+
+    def end_position(self) -> Position:
+        return Position(self._files[-1].name, self._size(self._files[-1]))
+
+    def open(self, position: Position) -> RecordedStream:
+        names = [file.name for file in self._files]
+        if position.file not in names:
+            found = f"{names[0]} to {names[-1]}"
+            raise SourceError("E2206", f"{position.file} is not among the recorded files", found=found)
+        files = self._files[names.index(position.file) :]
+        size = self._size(files[0])
+        if not HEADER <= position.offset <= size:
+            found = f"{position.file} has {size} bytes"
+            raise SourceError("E2209", "the position is not in its file", found=found, position=str(position))
+        return RecordedStream(files, position)
+
+    @staticmethod
+    def _size(file: Path) -> int:
+        try:
+            return file.stat().st_size
+        except OSError as error:
+            raise SourceError("E2206", f"{file} can't be read", found=str(error)) from error
+
+
+class RecordedStream:
+    """See `replicator.ports.Stream`. Each file begins with an artificial ROTATE event, as on the wire."""
+
+    framing: Literal["packet", "file"] = "file"
+
+    def __init__(self, files: Sequence[Path], position: Position) -> None:
+        self.position = position
+        self._files = list(files)
+        self._offset = position.offset
+        self._current: BinaryIO | None = None
+        self._closed = False
+        self._reading = threading.Lock()
+
+    def read(self, timeout: float) -> bytes:
+        """Never waits. Raises SourceUnavailable at the end of the last file."""
+        with self._reading:  # held for one read of a file: close() need not end it
+            while not self._closed:
+                if self._current is None:
+                    return self._next()
+                data = self._read(self._current)
+                if data:
+                    return data
+                self._shut()
+        raise SourceUnavailable("E2002", "the recording ended", found="closed by us")
+
+    def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
+        return SourceError("E2211", "an error packet in a file", found=f"error {errno}: {message}")
+
+    def close(self) -> None:
+        with self._reading:
+            self._closed = True
+            self._shut()
+
+    def _shut(self) -> None:
+        if self._current is not None:
+            self._current.close()
+            self._current = None
+
+    def _next(self) -> bytes:
+        """Opens the next file; the events that precede those at the offset."""
+        if not self._files:
+            raise SourceUnavailable("E2002", "the recording ended", found=f"the end of {self.position.file} or later")
+        path, offset = self._files.pop(0), self._offset
+        self._offset = HEADER
+        try:
+            self._current = path.open("rb")
+            head = self._current.read(_HEAD)
+            self._current.seek(offset)
+        except OSError as error:
+            raise SourceError("E2206", f"{path} can't be read", found=str(error)) from error
+        description = format_description(path.name, head)
+        rotate = artificial_rotate(path.name, offset, description)
+        return rotate if offset == HEADER else rotate + description
+
+    @staticmethod
+    def _read(file: BinaryIO) -> bytes:
+        try:
+            return file.read(_CHUNK)
+        except OSError as error:
+            raise SourceUnavailable("E2002", "the recording can't be read", found=str(error)) from error
