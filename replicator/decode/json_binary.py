@@ -1,0 +1,196 @@
+"""MySQL's binary JSON (sql-common/json_binary.h) to JSON text.
+
+Compact, members in stored order, doubles without exponent: the text that Debezium's binlog reader prints, but for what
+it garbles: negative times and opaque values, which are MySQL's own text here (`-12:34:56.000001`, `base64:type15:...`).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from binascii import b2a_base64
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Final
+
+from replicator.decode import decimals
+from replicator.decode.renderers import java
+from replicator.errors import DecodeError
+from replicator.model import types
+
+_LITERALS: Final = {0: "null", 1: "true", 2: "false"}
+_INLINE: Final = frozenset({4, 5, 6})  # literal, int16, uint16: in the value entry itself
+_INLINE_LARGE: Final = frozenset({4, 5, 6, 7, 8})  # and the 32-bit integers in large objects and arrays
+_NUMBERS: Final = {
+    5: struct.Struct("<h"),
+    6: struct.Struct("<H"),
+    7: struct.Struct("<i"),
+    8: struct.Struct("<I"),
+    9: struct.Struct("<q"),
+    10: struct.Struct("<Q"),
+}
+_DOUBLE: Final = struct.Struct("<d")
+_MAX_DEPTH: Final = 200
+"""The servers refuse documents deeper than 100."""
+
+_ESCAPED: Final = re.compile('[\x00-\x1f"\\\\]')
+_SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def to_text(raw: bytes) -> str:
+    """The document as JSON text. An empty value is what ALTER leaves in old rows, and means null.
+
+    Raises:
+        DecodeError: E2302, the bytes are no document.
+    """
+    if not raw:
+        return "null"
+    out: list[str] = []
+    try:
+        _value(raw[0], raw, 1, out, 0)
+    except (IndexError, struct.error, ValueError, KeyError, ArithmeticError) as error:
+        raise DecodeError("E2302", "a JSON document is damaged", found=raw[:64].hex()) from error
+    return "".join(out)
+
+
+def _value(kind: int, raw: bytes, at: int, out: list[str], depth: int) -> None:
+    """Appends the value of type `kind` whose bytes start at `at`."""
+    if kind <= 3:
+        _container(kind, raw, at, out, depth)
+    elif kind == 4:
+        out.append(_LITERALS[raw[at]])
+    elif kind in _NUMBERS:
+        out.append(str(_NUMBERS[kind].unpack_from(raw, at)[0]))
+    elif kind == 11:
+        out.append(_double(_DOUBLE.unpack_from(raw, at)[0]))
+    elif kind == 12:
+        out.append(_quote(_string(raw, at)))
+    elif kind == 15:
+        out.append(_opaque(raw[at], _sized(raw, at + 1)))
+    else:
+        raise ValueError(kind)
+
+
+def _container(kind: int, raw: bytes, base: int, out: list[str], depth: int) -> None:
+    """Object (0, large 1) or array (2, large 3): count, size, key entries, value entries; offsets count from `base`."""
+    if depth > _MAX_DEPTH or len(out) > 4 * len(raw) + 8:  # entries that share one value would multiply without end
+        raise ValueError(depth)
+    large = kind in (1, 3)
+    width = 4 if large else 2
+    read = _uint32 if large else _uint16
+    count = read(raw, base)
+    end = base + read(raw, base + width)
+    if end > len(raw) or count > len(raw):
+        raise ValueError(count)
+    entry = base + 2 * width
+    keys: list[str] = []
+    if kind <= 1:
+        for _ in range(count):
+            start = base + read(raw, entry)
+            keys.append(_quote(_cut(raw, start, _uint16(raw, entry + width)).decode("utf-8", "replace")) + ":")
+            entry += width + 2
+    out.append("{" if kind <= 1 else "[")
+    inline = _INLINE_LARGE if large else _INLINE
+    for index in range(count):
+        if index:
+            out.append(",")
+        if keys:
+            out.append(keys[index])
+        inner = raw[entry]
+        place = entry + 1 if inner in inline else base + read(raw, entry + 1)
+        if place <= entry:
+            raise ValueError(place)  # a value never stands before its entry; refuses circles
+        _value(inner, raw, place, out, depth + 1)
+        entry += 1 + width
+    out.append("}" if kind <= 1 else "]")
+
+
+def _uint16(raw: bytes, at: int) -> int:
+    return raw[at] | raw[at + 1] << 8
+
+
+def _uint32(raw: bytes, at: int) -> int:
+    return int.from_bytes(_cut(raw, at, 4), "little")
+
+
+def _cut(raw: bytes, start: int, length: int) -> bytes:
+    piece = raw[start : start + length]
+    if len(piece) != length:
+        raise IndexError(start + length)
+    return piece
+
+
+def _sized(raw: bytes, at: int) -> bytes:
+    """Bytes behind a length of 1 to 5 bytes, seven bits each, lowest first."""
+    length = 0
+    for shift in range(0, 35, 7):
+        byte = raw[at]
+        at += 1
+        length |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return _cut(raw, at, length)
+    raise ValueError(length)
+
+
+def _string(raw: bytes, at: int) -> str:
+    return _sized(raw, at).decode("utf-8", "replace")
+
+
+def _quote(text: str) -> str:
+    return '"' + _ESCAPED.sub(lambda m: _SHORT.get(m[0]) or f"\\u{ord(m[0]):04X}", text) + '"'
+
+
+def _double(value: float) -> str:
+    """Java's text where it has no exponent, else every digit of the exact value."""
+    text = java.double(value)
+    return format(Decimal(value), "f") if "E" in text else text
+
+
+def _opaque(kind: int, raw: bytes) -> str:
+    known = _OPAQUE.get(kind)
+    if known is not None:
+        return known(raw)
+    return f'"base64:type{kind}:{b2a_base64(raw, newline=False).decode("ascii")}"'
+
+
+def _decimal(raw: bytes) -> str:
+    precision, scale = raw[0], raw[1]
+    size, read = decimals.reader(precision, scale)
+    return decimals.plain(read(_cut(raw, 2, size)), scale)
+
+
+def _packed(raw: bytes) -> tuple[str, int, int, str]:
+    """(sign, day part, clock part, fraction) of the eight bytes that all temporal values have."""
+    number = int.from_bytes(_cut(raw, 0, 8), "little", signed=True)
+    size = abs(number)
+    fraction = f".{size & 0xFFFFFF:06d}".rstrip("0") if size & 0xFFFFFF else ""
+    return "-" if number < 0 else "", size >> 41, (size >> 24) & 0x1FFFF, fraction
+
+
+def _time(raw: bytes) -> str:
+    sign, day, clock, fraction = _packed(raw)
+    hours = (day << 5 | clock >> 12) & 0x3FF
+    return f'"{sign}{hours:02d}:{(clock >> 6) & 63:02d}:{clock & 63:02d}{fraction}"'
+
+
+def _day(day: int) -> str:
+    year, month = divmod(day >> 5, 13)
+    return f"{year:04d}-{month:02d}-{day & 31:02d}"
+
+
+def _date(raw: bytes) -> str:
+    return f'"{_day(_packed(raw)[1])}"'
+
+
+def _datetime(raw: bytes) -> str:
+    _, day, clock, fraction = _packed(raw)
+    return f'"{_day(day)} {clock >> 12:02d}:{(clock >> 6) & 63:02d}:{clock & 63:02d}{fraction}"'
+
+
+_OPAQUE: Final[dict[int, Callable[[bytes], str]]] = {
+    types.NEWDECIMAL: _decimal,
+    types.DATE: _date,
+    types.TIME: _time,
+    types.DATETIME: _datetime,
+    types.TIMESTAMP: _datetime,
+}

@@ -1,0 +1,68 @@
+"""Renderers: one per type and notation, by name. See DESIGN.md.
+
+int                 integers of every size and sign
+int_java            the same, BIGINT UNSIGNED as Java's signed long
+year                YEAR as a number, 0000 as 0
+bit                 BIT(1): true/false; BIT(n): Base64, lowest byte first
+decimal_base64      DECIMAL: Base64 of the unscaled two's complement
+float_java          FLOAT, DOUBLE: Java's text
+text                characters of any character set
+base64              BINARY, VARBINARY, BLOBs
+enum, set           their members' texts
+json_string         binary JSON as a string of JSON text
+date_days           DATE: days since the epoch
+time_us             TIME: microseconds
+datetime_ms, _us    DATETIME: milli- or microseconds since the epoch
+timestamp_iso       TIMESTAMP: ISO 8601, UTC
+geometry            {"wkb","srid"}, POINT with "x","y"
+vector              array of numbers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from replicator.decode.renderers import numbers, spatial, temporal, text
+from replicator.decode.rendering import Rendering
+from replicator.errors import DecodeError
+from replicator.model import types
+from replicator.model.table import Column, Table
+
+__all__ = ["RENDERERS", "rendering"]
+
+RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset[int]]]] = {
+    **numbers.RENDERERS,
+    **text.RENDERERS,
+    **temporal.RENDERERS,
+    **spatial.RENDERERS,
+}
+"""name -> (builder, type bytes that it can render)."""
+
+_COMPRESSED: Final = frozenset({types.MARIADB_BLOB_COMPRESSED, types.MARIADB_VARCHAR_COMPRESSED})
+
+
+def rendering(name: str, column: Column, table: Table) -> Rendering:
+    """How `column` of `table` becomes text in the notation `name`.
+
+    Raises:
+        DecodeError: E2301, the column's type can't be read or not in this notation; E2306, the table map lacks what
+            the notation needs; E2307, the character set is not known.
+    """
+    where = f"{table.qualified}.{column.name}"
+    if column.type in _COMPRESSED:
+        raise DecodeError(
+            "E2301",
+            f"column {where} is COMPRESSED, which is not read yet",
+            found=types.NAMES[column.type],
+            fix=f"ALTER TABLE {table.qualified} MODIFY the column without COMPRESSED, or exclude the table.",
+        )
+    builder, accepted = RENDERERS[name]
+    if column.type not in accepted:
+        raise DecodeError(
+            "E2301",
+            f"column {where} can't be written as '{name}'",
+            found=f"type {types.NAMES.get(column.type, 'unknown')} ({column.type})",
+            wanted=", ".join(sorted(types.NAMES[code] for code in accepted)),
+        )
+    return builder(column, table)
