@@ -1,0 +1,119 @@
+"""The Monitor's HTTP face. Every answer is made from the last snapshot; nothing here talks to ZooKeeper.
+
+/                 the dashboard
+/events           server-sent events: what changed on it
+/api/updates      the same for browsers that poll
+/api/state        the snapshot as JSON
+/metrics          Prometheus
+/healthz          200 while the process lives
+/healthz/ready    200 while ZooKeeper is connected, else 503
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from monitor.feed import Feed
+from monitor.metrics import CONTENT_TYPE, exposition
+from monitor.render import Renderer
+from monitor.stream import EventStream
+from monitor.watcher import Watcher
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator
+
+STATIC = Path(__file__).parent / "static"
+NO_STORE = {"cache-control": "no-store"}
+
+
+class Monitor:
+    """The handlers and what they answer from."""
+
+    def __init__(self, watcher: Watcher, feed: Feed, root: str) -> None:
+        self._watcher = watcher
+        self._feed = feed
+        self._root = root
+        self._renderer = Renderer()
+
+    async def dashboard(self, request: Request) -> Response:
+        # The version is read before the page: a fragment sent twice does no harm, one never sent would.
+        version = self._feed.version
+        text = self._renderer.page(self._feed.page, version, self._root)
+        return HTMLResponse(text, headers=NO_STORE)
+
+    async def updates(self, request: Request) -> Response:
+        return _json(self._feed.since(request.query_params.get("since", "")))
+
+    async def state(self, request: Request) -> Response:
+        return _json(self._watcher.view)
+
+    async def metrics(self, request: Request) -> Response:
+        text = exposition(self._watcher.view, connected=self._watcher.connected, streams=self._feed.streams)
+        return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
+
+    async def live(self, request: Request) -> Response:
+        return PlainTextResponse("ok\n", headers=NO_STORE)
+
+    async def ready(self, request: Request) -> Response:
+        if self._watcher.connected and self._watcher.view.stale_since_ms is None:
+            return PlainTextResponse("ok\n", headers=NO_STORE)
+        return PlainTextResponse(f"ZooKeeper: {self._watcher.view.stale_reason}\n", 503, headers=NO_STORE)
+
+    def stream(self, request: Request) -> EventStream:
+        version = request.headers.get("last-event-id") or request.query_params.get("since", "")
+        return EventStream(self._feed, version)
+
+    def routes(self) -> list[BaseRoute]:
+        async def events(request: Request) -> Response:
+            return self.stream(request)  # type: ignore[return-value]  # an ASGI application is all Starlette asks for
+
+        return [
+            Route("/", self.dashboard),
+            Route("/events", events),
+            Route("/api/updates", self.updates),
+            Route("/api/state", self.state),
+            Route("/metrics", self.metrics),
+            Route("/healthz", self.live),
+            Route("/healthz/live", self.live),
+            Route("/healthz/ready", self.ready),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ]
+
+
+def create_app(coordinator: Coordinator, layout: Layout, *, interval: float = 1.0, max_streams: int = 100) -> Starlette:
+    """The application; its lifespan runs the watcher.
+
+    Args:
+        coordinator: only read from, by the watcher's thread. The caller closes it.
+        layout: the root to look at.
+        interval: seconds between two snapshots.
+        max_streams: browsers with an event stream at a time; more of them poll.
+    """
+    feed = Feed(max_streams)
+    watcher = Watcher(coordinator, layout, feed, interval)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        feed.attach(asyncio.get_running_loop())
+        watcher.start()
+        yield
+        feed.close()
+        await asyncio.to_thread(watcher.stop)
+
+    app = Starlette(routes=Monitor(watcher, feed, layout.root).routes(), lifespan=lifespan)
+    app.state.feed = feed
+    app.state.watcher = watcher
+    return app
+
+
+def _json(value: object) -> Response:
+    return Response(msgspec.json.encode(value), media_type="application/json", headers=NO_STORE)

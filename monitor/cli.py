@@ -1,0 +1,58 @@
+"""`replicator monitor`: starts the Monitor and serves until it is told to stop."""
+
+from __future__ import annotations
+
+import click
+
+from monitor.app import create_app
+from replicator.coordination.layout import DEFAULT_ROOT, Layout
+from replicator.telemetry import log
+from replicator.telemetry.http import Address, parse_listen, serve
+from replicator.zookeeper.client import DEFAULT_SESSION_TIMEOUT, ZookeeperCoordinator
+
+DEFAULT_LISTEN = "127.0.0.1:8081"
+
+
+@click.command(name="monitor")
+@click.option("--zookeeper", required=True, metavar="HOST:PORT[,...]", envvar="REPLICATOR_ZOOKEEPER", show_envvar=True)
+@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Port 0: any.")
+@click.option("--root", default=DEFAULT_ROOT, show_default=True, help="The bus's node in ZooKeeper.")
+@click.option(
+    "--interval", default=1.0, show_default=True, type=click.FloatRange(0.1, 60), help="Seconds between reads."
+)
+@click.option(
+    "--max-streams",
+    default=100,
+    show_default=True,
+    type=click.IntRange(0, 10_000),
+    help="More browsers than these poll.",
+)
+@click.option(
+    "--session-timeout",
+    default=DEFAULT_SESSION_TIMEOUT,
+    show_default=True,
+    type=click.FloatRange(1, 300),
+    help="Asked of ZooKeeper, seconds.",
+)
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(
+    zookeeper: str, listen: str, root: str, interval: float, max_streams: int, session_timeout: float, log_format: str
+) -> None:
+    """Watch the bus: dashboard, Prometheus metrics, health.
+
+    Reads ZooKeeper only and has no authentication of its own: it listens on the loopback address unless told otherwise.
+    It starts without ZooKeeper too, and shows that it is away.
+    """
+    log.setup(log_format)
+    address = parse_listen(listen)
+    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    try:
+        app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams)
+        serve(app, address, "monitor", ready=_announce, stopping=app.state.feed.close)
+    finally:
+        coordinator.close()
+
+
+def _announce(address: Address) -> None:
+    """On stdout, for whoever started us with port 0."""
+    click.echo(address.url)

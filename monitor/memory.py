@@ -1,0 +1,144 @@
+"""What the Monitor remembers between snapshots, because ZooKeeper does not: machines that went, rates of the last
+minutes, take-overs counted. Lost when the Monitor restarts; machines that the histories name are found again."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from monitor.changes import Change
+from monitor.reader import MachineNode, Snapshot, TaskNode
+from replicator.coordination.records import MachineRecord
+
+SPARK_SECONDS = 10.0
+SPARK_POINTS = 60
+"""A sparkline shows ten minutes: 60 means of 10 s each."""
+FORGET_MACHINES_MS = 7 * 24 * 3600 * 1000
+MAX_MACHINES = 1000
+DURATION_BUCKETS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
+
+
+class Seen(msgspec.Struct):
+    """A machine that was here. changed: our monotonic clock at its last report; gone_ms: wall clock when its znode was
+    first missed, None while it is online."""
+
+    host: str
+    last_ms: int
+    record: MachineRecord | None = None
+    mzxid: int = 0
+    changed: float = 0.0
+    gone_ms: int | None = None
+
+
+class Rates:
+    """Means of rows/s over periods of `SPARK_SECONDS`, oldest first."""
+
+    def __init__(self) -> None:
+        self._points: deque[float] = deque(maxlen=SPARK_POINTS)
+        self._sum = 0.0
+        self._count = 0
+        self._began = 0.0
+
+    def add(self, rate: float, now: float) -> None:
+        if self._count and now - self._began >= SPARK_SECONDS:
+            self._points.append(self._sum / self._count)
+            self._sum, self._count = 0.0, 0
+        if not self._count:
+            self._began = now
+        self._sum += rate
+        self._count += 1
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        return tuple(round(point, 1) for point in self._points)
+
+
+class Takeovers:
+    """Fail-overs and switchovers seen since the Monitor started: counters only ever rise."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+        self.counts: dict[tuple[str, str], int] = {}
+        self.buckets = [0] * (len(DURATION_BUCKETS) + 1)
+        self.sum = 0.0
+
+    def absorb(self, task: str, told: Iterable[Change]) -> None:
+        known = self._known.get(task)
+        for change in told:
+            if known is not None and change.sequence > known and change.kind in ("fail-over", "switchover"):
+                self._count(change)
+            self._known[task] = max(self._known.get(task, -1), change.sequence)
+        self._known.setdefault(task, -1)
+
+    def _count(self, change: Change) -> None:
+        key = (change.task, change.kind)
+        self.counts[key] = self.counts.get(key, 0) + 1
+        if change.kind == "fail-over":
+            place = next(
+                (i for i, bound in enumerate(DURATION_BUCKETS) if change.seconds <= bound), len(DURATION_BUCKETS)
+            )
+            self.buckets[place] += 1
+            self.sum += change.seconds
+
+
+class Memory:
+    """Fed with every snapshot, by the thread that takes them."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self.machines: dict[str, Seen] = {}
+        self.rates: dict[str, Rates] = {}
+        self.takeovers = Takeovers()
+
+    def absorb(self, snapshot: Snapshot, told: dict[str, list[Change]], rates: dict[str, float]) -> None:
+        """told: changes by task; rates: rows/s by task."""
+        now = self._clock()
+        for machine in snapshot.machines:
+            self._saw(machine, snapshot.time_ms, now)
+        online = {machine.name for machine in snapshot.machines}
+        for seen in self.machines.values():
+            if seen.host not in online and seen.gone_ms is None:
+                seen.gone_ms = snapshot.time_ms
+        for task in snapshot.tasks:
+            self._recall(task)
+            self.takeovers.absorb(task.name, told.get(task.name, ()))
+            self.rates.setdefault(task.name, Rates()).add(rates.get(task.name, 0.0), now)
+        self._forget(snapshot)
+
+    def silence(self, host: str) -> float:
+        """Seconds since the machine's last report."""
+        seen = self.machines.get(host)
+        return self._clock() - seen.changed if seen else 0.0
+
+    def _saw(self, machine: MachineNode, time_ms: int, now: float) -> None:
+        record = machine.record
+        seen = self.machines.setdefault(machine.name, Seen(machine.name, time_ms))
+        if machine.mzxid != seen.mzxid or seen.gone_ms is not None:
+            seen.mzxid, seen.changed = machine.mzxid, now
+        seen.record, seen.last_ms, seen.gone_ms = record, time_ms, None
+
+    def _recall(self, task: TaskNode) -> None:
+        """A machine that only the history knows went before we started: it was last heard of by then."""
+        for entry in task.history:
+            host, time_ms = entry.record.host, entry.record.time_ms
+            if not host or entry.record.kind not in ("running", "released", "lost", "failed"):
+                continue
+            seen = self.machines.setdefault(host, Seen(host, time_ms, gone_ms=time_ms))
+            if seen.record is None and time_ms > seen.last_ms:
+                seen.last_ms = seen.gone_ms = time_ms
+
+    def _forget(self, snapshot: Snapshot) -> None:
+        limit = snapshot.time_ms - FORGET_MACHINES_MS
+        gone = sorted(
+            (seen for seen in self.machines.values() if seen.gone_ms is not None), key=lambda seen: seen.gone_ms or 0
+        )
+        surplus = max(0, len(self.machines) - MAX_MACHINES)
+        for index, seen in enumerate(gone):
+            if index < surplus or (seen.gone_ms or 0) < limit:
+                del self.machines[seen.host]
+        names = {task.name for task in snapshot.tasks}
+        for name in [name for name in self.rates if name not in names]:
+            del self.rates[name]

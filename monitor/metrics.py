@@ -1,0 +1,137 @@
+"""The `View` as Prometheus text. Base units, one prefix, labels task and host only.
+
+Counters come from what ZooKeeper holds (rows since the task was made) or from what this Monitor saw since it started
+(take-overs); both only rise until a restart, as Prometheus expects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from monitor.memory import DURATION_BUCKETS
+from monitor.view import MachineView, TaskView, View
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+def exposition(view: View, *, connected: bool, streams: int) -> bytes:
+    """The text of /metrics. Tasks' figures are left out while they are stale: an old figure that looks new would
+    silence the alarm that it should raise."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Collector(view, connected, streams))
+    return generate_latest(registry)
+
+
+class _Collector(Collector):
+    def __init__(self, view: View, connected: bool, streams: int) -> None:
+        self._view = view
+        self._connected = connected
+        self._streams = streams
+
+    def collect(self) -> Iterator[Metric]:
+        view = self._view
+        yield _gauge("build_info", "Version of the Monitor.", ["version"], [((_version(),), 1)])
+        yield _single("zookeeper_connected", "1 while ZooKeeper is connected.", self._connected)
+        yield _single("monitor_snapshot_timestamp_seconds", "When ZooKeeper was last read.", view.read_ms / 1000)
+        yield _single("monitor_snapshot_duration_seconds", "How long reading it took.", view.read_seconds)
+        yield _single("monitor_streams", "Browsers with an event stream.", self._streams)
+        yield from _takeovers(view)
+        if view.stale_since_ms is None:
+            yield from _tasks(view.tasks)
+            yield from _machines(view.machines)
+
+
+def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
+    tasks = list(tasks)
+
+    def per_task(name: str, text: str, values: list[float | None]) -> Metric:
+        rows = [((task.name,), value) for task, value in zip(tasks, values, strict=True) if value is not None]
+        return _gauge(name, text, ["task"], rows)
+
+    states = [((task.name, task.state), 1.0) for task in tasks]
+    yield _gauge("task_state", "The task's state, always 1.", ["task", "state"], states)
+    yield _gauge("task_role", "What each Core is for a task, always 1.", ["task", "host", "role"], _roles(tasks))
+    yield per_task("task_running_members", "Cores that say RUNNING: at most 1.", [t.running for t in tasks])
+    yield per_task("task_standby_members", "Cores that wait to take over.", [len(t.standbys) for t in tasks])
+    yield per_task("task_lag_seconds", "Behind the source.", [t.lag_s for t in tasks])
+    yield per_task("task_last_event_timestamp_seconds", "Last event read.", [_seconds(t.last_event_ms) for t in tasks])
+    yield per_task("checkpoint_timestamp_seconds", "Last checkpoint.", [_seconds(t.checkpoint_ms) for t in tasks])
+    yield per_task("lease_remaining_seconds", "Lease of RUNNING.", [t.lease_left_s if t.host else None for t in tasks])
+    yield per_task("task_epoch", "Epoch of the current term.", [t.epoch for t in tasks])
+    yield per_task("config_version", "Version of the configuration.", [t.config_version for t in tasks])
+    yield per_task("config_invalid", "1 while the newest configuration is refused.", [t.config_invalid for t in tasks])
+    yield _counter("task_events", "Row changes delivered since the task was made.", [(t.name, t.rows) for t in tasks])
+    yield _counter("task_transactions", "Transactions delivered since then.", [(t.name, t.transactions) for t in tasks])
+
+
+def _roles(tasks: Iterable[TaskView]) -> list[tuple[tuple[str, ...], float]]:
+    roles = {(task.name, member.host, member.state or "UNKNOWN") for task in tasks for member in task.members}
+    return [(role, 1.0) for role in sorted(roles)]
+
+
+def _machines(machines: Iterable[MachineView]) -> Iterator[Metric]:
+    machines = list(machines)
+    here = [machine for machine in machines if machine.state != "offline"]
+    online = [((machine.host,), float(machine.state == "online")) for machine in machines]
+    yield _gauge("machine_online", "1 while the Core reports, 0 once it is silent or gone.", ["host"], online)
+    for name, text, values in (
+        ("machine_load1", "Load average of one minute.", [m.load1 for m in here]),
+        ("machine_memory_used_bytes", "Memory of the machine in use.", [m.memory_bytes for m in here]),
+        ("machine_memory_bytes", "Memory of the machine.", [m.memory_total_bytes for m in here]),
+        ("core_resident_memory_bytes", "Memory of the Core and its workers.", [m.rss_bytes for m in here]),
+        ("core_session_timeout_seconds", "Negotiated with ZooKeeper.", [m.session_timeout_s for m in here]),
+        ("core_start_timestamp_seconds", "When the Core started.", [m.since_ms / 1000 for m in here]),
+    ):
+        yield _gauge(name, text, ["host"], [((m.host,), value) for m, value in zip(here, values, strict=True)])
+
+
+def _takeovers(view: View) -> Iterator[Metric]:
+    counter = CounterMetricFamily(
+        "bus_failovers", "Changes of the RUNNING Core seen by this Monitor.", labels=["task", "reason"]
+    )
+    for task, kinds in view.takeovers.items():
+        for kind, number in kinds.items():
+            counter.add_metric([task, kind], number)
+    yield counter
+    total, buckets = 0, []
+    for bound, number in zip((*map(str, DURATION_BUCKETS), "+Inf"), view.failover_buckets, strict=False):
+        total += number
+        buckets.append((bound, total))
+    if buckets:
+        histogram = HistogramMetricFamily("bus_failover_duration_seconds", "Nobody RUNNING, per fail-over.")
+        histogram.add_metric([], buckets, view.failover_seconds)
+        yield histogram
+
+
+def _gauge(name: str, text: str, labels: list[str], rows: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+    family = GaugeMetricFamily(f"bus_{name}", text, labels=labels)
+    for values, number in rows:
+        family.add_metric(values, float(number))
+    return family
+
+
+def _single(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"bus_{name}", text, value=float(value))
+
+
+def _counter(name: str, text: str, rows: Iterable[tuple[str, int]]) -> Metric:
+    family = CounterMetricFamily(f"bus_{name}", text, labels=["task"])
+    for task, number in rows:
+        family.add_metric([task], number)
+    return family
+
+
+def _seconds(ms: int) -> float | None:
+    return ms / 1000 if ms else None
+
+
+def _version() -> str:
+    try:
+        return version("mysql-replicator")
+    except PackageNotFoundError:
+        return "unknown"

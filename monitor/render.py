@@ -1,0 +1,78 @@
+"""A `View` as HTML: the whole page for a browser that comes, and fragments for those that are here.
+
+A fragment is the HTML of one row, tile or list under a key. The page is made of the same fragments, so that what comes
+with the stream can't look different from what came with the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from monitor import words
+from monitor.view import View
+
+TEMPLATES = ("tiles", "status", "footer")
+
+
+class Page(msgspec.Struct, frozen=True):
+    """order: keys of the rows by list; html: every fragment by its key; now_ms: the clock that times are told by."""
+
+    now_ms: int
+    read_ms: int
+    stale_since_ms: int | None
+    stale_reason: str
+    order: dict[str, list[str]]
+    html: dict[str, str]
+
+
+class Renderer:
+    """Holds the compiled templates. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._environment = Environment(
+            loader=PackageLoader("monitor"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters.update(
+            duration=words.duration,
+            lag=words.lag,
+            count=words.count,
+            size=words.size,
+            stamp=words.stamp,
+            spark=words.spark,
+        )
+        self._environment.globals["ago"] = words.ago
+
+    def fragments(self, view: View, now_ms: int) -> Page:
+        """Every fragment of the page. Times in them are told as of `now_ms`."""
+        html = {name: self._render(name, view=view, now=now_ms) for name in TEMPLATES}
+        order: dict[str, list[str]] = {"tasks": [], "machines": [], "changes": []}
+
+        def add(kind: str, name: str, template: str, **values: object) -> None:
+            key = f"{kind}:{name}"
+            order[kind].append(key)
+            html[key] = self._render(template, key=key, now=now_ms, **values)
+
+        for task in view.tasks:
+            add("tasks", task.name, "task", task=task)
+        for machine in view.machines:
+            add("machines", machine.host, "machine", machine=machine)
+        for change in view.changes:
+            add("changes", f"{change.task}/{change.sequence}", "change", change=change)
+        return Page(now_ms, view.read_ms, view.stale_since_ms, view.stale_reason, order, html)
+
+    def page(self, page: Page, version: str, root: str) -> str:
+        """The whole document. version: of the stream's state, where the browser goes on from."""
+        rows: Callable[[str], Markup] = lambda kind: Markup("").join(Markup(page.html[key]) for key in page.order[kind])  # noqa: E731, S704
+        fragments = {name: Markup(page.html[name]) for name in TEMPLATES}  # noqa: S704 - rendered with autoescape above
+        return self._render("page", page=page, rows=rows, fragments=fragments, version=version, root=root)
+
+    def _render(self, template: str, **values: object) -> str:
+        return self._environment.get_template(f"{template}.html").render(values)

@@ -1,0 +1,259 @@
+// Keeps the page live: takes fragments from the event stream (or polls), puts them in place without losing focus,
+// counts times on, and says when what is shown is old.
+"use strict";
+
+const root = document.documentElement;
+const banner = document.getElementById("banner");
+const filter = document.getElementById("filter");
+const trouble = document.getElementById("trouble");
+
+const SILENT_MS = 5000;
+const POLL_MS = 2000;
+const RETRY_STREAM_MS = 30000;
+
+let version = root.dataset.version;
+let serverNow = Number(root.dataset.now);
+let readMs = Number(root.dataset.read);
+let heardAt = performance.now();
+let staleSince = banner.hidden ? null : readMs;
+let staleReason = "";
+let source = null;
+let polling = false;
+
+// ---- placing fragments
+
+// Attributes that belong to the browser, not to the server.
+const OWN = new Set(["data-open", "aria-expanded", "hidden"]);
+
+function parse(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content.firstElementChild;
+}
+
+function morph(old, fresh) {
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !OWN.has(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (!OWN.has(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  const before = [...old.childNodes];
+  const after = [...fresh.childNodes];
+  after.forEach((node, index) => {
+    const current = before[index];
+    if (!current) old.append(node);
+    else if (current.nodeType !== node.nodeType || current.nodeName !== node.nodeName) current.replaceWith(node);
+    else if (node.nodeType === Node.TEXT_NODE) {
+      if (current.data !== node.data) current.data = node.data;
+    } else if (!current.isEqualNode(node)) morph(current, node);
+  });
+  before.slice(after.length).forEach((node) => node.remove());
+}
+
+function placeRows(list, keys, html) {
+  const container = document.querySelector(`[data-list="${list}"]`);
+  const present = new Map();
+  for (const row of container.querySelectorAll(":scope > [data-key]")) present.set(row.dataset.key, row);
+  let last = list === "tasks" ? container.tHead : null;
+  for (const key of keys) {
+    let row = present.get(key);
+    if (html[key] !== undefined) {
+      const fresh = parse(html[key]);
+      if (row) morph(row, fresh);
+      else row = fresh;
+    }
+    if (!row) continue;
+    present.delete(key);
+    const next = last ? last.nextElementSibling : container.firstElementChild;
+    if (row !== next) moveBefore(container, row, next);
+    last = row;
+  }
+  for (const row of present.values()) row.remove();
+}
+
+function moveBefore(container, row, next) {
+  const focused = row.contains(document.activeElement) ? document.activeElement : null;
+  container.insertBefore(row, next);
+  if (focused) focused.focus({ preventScroll: true });
+}
+
+function apply(update) {
+  version = update.version;
+  serverNow = update.now_ms;
+  readMs = update.read_ms;
+  heardAt = performance.now();
+  staleSince = update.stale_since_ms;
+  staleReason = update.stale_reason;
+  for (const name of ["tiles", "status", "footer"]) {
+    if (update.html[name] !== undefined) morph(document.querySelector(`[data-fragment="${name}"]`), parse(update.html[name]));
+  }
+  for (const [list, keys] of Object.entries(update.order)) {
+    placeRows(list, keys, update.html);
+    document.getElementById(`no-${list}`).hidden = keys.length > 0;
+  }
+  choose();
+  tick();
+}
+
+// ---- stream and polling
+
+function connect() {
+  if (source) source.close();
+  source = new EventSource(`/events?since=${encodeURIComponent(version)}`);
+  source.onmessage = (message) => {
+    polling = false;
+    apply(JSON.parse(message.data));
+  };
+  source.onerror = () => {
+    if (source.readyState === EventSource.CLOSED) {
+      polling = true; // refused (too many streams) or not an event stream: poll, and try again later
+      setTimeout(connect, RETRY_STREAM_MS);
+    }
+  };
+}
+
+async function poll() {
+  if (!polling && performance.now() - heardAt < SILENT_MS) return;
+  try {
+    const answer = await fetch(`/api/updates?since=${encodeURIComponent(version)}`, { cache: "no-store" });
+    if (answer.ok) apply(await answer.json());
+  } catch {
+    // The Monitor is away: the banner says so.
+  }
+}
+
+// ---- times and staleness
+
+function duration(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172800) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds % 86400) / 3600)} h`;
+}
+
+function clock(ms) {
+  return new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
+}
+
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function tick() {
+  const silent = performance.now() - heardAt;
+  const lost = silent > SILENT_MS;
+  const stale = lost || staleSince !== null;
+  const now = stale ? (readMs || serverNow) : serverNow + silent; // frozen figures keep the age they had
+  for (const element of document.querySelectorAll("time[data-ms]")) setText(element, duration(now - Number(element.dataset.ms)));
+  root.classList.toggle("stale", stale);
+  banner.hidden = !stale;
+  if (lost) {
+    const since = serverNow;
+    setText(banner, `Stale since ${clock(since)} (${duration(silent)}): the Monitor does not answer. These are its last figures.`);
+  } else if (stale) {
+    const age = duration(serverNow + silent - staleSince);
+    const what = readMs ? `Stale since ${clock(staleSince)} (${age})` : "No figures yet";
+    setText(banner, `${what}: ZooKeeper does not answer${staleReason ? ` (${staleReason})` : ""}.`);
+  }
+}
+
+// ---- filter and keys
+
+function choose() {
+  const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const onlyTrouble = trouble.getAttribute("aria-pressed") === "true";
+  let shown = 0;
+  let all = 0;
+  for (const row of document.querySelectorAll("tbody.task")) {
+    const text = row.rows[0].textContent.toLowerCase();
+    const match = words.every((word) => (word[0] === "!" ? word.length < 2 || !text.includes(word.slice(1)) : text.includes(word)));
+    row.hidden = !match || (onlyTrouble && Number(row.dataset.trouble) === 0);
+    all += 1;
+    shown += row.hidden ? 0 : 1;
+  }
+  document.getElementById("no-match").hidden = all === 0 || shown > 0;
+}
+
+function toggleTrouble() {
+  trouble.setAttribute("aria-pressed", String(trouble.getAttribute("aria-pressed") !== "true"));
+  choose();
+}
+
+function move(step) {
+  const buttons = [...document.querySelectorAll("tbody.task:not([hidden]) .open")];
+  if (!buttons.length) return;
+  const at = buttons.indexOf(document.activeElement);
+  const next = at < 0 ? (step > 0 ? 0 : buttons.length - 1) : Math.min(Math.max(at + step, 0), buttons.length - 1);
+  buttons[next].focus();
+}
+
+const KEYS = {
+  "/": () => { filter.focus(); filter.select(); },
+  "j": () => move(1),
+  "k": () => move(-1),
+  "e": toggleTrouble,
+  "?": () => document.getElementById("keys").showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape" && document.activeElement === filter) {
+    filter.value = "";
+    choose();
+    filter.blur();
+    return;
+  }
+  if (event.target.closest("input, textarea, dialog")) return;
+  const action = KEYS[event.key];
+  if (action) {
+    event.preventDefault();
+    action();
+  }
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest(".open");
+  if (!button) return;
+  const open = button.closest("tbody").toggleAttribute("data-open");
+  button.setAttribute("aria-expanded", String(open));
+});
+
+// ---- colours: as the system says unless chosen here
+
+const THEMES = ["auto", "dark", "light"];
+
+function showTheme(theme) {
+  if (theme === "auto") root.removeAttribute("data-theme");
+  else root.dataset.theme = theme;
+  document.getElementById("theme").textContent = theme[0].toUpperCase() + theme.slice(1);
+}
+
+function storedTheme() {
+  try {
+    return THEMES.includes(localStorage.getItem("theme")) ? localStorage.getItem("theme") : "auto";
+  } catch {
+    return "auto"; // storage may be switched off
+  }
+}
+
+document.getElementById("theme").addEventListener("click", () => {
+  const theme = THEMES[(THEMES.indexOf(root.dataset.theme || "auto") + 1) % THEMES.length];
+  try {
+    localStorage.setItem("theme", theme);
+  } catch {
+    // then it lasts as long as the page
+  }
+  showTheme(theme);
+});
+document.getElementById("help").addEventListener("click", KEYS["?"]);
+trouble.addEventListener("click", toggleTrouble);
+filter.addEventListener("input", choose);
+
+showTheme(storedTheme());
+choose();
+tick();
+connect();
+setInterval(tick, 1000);
+setInterval(poll, POLL_MS);

@@ -1,0 +1,135 @@
+"""What the Monitor shows, as values: the dashboard, `/api/state` and `/metrics` are made from one `View`.
+
+Times are ms since the epoch, durations seconds, rates per second.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from monitor.changes import Change
+
+Tone = Literal["ok", "warn", "bad", "idle", "busy"]
+Error = dict[str, str]
+"""`ReplicatorError.to_dict()`."""
+
+
+class MemberView(msgspec.Struct, frozen=True):
+    """A Core that stands for a task, in the order of the queue. state: as that Core reports it, else ""."""
+
+    host: str
+    pid: int
+    state: str
+    sequence: int
+    since_ms: int
+
+
+class TaskView(msgspec.Struct, frozen=True, kw_only=True):
+    """One row of the table.
+
+    Attributes:
+        state: the task's state in capitals: RUNNING, NO RUNNING, FAILED, PAUSED, UNREADABLE, UNCONFIGURED, DELETED, or
+            what its first contender is doing on the way to RUNNING.
+        trouble: 0 is fine; the table is sorted by it, descending.
+        notes: short texts that say why `trouble` is not 0, worst first.
+        lag_s: seconds behind the source, None when nobody is RUNNING.
+        rows_per_s, bytes_per_s: now; rows, transactions: delivered since the task was made.
+        spark: rows/s of the last minutes, oldest first.
+        position: of the RUNNING one, else of the last checkpoint.
+        checkpoint_ms: when the last checkpoint was written, 0 when none was.
+        running: how many Cores report RUNNING; more than one is an alarm.
+    """
+
+    name: str
+    state: str
+    tone: Tone
+    trouble: int
+    notes: tuple[str, ...] = ()
+    source: str = ""
+    sink: str = ""
+    host: str = ""
+    pid: int = 0
+    since_ms: int = 0
+    members: tuple[MemberView, ...] = ()
+    standbys: tuple[str, ...] = ()
+    running: int = 0
+    position: str = ""
+    gtid: str = ""
+    lag_s: float | None = None
+    rows_per_s: float = 0.0
+    bytes_per_s: float = 0.0
+    rows: int = 0
+    transactions: int = 0
+    spark: tuple[float, ...] = ()
+    last_event_ms: int = 0
+    checkpoint_ms: int = 0
+    epoch: int = 0
+    lease_left_s: float = 0.0
+    config_version: int = -1
+    config_invalid: bool = False
+    errors: tuple[Error, ...] = ()
+
+
+class MachineView(msgspec.Struct, frozen=True, kw_only=True):
+    """A Core's machine. state: "online", "silent" (its znode is there, but it has stopped reporting) or "offline".
+    since_ms: when it started, or when it was last seen; silence_s: since its last report."""
+
+    host: str
+    state: Literal["online", "silent", "offline"]
+    tone: Tone
+    since_ms: int
+    silence_s: float = 0.0
+    pid: int = 0
+    version: str = ""
+    cores: int = 0
+    load1: float = 0.0
+    memory_bytes: int = 0
+    memory_total_bytes: int = 0
+    rss_bytes: int = 0
+    session_timeout_s: float = 0.0
+    running: int = 0
+    standby: int = 0
+
+
+class ServerView(msgspec.Struct, frozen=True):
+    host: str
+    address: str
+    since_ms: int
+
+
+class Tiles(msgspec.Struct, frozen=True):
+    """The figures on top. worst_lag_s is None when no task is RUNNING."""
+
+    tasks: int = 0
+    running: int = 0
+    without_running: int = 0
+    failed: int = 0
+    paused: int = 0
+    online: int = 0
+    offline: int = 0
+    worst_lag_s: float | None = None
+    worst_lag_task: str = ""
+    rows_per_s: float = 0.0
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """The whole page. stale_since_ms: since when ZooKeeper does not answer, None while it does; read_ms: when the
+    figures were read, 0 when they never were."""
+
+    root: str
+    read_ms: int = 0
+    read_seconds: float = 0.0
+    stale_since_ms: int | None = None
+    stale_reason: str = ""
+    tiles: Tiles = Tiles()
+    tasks: tuple[TaskView, ...] = ()
+    machines: tuple[MachineView, ...] = ()
+    servers: tuple[ServerView, ...] = ()
+    changes: tuple[Change, ...] = ()
+    problems: tuple[Error, ...] = ()
+    takeovers: dict[str, dict[str, int]] = {}
+    """task -> kind -> how many since this Monitor started."""
+    failover_buckets: tuple[int, ...] = ()
+    failover_seconds: float = 0.0

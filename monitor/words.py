@@ -1,0 +1,90 @@
+"""Numbers and times as people read them; used by the templates. The script in static/ knows the same rule for times,
+so that they go on counting between two messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from markupsafe import Markup
+
+SPARK_WIDTH, SPARK_HEIGHT = 96, 22
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min`, `2 h 5 min`, `3 d 4 h`."""
+    if seconds < 0:
+        return "0 s"
+    if 0 < seconds < 1:
+        return f"{max(seconds, 0.1):.1f} s"
+    whole = int(seconds)
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 7200:
+        return f"{whole // 60} min"
+    if whole < 172800:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def lag(seconds: float | None) -> str:
+    """Lag below a tenth of a second is noise of two clocks."""
+    if seconds is None:
+        return "–"
+    return "< 0.1 s" if seconds < 0.1 else duration(seconds)
+
+
+def count(number: float) -> str:
+    """With thin spaces between thousands; short above a million: `12 345`, `3.2 M`."""
+    for limit, unit in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+        if number >= limit:
+            return f"{number / limit:.1f} {unit}"
+    if 0 < number < 10:
+        return f"{number:.1f}".removesuffix(".0")
+    return f"{number:,.0f}".replace(",", "\u202f")
+
+
+def size(number: float) -> str:
+    """Bytes: `412 MB`, `1.5 GB` (powers of 1000)."""
+    for limit, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= limit:
+            scaled = number / limit
+            return f"{scaled:.1f} {unit}" if scaled < 10 else f"{scaled:.0f} {unit}"
+    return f"{number:.0f} B"
+
+
+def stamp(ms: int) -> str:
+    """`2026-11-21 09:40:12 UTC`."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return "unknown time"
+
+
+def ago(ms: int, now_ms: int) -> Markup:
+    """A <time> that the script keeps counting; its title is the full time with its zone."""
+    if not ms:
+        return Markup('<span class="none">never</span>')
+    text = duration((now_ms - ms) / 1000)
+    return Markup('<time data-ms="{}" title="{}">{}</time>').format(ms, stamp(ms), text)
+
+
+def spark(points: Sequence[float]) -> Markup:
+    """Rows/s of the last minutes as a line over its area; the newest at the right edge, the top is the maximum."""
+    if len(points) < 2:
+        return Markup("")
+    top = max(points) or 1.0
+    step = SPARK_WIDTH / 59
+    left = SPARK_WIDTH - step * (len(points) - 1)
+    placed = [
+        f"{left + step * index:.1f},{SPARK_HEIGHT - 1 - point / top * (SPARK_HEIGHT - 3):.1f}"
+        for index, point in enumerate(points)
+    ]
+    line = " ".join(placed)
+    area = f"{left:.1f},{SPARK_HEIGHT} {line} {SPARK_WIDTH},{SPARK_HEIGHT}"
+    return Markup(
+        '<svg class="spark" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}">'
+        '<polygon points="{}"/><polyline points="{}"/></svg>'
+    ).format(
+        SPARK_WIDTH, SPARK_HEIGHT, SPARK_WIDTH, SPARK_HEIGHT, f"last minutes, at most {count(top)} rows/s", area, line
+    )

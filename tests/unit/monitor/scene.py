@@ -1,0 +1,212 @@
+"""A bus as a night shift may find it, in the memory coordinator: tasks in every state, long names, errors, a machine
+that went. Written with the records that the real processes write."""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.memory import MemoryCoordinator, MemoryEnsemble
+from replicator.coordination.records import (
+    CommitRecord,
+    HistoryRecord,
+    InstanceRecord,
+    MachineRecord,
+    ServerRecord,
+    StatusRecord,
+    TaskFigures,
+    TaskRecord,
+    dump,
+)
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+
+GTID = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-99812345"
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+class Core:
+    """One Core process: its session, its contenders, its report."""
+
+    def __init__(self, bus: Bus, host: str, started_ms: int) -> None:
+        self.bus = bus
+        self.host = host
+        self.process = uuid.uuid4().hex
+        self.pid = 20000 + len(bus.cores)
+        self.started_ms = started_ms
+        self.coordinator = bus.ensemble.session()
+        self.figures: dict[str, TaskFigures] = {}
+        self.names: dict[str, str] = {}
+        bus.cores[host] = self
+
+    def stand(self, task: str, state: str = "STANDBY", **figures: object) -> None:
+        guid = uuid.uuid4().hex
+        record = InstanceRecord(
+            host=self.host, pid=self.pid, process=self.process, since_ms=self.started_ms, state=state
+        )
+        prefix = self.bus.layout.contender_prefix(task, self.host, guid)
+        self.names[task] = self.coordinator.create(prefix, dump(record), ephemeral=True, sequential=True)
+        self.figures[task] = TaskFigures(state=state, guid=guid, **figures)  # type: ignore[arg-type]
+
+    def report(self, **vitals: object) -> None:
+        record = MachineRecord(
+            host=self.host, pid=self.pid, process=self.process, started_ms=self.started_ms, time_ms=now_ms(),
+            version="0.1.0", tasks=self.figures,
+            **{"cores": 8, "load1": 1.31, "memory_bytes": 9 << 30, "memory_total_bytes": 32 << 30,
+               "rss_bytes": 210 << 20, "session_timeout_s": 10.0, **vitals},  # type: ignore[arg-type]
+        )  # fmt: skip
+        path = self.bus.layout.machine(self.host)
+        if self.coordinator.exists(path) is None:
+            self.coordinator.create(path, dump(record), ephemeral=True)
+        else:
+            self.coordinator.set(path, dump(record))
+
+    def die(self) -> None:
+        self.coordinator.close()
+        del self.bus.cores[self.host]
+
+
+class Bus:
+    def __init__(self) -> None:
+        self.ensemble = MemoryEnsemble()
+        self.layout = Layout()
+        self.admin = self.ensemble.session()
+        self.cores: dict[str, Core] = {}
+
+    def session(self) -> MemoryCoordinator:
+        return self.ensemble.session()
+
+    def core(self, host: str, age_s: float = 3600) -> Core:
+        return Core(self, host, now_ms() - int(age_s * 1000))
+
+    def task(self, name: str, *, host: str = "db1.shop.internal", configured: bool = True) -> None:
+        config = {
+            "name": name,
+            "source": {"type": "mysql", "host": host, "port": 3306, "user": "replicator", "password": "env:PW"},
+            "sink": {"type": "kafka", "bootstrap_servers": ["kafka1.internal:9092", "kafka2.internal:9092"]},
+        }
+        self.admin.create(
+            self.layout.task(name), dump(TaskRecord(uid=uuid.uuid4().hex, config=config if configured else None))
+        )
+        self.admin.create(self.layout.election(name))
+
+    def commit(self, name: str, epoch: int, *, offset: int, age_s: float = 1.0, rows: int = 0) -> None:
+        checkpoint = Checkpoint(
+            Position("binlog.000042", offset, GTID),
+            epoch,
+            now_ms() - int(age_s * 1000),
+            rows=rows,
+            transactions=rows // 3,
+        )
+        path = self.layout.last_commit(name)
+        data = dump(CommitRecord(epoch=epoch, checkpoint=checkpoint))
+        if self.admin.exists(path) is None:
+            self.admin.create(path, data)
+        else:
+            self.admin.set(path, data)
+
+    def want(self, name: str, desired: str, by: str = "", reason: str = "") -> None:
+        record = dump(StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason))
+        self.admin.create(self.layout.status(name), record)
+
+    def happened(self, name: str, kind: str, age_s: float, **fields: object) -> None:
+        record = HistoryRecord(kind=kind, time_ms=now_ms() - int(age_s * 1000), **fields)  # type: ignore[arg-type]
+        self.admin.create(self.layout.history_prefix(name), dump(record), sequential=True)
+
+
+def small() -> Bus:
+    """One task, RUNNING on host-a, host-b waiting."""
+    bus = Bus()
+    bus.task("copy_hot_item")
+    first, second = bus.core("host-a"), bus.core("host-b")
+    first.stand("copy_hot_item", "RUNNING", **_running(812.0))
+    second.stand("copy_hot_item")
+    bus.commit("copy_hot_item", 4711, offset=4242, rows=1234)
+    bus.happened("copy_hot_item", "running", 60, host="host-a", epoch=4711)
+    first.report()
+    second.report()
+    return bus
+
+
+def _running(rate: float, lag: float = 0.02, **more: object) -> dict[str, object]:
+    return {
+        "epoch": 4294971000, "since_ms": now_ms() - 7_200_000, "position": "binlog.000042:88123456", "gtid": GTID,
+        "lag_s": lag, "rows": 12345, "rows_per_s": rate, "bytes_per_s": rate * 310, "last_event_ms": now_ms() - 300,
+        "checkpoint_ms": now_ms() - 900, "lease_left_s": 5.2, **more,
+    }  # fmt: skip
+
+
+def night() -> Bus:
+    """Every state at once."""
+    bus = Bus()
+    rack = "replication-host-17.rack-b.fra2.example.internal"
+    a, b, c = bus.core("host-a", 400_000), bus.core("host-b", 86_000), bus.core(rack, 900)
+    for name in ("copy_hot_item", "orders_to_lake", "crm_customer_profile_changes_for_the_recommendation_team",
+                 "billing_invoices", "inventory", "clickstream_sessions", "audit_trail", "prices", "loyalty_points",
+                 "returns"):  # fmt: skip
+        bus.task(name)
+        bus.commit(name, 4294970001, offset=88_123_456, age_s=0.8, rows=18_273_645)
+    bus.task("new_task_without_configuration", configured=False)
+    bus.admin.create(bus.layout.task("handmade"), b"{not json")
+
+    a.stand("copy_hot_item", "RUNNING", **_running(8421.0))
+    b.stand("copy_hot_item")
+    c.stand("copy_hot_item")
+    b.stand("orders_to_lake", "RUNNING", **_running(23_910.0, lag=0.4))
+    a.stand("orders_to_lake")
+    a.stand("crm_customer_profile_changes_for_the_recommendation_team", "RUNNING", **_running(312.0, lag=47.0))
+    c.stand("crm_customer_profile_changes_for_the_recommendation_team")
+    missing_grant = {
+        "code": "E2104", "what": "the account 'replicator' may not read the binlog",
+        "position": "binlog.000042:88123456",
+        "found": "GRANT SELECT ON `billing`.* TO `replicator`@`%`", "wanted": "REPLICATION SLAVE, REPLICATION CLIENT",
+        "fix": "GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* TO 'replicator'@'%';",
+    }  # fmt: skip
+    a.stand("billing_invoices", "FAILED", error=missing_grant, since_ms=now_ms() - 340_000)
+    b.stand("billing_invoices")
+    bus.commit("billing_invoices", 4294970001, offset=88_123_456, age_s=340, rows=99_120)
+    bus.want("prices", "paused", by="maria", reason="maintenance window of the price engine")
+    a.stand("prices", "PAUSED")
+    b.stand("prices", "PAUSED")
+    c.stand("clickstream_sessions", "TAKING_OVER", since_ms=now_ms() - 2000)
+    b.stand("clickstream_sessions")
+    refused = {
+        "code": "E1001", "what": "source.tables[2] is not a pattern", "found": "'shop.'", "wanted": "database.table",
+        "fix": "Correct the key and apply the file again.", "position": "",
+    }  # fmt: skip
+    b.stand("audit_trail", "RUNNING", **_running(55.0, config_error=refused))
+    a.stand("audit_trail")
+    a.stand("loyalty_points", "RUNNING", **_running(0.0, lag=612.0))
+    b.stand("loyalty_points")
+    c.stand("returns", "RUNNING", **_running(3.4))
+
+    bus.happened("copy_hot_item", "created", 500_000, by="maria")
+    bus.happened("copy_hot_item", "running", 400_000, host="host-z", epoch=4294960000)
+    bus.happened("copy_hot_item", "running", 7200, host="host-a", epoch=4294971000, seconds=11.3,
+                 reason="host-z did not renew its lease")  # fmt: skip
+    bus.happened("orders_to_lake", "running", 90_000, host="host-a")
+    bus.happened("orders_to_lake", "released", 3601, host="host-a")
+    bus.happened("orders_to_lake", "running", 3600.4, host="host-b", seconds=0.42, by="jan")
+    bus.happened("prices", "paused", 1800, by="maria", reason="maintenance window of the price engine")
+    bus.happened(
+        "billing_invoices",
+        "failed",
+        340,
+        host="host-a",
+        reason="E2104 the account 'replicator' may not read the binlog",
+    )
+    bus.happened("clickstream_sessions", "running", 4000, host=rack)
+    bus.happened("clickstream_sessions", "lost", 12, host=rack, reason="session expired")
+    bus.happened("audit_trail", "configured", 95, by="jan", reason="version 7")
+    server = ServerRecord(host="host-a", pid=311, address="127.0.0.1:8080", since_ms=now_ms() - 90_000_000)
+    bus.admin.create(
+        bus.layout.server_prefix("host-a", uuid.uuid4().hex), dump(server), ephemeral=True, sequential=True
+    )
+    a.report(load1=2.9)
+    b.report(load1=0.42, memory_bytes=21 << 30)
+    c.report(load1=0.1, cores=2, memory_total_bytes=4 << 30, memory_bytes=1 << 30)
+    return bus
