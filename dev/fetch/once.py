@@ -24,6 +24,8 @@ def folder_once(name: str, build: Callable[[Path], None]) -> Path:
     with _locked(root / f".{name}.lock", name):
         if final.is_dir():
             return final
+        for left in root.glob(f".{name}-????????*"):  # drafts of a killed process; the lock says that nobody builds
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
         draft = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=root))
         try:
             with step(f"fetching {name} into {root}"):
