@@ -1,0 +1,99 @@
+"""What the client's errors mean for a task."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from kafka import errors as kafka_errors
+from kafka.errors import KafkaError
+
+from replicator.errors import ReplicatorError, SinkError, SinkFenced, SinkUnavailable
+from replicator.model.batch import Record
+from replicator.sink.kafka.records import BATCH_OVERHEAD, too_large
+from replicator.sink.kafka.topic import Topic
+
+
+@contextmanager
+def translating(what: str) -> Iterator[None]:
+    """Errors of the client become ours inside this block."""
+    try:
+        yield
+    except (KafkaError, OSError) as error:
+        raise translate(error, what) from error
+
+
+_FENCED = (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)
+_NOT_ALLOWED = (kafka_errors.AuthorizationError, kafka_errors.SaslAuthenticationFailedError)
+_TOO_LARGE = (kafka_errors.MessageSizeTooLargeError, kafka_errors.RecordListTooLargeError)
+_RESUMABLE = (  # the producer's state is spoilt, not ours: a new producer goes on from the last committed position
+    kafka_errors.RetriableError,
+    kafka_errors.OutOfOrderSequenceNumberError,
+    kafka_errors.UnknownProducerIdError,
+    kafka_errors.InvalidProducerIdMappingError,
+    kafka_errors.InvalidTxnStateError,
+    kafka_errors.TransactionAbortedError,
+    kafka_errors.TransactionAbortableError,
+    kafka_errors.TransactionCoordinatorFencedError,
+    kafka_errors.IllegalStateError,
+    kafka_errors.BrokerNotAvailableError,
+    kafka_errors.UnknownError,
+    OSError,
+)
+
+
+def translate(error: BaseException, what: str) -> ReplicatorError:
+    """The error of ours that says what an error of the client means for a task."""
+    if isinstance(error, ReplicatorError):
+        return error
+    cause = _innermost(error)
+    if isinstance(cause, ReplicatorError):
+        return cause
+    found = describe(cause)
+    if isinstance(cause, _FENCED):
+        return SinkFenced("E3104", "a later term writes with our transactional id", found=found)
+    if isinstance(cause, _NOT_ALLOWED):
+        return SinkError("E3103", f"{what}: the broker does not allow it", found=found)
+    if isinstance(cause, _TOO_LARGE):
+        return SinkError("E3102", f"{what}: the broker refuses its size", found=found)
+    if isinstance(cause, _RESUMABLE) or type(cause) is KafkaError:
+        return SinkUnavailable("E3002", what, found=found)
+    return SinkError("E3107", what, found=found)
+
+
+def refused_size(cause: BaseException, topic: Topic, size: int, single: Record | None) -> ReplicatorError | None:
+    """The error for a batch that the broker calls too large, None for other causes.
+
+    A batch of several records is made smaller the next time (the topic's limit may be unknown to us, for want of a
+    DescribeConfigs grant, or have been lowered); a single record can't be.
+    """
+    if not isinstance(cause, _TOO_LARGE):
+        return None
+    if single is not None:
+        return too_large(single, size, topic.record_bytes)
+    topic.batch_bytes = max(BATCH_OVERHEAD + 1, size // 2)
+    return SinkUnavailable(
+        "E3002",
+        f"a batch for topic '{topic.name}' was refused for its size; smaller ones from now on",
+        found=f"{size} bytes",
+    )
+
+
+_WIRE_ERROR = re.compile(r"\[Error (\d+)\]")
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """The library wraps causes in KafkaError, as an argument or as text with the protocol's error number."""
+    if type(error) is not KafkaError:
+        return error
+    for argument in error.args:
+        if isinstance(argument, BaseException):
+            return _innermost(argument)
+    match = _WIRE_ERROR.search(str(error))
+    return kafka_errors.for_code(int(match[1]))(str(error)) if match else error
+
+
+def describe(error: BaseException) -> str:
+    """Kind and text of an error of the client, for `found`."""
+    return f"{type(error).__name__}: {error}"[:300].rstrip(": ")

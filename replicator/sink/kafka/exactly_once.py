@@ -1,0 +1,155 @@
+"""Rows and the position after them in one Kafka transaction, under the task's own transactional id.
+
+Kafka keeps both promises: a later term's `init_transactions` ends our open transaction and refuses our next commit, and
+a consumer with `isolation.level=read_committed` sees either all of a transaction or nothing.
+"""
+
+from __future__ import annotations
+
+import time
+
+from replicator.config.task import KafkaSink
+from replicator.errors import SinkError, SinkFenced, SinkUnavailable
+from replicator.model.batch import Batch
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.sink.kafka import position as positions
+from replicator.sink.kafka.names import position_topic, transactional_id
+from replicator.sink.kafka.session import Session
+from replicator.sink.kafka.topic import Topic
+from replicator.sink.kafka.topics import Topics
+
+_IDLE_SECONDS = 1.0  # between transactions that hold a position and no rows
+_ABORT_SECONDS = 2.0
+_READ_SECONDS = 20.0
+
+
+class ExactlyOnceSink:
+    """`ports.Sink` for `delivery: exactly_once`.
+
+    Several commits are never joined, and one commit may hold many writes: a transaction of the source that is larger
+    than one write stays invisible until its end, as long as it takes less than `transaction_timeout_ms`.
+    """
+
+    def __init__(self, config: KafkaSink, task: str, *, bulk: bool = True) -> None:
+        self._config = config
+        self._task = task
+        self._bulk = bulk
+        self._topics = Topics(config)
+        self._session: Session | None = None
+        self._position_topic: Topic | None = None
+        self._begun: float | None = None  # when the open transaction began
+        self._waiting: Position | None = None  # a position without rows, not committed yet
+        self._committed: Position | None = None
+        self._last_commit = 0.0
+
+    def open(self, term: Term) -> Position | None:
+        self.close()
+        term.check()
+        try:
+            self._committed = self._fence(term)
+        except BaseException:
+            self.close()
+            raise
+        self._last_commit = time.monotonic()
+        return self._committed
+
+    def _fence(self, term: Term) -> Position | None:
+        session = Session(self._config, self._topics, term, transactional_id(self._task), bulk=self._bulk)
+        self._session = session
+        topic = self._position_topic = session.know(self._topics.position(position_topic(self._task)))
+        term.check()  # fencing is an act of leadership too
+        session.init_transactions()
+        record = positions.read_last(self._config, topic.name, self._task, term.uid, _READ_SECONDS)
+        if record is None:
+            return None
+        if record.epoch > term.epoch:
+            found = f"epoch {record.epoch}, ours is {term.epoch}"
+            raise SinkFenced("E3104", "a later term has written already", found=found)
+        return record.position
+
+    def write(self, batch: Batch) -> None:
+        if not batch.records:
+            return
+        session = self._opened
+        session.term.check()
+        self._begin(session)
+        try:
+            session.write(batch.records)
+        except SinkFenced as error:
+            raise self._fenced_or_late(error) from error
+
+    def commit(self, position: Position) -> None:
+        session = self._opened
+        session.term.check()
+        self._waiting = position
+        if self._begun is not None or time.monotonic() - self._last_commit >= _IDLE_SECONDS:
+            self._commit(session)
+
+    def acknowledged(self) -> Position | None:
+        """Also commits a position that has waited long enough for rows to go with."""
+        session = self._opened
+        session.window.acknowledged()
+        idle = time.monotonic() - self._last_commit
+        if self._waiting is not None and self._begun is None and idle >= _IDLE_SECONDS:
+            self._commit(session)
+        return self._committed
+
+    def flush(self, timeout: float) -> None:
+        session = self._opened
+        session.term.check()
+        if self._waiting is not None:
+            self._commit(session, timeout)
+
+    def close(self) -> None:
+        session, self._session = self._session, None
+        begun, self._begun = self._begun, None
+        self._waiting = None
+        if session is not None:
+            if begun is not None:
+                session.feed.abort(_ABORT_SECONDS)  # else read_committed consumers wait until it times out
+            session.close()
+        self._topics.disconnect()
+
+    def _begin(self, session: Session) -> None:
+        if self._begun is None:
+            assert self._position_topic is not None, "opened"  # noqa: S101
+            session.feed.begin(self._position_topic)
+            self._begun = time.monotonic()
+
+    def _commit(self, session: Session, timeout: float | None = None) -> None:
+        position, topic = self._waiting, self._position_topic
+        assert position is not None and topic is not None, "there is something to commit"  # noqa: S101
+        limit = timeout if timeout is not None else max(1.0, self._config.delivery_timeout_ms / 1000)
+        deadline = time.monotonic() + limit
+        self._begin(session)
+        try:
+            value = positions.dump(session.term.uid, session.term.epoch, position)
+            session.feed.send_plain(topic, self._task.encode(), value)
+            session.window.drain(limit)
+            session.term.check()
+            session.feed.commit(max(0.5, deadline - time.monotonic()))
+        except SinkFenced as error:
+            raise self._fenced_or_late(error) from error
+        self._begun = self._waiting = None
+        self._committed = position
+        self._last_commit = time.monotonic()
+
+    def _fenced_or_late(self, error: SinkFenced) -> SinkError:
+        """A transaction that times out at the broker is refused in the same words as a fenced one."""
+        open_for = time.monotonic() - self._begun if self._begun is not None else 0.0
+        if open_for * 1000 < self._config.transaction_timeout_ms * 0.9:
+            return error
+        return SinkUnavailable(
+            "E3002",
+            "the broker ended a transaction that was open for too long",
+            found=f"{open_for:.0f} s",
+            wanted=f"less than sink.transaction_timeout_ms ({self._config.transaction_timeout_ms} ms)",
+            fix="Raise sink.transaction_timeout_ms (the broker allows transaction.max.timeout.ms).",
+        )
+
+    @property
+    def _opened(self) -> Session:
+        if self._session is None:
+            raise SinkUnavailable("E3002", "the sink is not open")
+        return self._session

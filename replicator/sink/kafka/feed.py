@@ -1,0 +1,39 @@
+"""What the Kafka sinks ask of a producer. Two implementations: `bulk.py` (whole batches, fast) and `plain.py`."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from replicator.model.batch import Record
+from replicator.sink.kafka.topic import Topic
+
+
+class Feed(Protocol):
+    """One producer and what is handed to it. Pieces are admitted by the window and reported to it.
+
+    Every method but `close` raises ReplicatorError only: the client's errors are translated (`errors.translate`).
+    """
+
+    def begin(self, topic: Topic) -> None:
+        """Begins a transaction, in which partition 0 of `topic` (the position topic) takes part from the start."""
+        ...
+
+    def send(self, topic: Topic, partition: int, records: list[Record]) -> None:
+        """Hands records of one partition over, in order; blocks while the window is full."""
+        ...
+
+    def send_plain(self, topic: Topic, key: bytes, value: bytes) -> None:
+        """One record without headers to partition 0."""
+        ...
+
+    def commit(self, timeout: float) -> None:
+        """Commits the open transaction. Raises SinkUnavailable when the outcome is unknown after `timeout` seconds."""
+        ...
+
+    def abort(self, timeout: float) -> None:
+        """Aborts the open transaction, for at most `timeout` seconds; what fails then is left to the broker."""
+        ...
+
+    def close(self, timeout: float) -> None:
+        """Drops everything that is not sent. Never raises, returns within about `timeout` seconds."""
+        ...

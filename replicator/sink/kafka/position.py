@@ -1,0 +1,102 @@
+"""The position record of exactly_once: written in the transaction of the rows, read back after fencing.
+
+It stands in a compacted topic of one partition, keyed by the task's name. What is read is the last committed record:
+`init_transactions` has ended every transaction of an earlier term before, one way or the other.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+from kafka import KafkaConsumer
+from kafka.structs import TopicPartition
+
+from replicator.config.task import KafkaSink
+from replicator.errors import SinkError, SinkUnavailable
+from replicator.model.position import Position
+from replicator.sink.kafka.errors import translating
+from replicator.sink.kafka.producer import connect_consumer
+
+VERSION = 1
+_FIRST_LOOK = 32  # offsets; each transaction takes two: the record and its marker
+_GROWTH = 32
+
+
+class PositionRecord(msgspec.Struct, kw_only=True):
+    """v: version of this form; uid: the task's incarnation; epoch: term that wrote it; time_ms: its wall clock."""
+
+    v: int = VERSION
+    uid: str
+    epoch: int
+    position: Position
+    time_ms: int
+
+
+def dump(uid: str, epoch: int, position: Position) -> bytes:
+    record = PositionRecord(uid=uid, epoch=epoch, position=position, time_ms=time.time_ns() // 1_000_000)
+    return msgspec.json.encode(record)
+
+
+def load(data: bytes, topic: str) -> PositionRecord:
+    """Raises SinkError E3108 for what this version can't read: a position is never guessed."""
+    try:
+        version = msgspec.json.decode(data, type=dict[str, Any]).get("v")
+        if isinstance(version, int) and version <= VERSION:
+            return msgspec.json.decode(data, type=PositionRecord)
+        problem = f"version {version}"
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        problem = f"{error}: {data[:80].decode('utf-8', 'replace')}"
+    raise SinkError("E3108", f"the last record of '{topic}' can't be read", found=problem, wanted=f"version {VERSION}")
+
+
+def read_last(config: KafkaSink, topic: str, task: str, uid: str, timeout: float) -> PositionRecord | None:
+    """The last committed position record of the task; None when there is none, or only an earlier incarnation's.
+
+    The end of the partition is looked at first, then larger and larger pieces; a task's own topic needs one look.
+
+    Raises:
+        SinkUnavailable: not read within `timeout` seconds.
+        SinkError: E3108.
+    """
+    with translating(f"the position in '{topic}' could not be read"):
+        consumer = connect_consumer(config)
+        try:
+            data = _last_value(consumer, TopicPartition(topic, 0), task.encode(), time.monotonic() + timeout)
+        finally:
+            consumer.close(timeout_ms=1000)
+    if not data:
+        return None
+    record = load(data, topic)
+    return record if record.uid == uid else None
+
+
+def _last_value(consumer: KafkaConsumer, partition: TopicPartition, key: bytes, deadline: float) -> bytes | None:
+    consumer.assign([partition])
+    wait_ms = max(1, int((deadline - time.monotonic()) * 1000))
+    begin: int = consumer.beginning_offsets([partition], timeout_ms=wait_ms)[partition]
+    end: int = consumer.end_offsets([partition], timeout_ms=wait_ms)[partition]
+    look, until = _FIRST_LOOK, end
+    while until > begin:
+        start = max(begin, end - look)
+        found = _scan(consumer, partition, key, start, until, deadline)
+        if found is not None:
+            return found
+        look, until = look * _GROWTH, start
+    return None
+
+
+def _scan(
+    consumer: KafkaConsumer, partition: TopicPartition, key: bytes, start: int, until: int, deadline: float
+) -> bytes | None:
+    """The last value of `key` in offsets [start, until); b"" for a tombstone, by which an operator resets it."""
+    consumer.seek(partition, start)
+    found: bytes | None = None
+    while consumer.position(partition, timeout_ms=1000) < until:
+        if time.monotonic() > deadline:
+            raise SinkUnavailable("E3002", f"the position in '{partition.topic}' could not be read in time")
+        for record in consumer.poll(timeout_ms=200).get(partition, ()):
+            if record.key == key and record.offset < until:
+                found = record.value or b""
+    return found

@@ -1,0 +1,112 @@
+"""What both deliveries share: one producer under one term, records sorted into partitions and handed over."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Iterable
+
+from replicator.config.task import KafkaSink
+from replicator.errors import SinkUnavailable
+from replicator.model.batch import Record
+from replicator.model.term import Term
+from replicator.sink.kafka.bulk import BulkFeed, unfit
+from replicator.sink.kafka.errors import translating
+from replicator.sink.kafka.feed import Feed
+from replicator.sink.kafka.partitioner import murmur2, partition_of
+from replicator.sink.kafka.plain import PlainFeed
+from replicator.sink.kafka.producer import connect_producer
+from replicator.sink.kafka.records import Stamp
+from replicator.sink.kafka.topic import Topic
+from replicator.sink.kafka.topics import Topics
+from replicator.sink.kafka.window import Window
+
+log = logging.getLogger(__name__)
+
+_STALLED_SECONDS = 2.0
+_CLOSE_SECONDS = 2.0
+
+
+class Session:
+    """From one `open` of a sink to the next: a failed producer is never used again.
+
+    Args:
+        transactional_id: None for at_least_once.
+        bulk: False takes the slow feed even where the fast one fits.
+    """
+
+    def __init__(
+        self, config: KafkaSink, topics: Topics, term: Term, transactional_id: str | None, *, bulk: bool = True
+    ) -> None:
+        self.term = term
+        self._topics = topics
+        self._known: dict[str, Topic] = {}
+        self._next_look = 0.0
+        self.window = Window(config.max_in_flight_bytes, max(1.0, config.delivery_timeout_ms / 1000), self._waiting)
+        self._producer = connect_producer(config, transactional_id)
+        self.feed = self._make_feed(bulk)
+
+    def _make_feed(self, bulk: bool) -> Feed:
+        stamp = Stamp(self.term.task, self.term.epoch)
+        reason = unfit(self._producer) if bulk else "switched off"
+        if not reason:
+            return BulkFeed(self._producer, stamp, self.window, self.term.check)
+        log.warning("records are sent one by one, which is many times slower: %s", reason)
+        return PlainFeed(self._producer, stamp, self.window, self.term.check)
+
+    def init_transactions(self) -> None:
+        """Fences every earlier producer of our transactional id out; its open transaction is aborted."""
+        with translating("the transactional producer could not be set up"):
+            self._producer.init_transactions()
+
+    def know(self, topic: Topic) -> Topic:
+        """Makes the producer know a topic: a batch for an unknown one would wait for the next refresh."""
+        with translating(f"the partitions of '{topic.name}' could not be read"):
+            self._producer.partitions_for(topic.name)
+        return topic
+
+    def write(self, records: Iterable[Record]) -> None:
+        """Sorts records by partition, in order, and hands them over at once: no lingering."""
+        self.term.check()
+        for topic, lanes in self._sort(records).values():
+            for partition, lane in enumerate(lanes):
+                if lane:
+                    self.feed.send(topic, partition, lane)
+
+    def _sort(self, records: Iterable[Record]) -> dict[str, tuple[Topic, list[list[Record]]]]:
+        sorted_: dict[str, tuple[Topic, list[list[Record]]]] = {}
+        last: str | None = None
+        lanes: list[list[Record]] = []
+        keyless: list[Record] = []
+        for record in records:
+            name, key = record[0], record[1]
+            if name != last:
+                if name not in sorted_:
+                    topic = self._topic(name)
+                    sorted_[name] = topic, [[] for _ in range(topic.partitions)]
+                last, lanes = name, sorted_[name][1]
+                keyless = lanes[partition_of(name, None, len(lanes))]
+            if key is None or len(lanes) == 1:
+                keyless.append(record)
+            else:
+                lanes[(murmur2(key) & 0x7FFFFFFF) % len(lanes)].append(record)
+        return sorted_
+
+    def _topic(self, name: str) -> Topic:
+        topic = self._known.get(name)
+        if topic is None:
+            topic = self._known[name] = self.know(self._topics.get(name))
+        return topic
+
+    def _waiting(self, age: float) -> None:
+        """While something is in flight and nothing comes back."""
+        self.term.check()
+        now = time.monotonic()
+        if age > _STALLED_SECONDS and now >= self._next_look:
+            self._next_look = now + _STALLED_SECONDS
+            with contextlib.suppress(SinkUnavailable):  # the broker is away: go on waiting, up to the delivery timeout
+                self._topics.verify(self._known)
+
+    def close(self) -> None:
+        self.feed.close(_CLOSE_SECONDS)

@@ -1,0 +1,139 @@
+"""Topics: they exist or are created on purpose, never by accident.
+
+Looked up when the first record for a topic comes. The number of partitions is remembered for the life of the sink and
+goes on to be used when somebody adds partitions meanwhile: another number would send the next change of a key to
+another partition, past the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+
+from replicator.config.task import KafkaSink
+from replicator.errors import SinkError, SinkUnavailable
+from replicator.sink.kafka.errors import translate, translating
+from replicator.sink.kafka.producer import connect_admin
+from replicator.sink.kafka.records import BATCH_OVERHEAD
+from replicator.sink.kafka.topic import Topic
+
+_MISSING = 3  # UNKNOWN_TOPIC_OR_PARTITION
+_NOT_ALLOWED = 29  # TOPIC_AUTHORIZATION_FAILED
+_READY_MS = 10_000
+
+
+class Topics:
+    """The topics of one sink. Connects on first use, and again after each `disconnect`."""
+
+    def __init__(self, config: KafkaSink) -> None:
+        self._config = config
+        self._admin: KafkaAdminClient | None = None
+        self._known: dict[str, Topic] = {}
+        self._verified: set[str] = set()
+
+    def get(self, name: str) -> Topic:
+        """The topic, created when it is missing and `create_topics` allows. Raises SinkError, SinkUnavailable."""
+        if name in self._verified:
+            return self._known[name]
+        return self._obtain(name, self._config.partitions, {})
+
+    def position(self, name: str) -> Topic:
+        """The position topic: one partition, compacted, small segments so that compaction gets at them."""
+        settings = {"cleanup.policy": "compact", "segment.bytes": str(16 << 20), "min.cleanable.dirty.ratio": "0.1"}
+        return self._obtain(name, 1, settings)
+
+    def verify(self, names: Iterable[str]) -> None:
+        """Asks the broker now. Raises E3101 for a topic that was there and is gone."""
+        for name in names:
+            if self._describe(name) is None:
+                raise SinkError(
+                    "E3101", f"the topic '{name}' is gone", fix="Restore or create it; then resume the task."
+                )
+
+    def disconnect(self) -> None:
+        """Closes the admin client; every topic is looked up again after this."""
+        admin, self._admin = self._admin, None
+        self._verified.clear()
+        if admin is not None:
+            try:
+                admin.close()
+            except (KafkaError, OSError, RuntimeError):
+                return  # it is being thrown away
+
+    def _obtain(self, name: str, partitions: int, settings: dict[str, str]) -> Topic:
+        found = self._describe(name)
+        if found is None:
+            if not self._config.create_topics:
+                raise SinkError(
+                    "E3101",
+                    f"the topic '{name}' does not exist and sink.create_topics is false",
+                    wanted=f"{partitions} partition{'' if partitions == 1 else 's'}"
+                    + "".join(f", {key}={value}" for key, value in settings.items()),
+                )
+            self._create(name, partitions, settings)
+            found = self._describe(name)
+        if not found:
+            raise SinkUnavailable("E3002", f"the topic '{name}' has no partitions yet")
+        record_bytes = self._record_bytes(name)
+        topic = self._known.get(name)
+        if topic is None:
+            topic = self._known[name] = Topic(name, found, record_bytes)
+        elif found < topic.partitions:
+            topic.partitions = found  # deleted and made again: the old number can't be kept
+        topic.record_bytes = record_bytes
+        topic.batch_bytes = max(1, min(topic.batch_bytes, record_bytes))
+        self._verified.add(name)
+        return topic
+
+    def _describe(self, name: str) -> int | None:
+        """The number of partitions, None for a topic that does not exist."""
+        answer = self._ask(f"the topic '{name}' could not be looked up", lambda admin: admin.describe_topics([name]))[0]
+        code = answer["error_code"]
+        if code == _MISSING:
+            return None
+        if code == _NOT_ALLOWED:
+            raise SinkError("E3103", f"the topic '{name}' may not be described", fix=f"Grant Describe on {name}.")
+        if code:
+            raise translate(for_code(code)(), f"the topic '{name}' could not be looked up")
+        return len(answer["partitions"])
+
+    def _create(self, name: str, partitions: int, settings: dict[str, str]) -> None:
+        wanted = {
+            name: {
+                "num_partitions": partitions,
+                "replication_factor": self._config.replication_factor,
+                "configs": settings,
+            }
+        }
+
+        def create(admin: KafkaAdminClient) -> None:
+            try:
+                admin.create_topics(wanted, timeout_ms=_READY_MS)
+            except TopicAlreadyExistsError:
+                return  # somebody was faster: a standby's check, another task
+            finally:
+                admin.wait_for_topics([name], timeout_ms=_READY_MS)
+
+        self._ask(f"the topic '{name}' could not be created", create)
+
+    def _record_bytes(self, name: str) -> int:
+        """Our limit, or the topic's when that is lower and may be read."""
+        resource = ConfigResource(ConfigResourceType.TOPIC, name, ["max.message.bytes"])
+        answer = self._ask(
+            f"the settings of '{name}' could not be read",
+            lambda admin: admin.describe_configs([resource], config_filter="all"),
+        )
+        entry = answer.get("topic", {}).get(name, {}).get("max.message.bytes")
+        if entry is None or entry.get("value") is None:
+            return self._config.max_record_bytes
+        return min(self._config.max_record_bytes, max(1, int(entry["value"]) - BATCH_OVERHEAD))
+
+    def _ask(self, what: str, question: Callable[[KafkaAdminClient], Any]) -> Any:
+        if self._admin is None:
+            self._admin = connect_admin(self._config)
+        with translating(what):
+            return question(self._admin)

@@ -1,0 +1,106 @@
+"""What is in flight: bounded in bytes and in time, and the first failure ends everything.
+
+The writing thread is admitted and waits; the client's sender thread reports what is done. kafka-python 3 bounds neither
+memory nor time by itself.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from replicator.errors import ReplicatorError, SinkUnavailable
+from replicator.model.position import Position
+from replicator.sink.prefix import Prefix
+
+_POLL_SECONDS = 0.05
+
+
+class Window:
+    """Args:
+    limit: bytes in flight; a single larger piece is admitted alone.
+    timeout: seconds after which the oldest piece counts as failed (E3002).
+    poll: called about every 50 ms while waiting, with the age in seconds of the oldest piece; raises to end the wait.
+    """
+
+    def __init__(self, limit: int, timeout: float, poll: Callable[[float], None]) -> None:
+        self._limit = limit
+        self._timeout = timeout
+        self._poll = poll
+        self._condition = threading.Condition()
+        self._prefix = Prefix()
+        self._sent: dict[int, tuple[int, float]] = {}  # number -> size, time; in order of sending
+        self._error: ReplicatorError | None = None
+        self.bytes = 0
+        self.peak = 0
+
+    def admit(self, size: int) -> int:
+        """Waits for room and returns the piece's number. Raises what ended the wait, or an earlier failure."""
+        with self._condition:
+            self._wait(lambda: not self._sent or self.bytes + size <= self._limit, None)
+            number = self._prefix.sent()
+            self._sent[number] = (size, time.monotonic())
+            self.bytes += size
+            self.peak = max(self.peak, self.bytes)
+            return number
+
+    def done(self, number: int, error: ReplicatorError | None = None) -> None:
+        """From the sender thread: a piece is durable, or failed. Only the first failure is kept: it is the cause."""
+        with self._condition:
+            size, _ = self._sent.pop(number)
+            self.bytes -= size
+            if error is None:
+                self._prefix.done(number)
+            elif self._error is None:
+                self._error = error
+            self._condition.notify_all()
+
+    def drain(self, timeout: float) -> None:
+        """Waits until nothing is in flight. Raises SinkUnavailable after `timeout` seconds."""
+        with self._condition:
+            self._wait(lambda: not self._sent, time.monotonic() + timeout)
+
+    def mark(self, position: Position) -> None:
+        with self._condition:
+            self._prefix.mark(position)
+
+    def acknowledged(self) -> Position | None:
+        """The last mark with everything before it durable. Raises an earlier failure, or when a piece is overdue."""
+        with self._condition:
+            self._raise_failed()
+            return self._prefix.acknowledged
+
+    def _wait(self, ready: Callable[[], bool], deadline: float | None) -> None:
+        while True:
+            self._raise_failed()
+            if ready():
+                return
+            if deadline is not None and time.monotonic() >= deadline:
+                raise SinkUnavailable(
+                    "E3002", "not everything was acknowledged in time", found=f"{self.bytes} bytes still in flight"
+                )
+            if self._condition.wait(_POLL_SECONDS):
+                continue
+            age = self._age()
+            self._condition.release()  # poll may take its time: the sender thread must get on
+            try:
+                self._poll(age)
+            finally:
+                self._condition.acquire()
+
+    def _age(self) -> float:
+        for _, since in self._sent.values():
+            return time.monotonic() - since
+        return 0.0
+
+    def _raise_failed(self) -> None:
+        if self._error is not None:
+            raise self._error
+        if self._age() > self._timeout:
+            self._error = SinkUnavailable(
+                "E3002",
+                f"a batch was not acknowledged within {self._timeout:.0f} s",
+                found=f"{self.bytes} bytes in flight",
+            )
+            raise self._error
