@@ -1,0 +1,309 @@
+"""The pipeline over twins: what is committed together, what is resumed from where, what an error leaves behind."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Literal
+
+import pytest
+
+from replicator.checkpoint.memory import MemoryStore
+from replicator.errors import DecodeError, LeadershipLost, ReplicatorError, SinkUnavailable, SourceUnavailable
+from replicator.ledger import Figures
+from replicator.model.batch import Batch, Record
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.pipeline import Pipeline, joined
+
+
+def row(number: int) -> Record:
+    return ("t", b"k%d" % number, b"v", b"p", number, ())
+
+
+def whole(number: int, *, rows: int = 1, size: int = 100) -> Batch:
+    """The transaction that begins at `number` and ends at `number + 1`."""
+    return Batch([row(number)] * rows, Position("b.1", number + 1), True, rows, 1, size, 5)
+
+
+def part(number: int, rows: int, *, size: int) -> Batch:
+    """The first `rows` rows of the transaction that begins at `number`."""
+    return Batch([row(number)] * rows, Position("b.1", number, "", rows), False, rows, 0, size, 5)
+
+
+class Script:
+    """A source whose stream hands out prepared batches; an exception in the list ends a session."""
+
+    def __init__(self, *items: Batch | Exception, then: list[Batch] | None = None) -> None:
+        self.items = list(items)
+        self.then = then  # what a second session finds, instead of the rest
+        self.opened: list[Position] = []
+        self.closed = threading.Event()
+
+    def start_position(self) -> Position:
+        return Position("b.1", 0)
+
+    def end_position(self) -> Position:
+        return Position("b.1", 0)
+
+    def open(self, position: Position) -> ScriptStream:
+        if self.opened and self.then is not None:
+            self.items = self.then
+        self.opened.append(position)
+        return ScriptStream(self, position)
+
+
+class ScriptStream:
+    framing: Literal["packet"] = "packet"
+
+    def __init__(self, script: Script, position: Position) -> None:
+        self.position = position
+        self._script = script
+        self._closed = threading.Event()
+        self.handed: queue.SimpleQueue[Batch] = queue.SimpleQueue()
+
+    def read(self, timeout: float) -> bytes:
+        if self._closed.is_set():
+            raise SourceUnavailable("E2002", "closed")
+        if not self._script.items:
+            self._closed.wait(min(timeout, 0.05))
+            return b""
+        item = self._script.items.pop(0)
+        if isinstance(item, Exception):
+            raise item
+        self.handed.put(item)
+        return b"x"
+
+    def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
+        raise AssertionError("not asked for")
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+class Hand:
+    """The decoder: what the stream handed out."""
+
+    def __init__(self, stream: ScriptStream) -> None:
+        self._stream = stream
+
+    def feed(self, data: bytes) -> list[Batch]:
+        return [self._stream.handed.get()]
+
+
+class Recorder:
+    """A sink that writes down the calls; `fail`: (call, exception) for the next such call."""
+
+    def __init__(self, held: Position | None = None, slow: float = 0.0) -> None:
+        self.calls: list[tuple[str, object]] = []
+        self.held = held
+        self.done: Position | None = None
+        self.fail: list[tuple[str, Exception]] = []
+        self._slow = slow
+
+    def _call(self, name: str, value: object) -> None:
+        if self.fail and self.fail[0][0] == name:
+            raise self.fail.pop(0)[1]
+        self.calls.append((name, value))
+
+    def open(self, term: Term) -> Position | None:
+        self._call("open", term.epoch)
+        return self.held
+
+    def write(self, batch: Batch) -> None:
+        time.sleep(self._slow)
+        self._call("write", batch.position.offset if batch.boundary else (batch.position.offset, batch.position.rows))
+
+    def commit(self, position: Position) -> None:
+        self._call("commit", position.offset)
+        self.done = position
+        if self.held is not None:
+            self.held = position
+
+    def acknowledged(self) -> Position | None:
+        return self.done
+
+    def flush(self, timeout: float) -> None:
+        self._call("flush", None)
+
+    def close(self) -> None:
+        self.calls.append(("close", None))
+
+    def of(self, *names: str) -> list[tuple[str, object]]:
+        return [call for call in self.calls if call[0] in names]
+
+
+class Watcher:
+    def __init__(self) -> None:
+        self.errors: list[ReplicatorError] = []
+        self.figures = Figures()
+
+    def streaming(self, position: Position) -> None: ...
+
+    def waiting(self, error: ReplicatorError) -> None:
+        self.errors.append(error)
+
+    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+        self.figures = figures
+
+
+class Bench:
+    def __init__(self, source: Script, sink: Recorder, store: MemoryStore | None = None, **options: object) -> None:
+        self.source, self.sink = source, sink
+        self.store = store or MemoryStore()
+        self.watcher = Watcher()
+        self.deadline = float("inf")
+        term = Term("task", "uid", 7, lambda: self.deadline)
+        self.pipeline = Pipeline(
+            source=source,
+            make_decoder=Hand,  # type: ignore[arg-type]
+            sink=sink,
+            store=self.store,
+            term=term,
+            observer=self.watcher,
+            save_interval=0.0,
+            **options,  # type: ignore[arg-type]
+        )
+
+    def run_until(self, offset: int) -> Checkpoint | None:
+        return self.pipeline.run(until=Position("b.1", offset))
+
+    def drain_when(self, condition: Callable[[], bool]) -> threading.Thread:
+        def wait() -> None:
+            end = time.monotonic() + 10
+            while not condition() and time.monotonic() < end:
+                time.sleep(0.005)
+            self.pipeline.drain()
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        return thread
+
+
+def test_the_starting_point_is_durable_before_the_first_row() -> None:
+    bench = Bench(Script(whole(0)), Recorder())
+    bench.run_until(1)
+    assert [checkpoint.position.offset for checkpoint in bench.store.saved] == [0, 1]
+    assert bench.store.saved[-1] == bench.pipeline.run(until=Position("b.1", 1))
+
+
+def test_it_resumes_where_the_store_says_without_asking_for_a_start() -> None:
+    bench = Bench(Script(whole(5)), Recorder(), MemoryStore(Checkpoint(Position("b.1", 5), 3, rows=40)))
+    bench.run_until(6)
+    assert bench.source.opened == [Position("b.1", 5)]
+    assert bench.store.saved[-1].rows == 41
+    assert bench.store.saved[-1].epoch == 7
+
+
+def test_the_position_of_the_sink_goes_before_that_of_the_store() -> None:
+    bench = Bench(Script(whole(8)), Recorder(held=Position("b.1", 8)), MemoryStore(Checkpoint(Position("b.1", 5))))
+    bench.run_until(9)
+    assert bench.source.opened == [Position("b.1", 8)]
+
+
+def test_whole_transactions_are_joined_while_there_is_a_backlog() -> None:
+    bench = Bench(Script(*[whole(number) for number in range(20)]), Recorder(slow=0.005))
+    bench.run_until(20)
+    assert len(bench.sink.of("commit")) < 20
+    assert bench.sink.of("commit")[-1] == ("commit", 20)
+
+
+def test_a_commit_never_holds_whole_transactions_and_a_part_of_the_next() -> None:
+    big = 2 << 20
+    bench = Bench(Script(whole(0), whole(1), part(2, 3, size=big), whole(2)), Recorder(slow=0.01))
+    bench.run_until(3)
+    calls = bench.sink.of("write", "commit")
+    assert ("commit", 2) in calls[: calls.index(("write", (2, 3)))]
+    assert calls[-1] == ("commit", 3)
+
+
+def test_a_small_unfinished_transaction_waits_for_its_end() -> None:
+    bench = Bench(Script(part(0, 2, size=50), whole(0)), Recorder())
+    bench.run_until(1)
+    assert bench.sink.of("write") == [("write", 1)]
+
+
+def test_joining_keeps_the_counts_of_both() -> None:
+    both = joined(part(0, 2, size=50), whole(0, rows=3))
+    assert (both.rows, both.transactions, both.size, both.boundary) == (5, 1, 150, True)
+    assert len(both.records) == 5
+    assert both.position == Position("b.1", 1)
+
+
+def test_draining_drops_a_half_read_transaction_and_keeps_what_is_whole() -> None:
+    bench = Bench(Script(whole(0), part(1, 3, size=2 << 20)), Recorder())
+    waiting = bench.drain_when(lambda: bool(bench.sink.of("write")[1:]))
+    checkpoint = bench.pipeline.run()
+    waiting.join()
+    assert checkpoint is not None
+    assert checkpoint.position == Position("b.1", 1)
+    assert bench.sink.of("commit") == [("commit", 1)]
+
+
+def test_split_transactions_are_remembered_by_their_rows() -> None:
+    bench = Bench(Script(part(1, 3, size=2 << 20)), Recorder(), split_transactions=True)
+    waiting = bench.drain_when(lambda: bool(bench.sink.of("commit")))
+    checkpoint = bench.pipeline.run()
+    waiting.join()
+    assert checkpoint is not None
+    assert checkpoint.position == Position("b.1", 1, "", 3)
+
+
+def test_a_lost_source_resumes_after_what_was_delivered() -> None:
+    lost = SourceUnavailable("E2002", "connection lost")
+    bench = Bench(Script(whole(0), whole(1), lost, whole(2)), Recorder())
+    bench.run_until(3)
+    assert [position.offset for position in bench.source.opened] == [0, 2]
+    assert [error.code for error in bench.watcher.errors] == ["E2002"]
+    assert bench.watcher.figures.rows == 3
+
+
+def test_a_lost_source_in_the_middle_of_a_transaction_reads_it_again() -> None:
+    lost = SourceUnavailable("E2002", "connection lost")
+    bench = Bench(Script(whole(0), part(1, 3, size=2 << 20), lost, whole(1)), Recorder())
+    bench.run_until(2)
+    assert bench.source.opened == [Position("b.1", 0), Position("b.1", 1)]
+
+
+def test_a_failing_sink_is_opened_again_and_asked_for_its_position() -> None:
+    sink = Recorder(held=Position("b.1", 0))
+    sink.fail = [("commit", SinkUnavailable("E3002", "outcome unknown"))]
+    bench = Bench(Script(whole(0), then=[whole(0), whole(1)]), sink)
+    bench.run_until(2)
+    assert [position.offset for position in bench.source.opened] == [0, 0]
+    assert len(sink.of("open")) == 2
+
+
+def test_what_came_before_an_unreadable_event_is_delivered_before_it_fails() -> None:
+    bench = Bench(Script(whole(0), whole(1), DecodeError("E2301", "XA_PREPARE")), Recorder())
+    with pytest.raises(DecodeError):
+        bench.pipeline.run()
+    assert bench.sink.of("commit")[-1] == ("commit", 2)
+    assert bench.store.saved[-1].position == Position("b.1", 2)
+
+
+def test_nothing_is_written_or_saved_after_the_lease() -> None:
+    bench = Bench(Script(whole(0)), Recorder())
+    bench.deadline = 0.0
+    with pytest.raises(LeadershipLost):
+        bench.pipeline.run()
+    assert bench.sink.of("write", "commit") == []
+    assert [checkpoint.position.offset for checkpoint in bench.store.saved] == [0]
+
+
+def test_an_end_that_is_reached_already_reads_nothing() -> None:
+    bench = Bench(Script(whole(0)), Recorder())
+    bench.run_until(0)
+    assert bench.source.opened == []
+
+
+def test_a_slow_sink_stops_the_reading() -> None:
+    batches = [whole(number, size=1 << 20) for number in range(50)]
+    bench = Bench(Script(*batches), Recorder(slow=0.02), buffer_bytes=4 << 20)
+    waiting = bench.drain_when(lambda: len(bench.sink.of("write")) >= 3)
+    bench.pipeline.run()
+    waiting.join()
+    assert len(bench.source.items) > 30
