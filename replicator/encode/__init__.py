@@ -1,0 +1,14 @@
+"""Change events to bytes, as plans: a format is one file here. See DESIGN.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from replicator.encode.debezium import Debezium
+from replicator.ports import Format
+
+__all__ = ["formats"]
+
+formats: Final[dict[str, Callable[[str], Format]]] = {"debezium": Debezium}
+"""`sink.format` -> what makes the format for a task of the given name."""

@@ -6,10 +6,14 @@ the point and an E. Earlier Java versions print a superfluous digit now and then
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import Final
 
 _FLOAT: Final = struct.Struct("<f")
+
+_ASYMMETRIC: Final = {2.0**-96: 1.2621775e-29, 2.0**87: 1.5474251e26, 2.0**90: 1.2379401e27}
+"""The powers of two whose shortest text is not the nearest of its length: the gap below them is half the one above."""
 
 
 def double(value: float) -> str:
@@ -50,6 +54,8 @@ def _shortest(value: float) -> float:
     """The number with the fewest decimal digits that rounds to the same 32-bit number."""
     if value - value != 0:  # infinite or NaN
         return value
+    if abs(value) in _ASYMMETRIC:
+        return math.copysign(_ASYMMETRIC[abs(value)], value)
     for precision in range(2 if abs(value) < 1.2e-38 else 6, 9):
         candidate = float(f"{value:.{precision}g}")
         try:
