@@ -17,10 +17,12 @@ RUN /opt/replicator/bin/pip install "setuptools>=77" \
     && /opt/replicator/bin/pip uninstall --yes setuptools
 
 FROM python:3.11-slim-bookworm
-RUN useradd --system --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin replicator
+RUN useradd --system --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin replicator \
+    && install -d -m 0700 -o replicator -g replicator /var/lib/replicator
 COPY --from=build /opt/replicator /opt/replicator
 COPY deploy/healthcheck.py /usr/local/bin/replicator-healthcheck
-ENV PATH=/opt/replicator/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+# The Server keeps its token below XDG_STATE_HOME.
+ENV PATH=/opt/replicator/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 XDG_STATE_HOME=/var/lib/replicator
 USER 10001:10001
 WORKDIR /tmp
 STOPSIGNAL SIGTERM
