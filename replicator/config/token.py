@@ -1,0 +1,69 @@
+"""The bearer token of the Server: made on its first start, kept in a file that its owner alone can read, shared with
+the command line of the same user."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from replicator.errors import ConfigError
+
+MIN_LENGTH = 16
+_MAX_BYTES = 4096
+
+
+def state_directory() -> Path:
+    """`$XDG_STATE_HOME/mysql-replicator`, by default `~/.local/state/mysql-replicator`."""
+    home = os.environ.get("XDG_STATE_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "state") / "mysql-replicator"
+
+
+def default_token_file() -> Path:
+    return state_directory() / "server.token"
+
+
+def read_token(path: Path) -> str:
+    """Raises ConfigError E1006: missing, readable by others, or too short to be a token. The token is never shown."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError("E1006", f"the token file {path} can't be read", found=reason or "") from None
+    try:
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
+            raise ConfigError("E1006", f"the token file {path} is no regular file")
+        if stat.S_IMODE(mode) & 0o077:
+            found = f"mode {stat.S_IMODE(mode):04o}"
+            raise ConfigError(
+                "E1006", f"others may read the token file {path}", found=found, wanted="0600", fix=f"chmod 600 {path}"
+            )
+        token = os.read(handle, _MAX_BYTES).decode("ascii", "replace").strip()
+    finally:
+        os.close(handle)
+    if len(token) < MIN_LENGTH or not token.isprintable() or " " in token:
+        raise ConfigError("E1006", f"the token file {path} holds no token", wanted=f"{MIN_LENGTH} characters or more")
+    return token
+
+
+def ensure_token(path: Path) -> tuple[str, bool]:
+    """The token of the file, and whether it was made now. Two Servers that start together agree on one."""
+    if path.exists():
+        return read_token(path), False
+    fresh = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_urlsafe(32) + "\n")
+        try:
+            os.link(fresh, path)  # complete or not at all, and never over another's
+        except FileExistsError:
+            return read_token(path), False
+    except OSError as error:
+        raise ConfigError("E1006", f"the token file {path} can't be made", found=error.strerror or str(error)) from None
+    finally:
+        fresh.unlink(missing_ok=True)
+    return read_token(path), True

@@ -1,0 +1,61 @@
+"""The API as one ASGI application, built from its arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+import replicator
+from replicator.config.task import TaskConfig
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator
+from replicator.telemetry.http import App
+from server import failures, guard, http
+from server.control import Control
+from server.routes import actions, health, history, machines, tasks
+
+PREFIX = "/api/v1"
+ROUTERS = (tasks.router, actions.router, history.router, machines.router, health.router)
+
+
+def create_app(coordinator: Coordinator, layout: Layout, token: str) -> App:
+    """The guarded application. `token`: what every request but health must bear."""
+    return guard.authenticated(guard.limited(create_routes(coordinator, layout)), token)
+
+
+def create_routes(coordinator: Coordinator, layout: Layout) -> FastAPI:
+    """The routes without their guard; the OpenAPI document is made from these."""
+    app = FastAPI(
+        title="mysql-replicator",
+        version=getattr(replicator, "__version__", "v1"),
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.coordinator = coordinator
+    app.state.control = Control(coordinator, layout)
+    for router in ROUTERS:
+        app.include_router(router, prefix=PREFIX)
+    failures.install(app)
+    app.openapi = lambda: _document(app)  # type: ignore[method-assign]
+    return app
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    if app.openapi_schema is None:
+        made = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        components = made.setdefault("components", {})
+        components.setdefault("schemas", {}).update(http.schemas() | _config_schemas())
+        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        made["security"] = [{"token": []}]
+        made["paths"][f"{PREFIX}/health"]["get"]["security"] = []
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def _config_schemas() -> dict[str, Any]:
+    made = TaskConfig.model_json_schema(ref_template="#/components/schemas/{model}")
+    return {**made.pop("$defs"), "TaskConfig": made}

@@ -1,0 +1,217 @@
+"""What operators may do to tasks, over the recipes of `replicator.coordination`: decided here, written to ZooKeeper,
+carried out by the Cores when they see it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import Any
+
+from replicator.config.identity import check_change
+from replicator.config.load import parse_task, to_data
+from replicator.config.task import TaskConfig
+from replicator.coordination.clock import now_ms
+from replicator.coordination.commands import Commands
+from replicator.coordination.history import Entry, History
+from replicator.coordination.layout import Layout
+from replicator.coordination.machines import MachineNode
+from replicator.coordination.overview import InstanceOverview, Overview, TaskOverview
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import CommandRecord, HistoryRecord
+from replicator.coordination.registry import Registry
+from replicator.coordination.state import State
+from replicator.coordination.status import Status
+from replicator.errors import ConfigError, CoordinationError, NodeMissing, ProcessError, VersionConflict
+
+_POLL = 0.1
+
+
+class Control:
+    """Thread-safe: it keeps nothing but the coordinator. Every method raises NotConnected while ZooKeeper is away, and
+    NodeMissing E5003 for a task that is not there."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._registry = Registry(coordinator, layout)
+        self._overview = Overview(coordinator, layout)
+        self._status = Status(coordinator, layout)
+        self._commands = Commands(coordinator, layout)
+        self._history = History(coordinator, layout)
+
+    # Reading
+
+    def tasks(self) -> list[TaskOverview]:
+        return self._overview.tasks()
+
+    def task(self, name: str) -> TaskOverview:
+        return self._overview.task(name)
+
+    def history(self, name: str, limit: int) -> list[Entry]:
+        self._registry.version(name)
+        return self._history.read(name, limit)
+
+    def machines(self) -> list[MachineNode]:
+        return self._overview.machines()
+
+    # Configuration
+
+    def create(self, config: TaskConfig, by: str, dry_run: bool = False) -> None:
+        """Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted)."""
+        with contextlib.suppress(NodeMissing):
+            self._not_deleting(config.name)
+        if dry_run:
+            with contextlib.suppress(NodeMissing, CoordinationError):
+                if self._registry.read(config.name).configured:
+                    raise ProcessError("E5004", f"task '{config.name}' exists")
+            return
+        self._registry.create(config.name, to_data(config), by)
+        self._note(config.name, "created", by)
+
+    def replace(self, name: str, config: TaskConfig, by: str, version: int | None, dry_run: bool = False) -> bool:
+        """Writes a new configuration; False when it is the same already.
+
+        Args:
+            version: the caller's idea of the present version, or None to replace whatever is there. Either way nobody
+                else's change in between is overwritten unseen.
+
+        Raises:
+            VersionConflict: E4006.
+            ConfigError: E1009 for what a task can't change.
+        """
+        self._not_deleting(name)
+        present, old = self._present(name)
+        if version is not None and version != present:
+            raise VersionConflict(
+                "E4006", f"task '{name}' was changed by somebody else", found=f"version {present}", wanted=f"{version}"
+            )
+        if old is None and config.name != name:
+            raise ConfigError("E1009", "name of a task can't change", found=repr(config.name), wanted=repr(name))
+        if old is not None:
+            check_change(old, config)
+        if old == config:
+            return False
+        if not dry_run:
+            self._registry.configure(name, to_data(config), by, present)
+            self._note(name, "configured", by)
+        return True
+
+    def _present(self, name: str) -> tuple[int, TaskConfig | None]:
+        """The version, and the configuration unless there is none or nobody understands it."""
+        try:
+            node = self._registry.read(name)
+        except NodeMissing:
+            raise
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return self._registry.version(name), None
+        try:
+            return node.version, parse_task(node.record.config) if node.record.config is not None else None
+        except ConfigError:
+            return node.version, None
+
+    # Steering
+
+    def pause(self, name: str, by: str, reason: str) -> None:
+        self._desire(name, "paused", by, reason)
+
+    def resume(self, name: str, by: str, reason: str) -> None:
+        self._desire(name, "running", by, reason)
+
+    def _desire(self, name: str, desired: str, by: str, reason: str) -> None:
+        self._not_deleting(name)
+        if self._status.read(name).desired != desired:
+            self._status.set(name, desired, by, reason)
+            self._note(name, {"running": "resumed"}.get(desired, desired), by, reason)
+
+    def retry(self, name: str, by: str) -> CommandRecord:
+        """Raises ProcessError E5007 unless the task is FAILED."""
+        self._not_deleting(name)
+        view = self.task(name)
+        if view.state != State.FAILED.value:
+            raise ProcessError("E5007", f"task '{name}' is not failed", found=view.state, wanted="failed")
+        return self._commands.submit(name, "retry", {}, by)
+
+    def switchover(self, name: str, to: str, by: str) -> tuple[CommandRecord, str]:
+        """Asks the RUNNING instance to give way. Returns the command and the host that will take over.
+
+        Args:
+            to: host of a standby, or "" for the next in line.
+
+        Raises:
+            ProcessError: E5007 when the task is not running, or nobody healthy could take over.
+        """
+        self._not_deleting(name)
+        view = self.task(name)
+        if view.desired != "running" or view.state != State.RUNNING.value:
+            found = view.state if view.desired == "running" else f"{view.state}, wanted {view.desired}"
+            raise ProcessError("E5007", f"task '{name}' is not running", found=found, wanted="running")
+        target = _target(view, to)
+        arguments = {"to": target.guid if to else "", "host": to}
+        record = self._commands.submit(name, "switchover", arguments, by)
+        self._note(name, "switchover", by, f"from {view.host} to {target.host}")
+        return record, target.host
+
+    # Deletion
+
+    def delete(self, name: str, by: str, wait: float) -> bool:
+        """Lets the Cores withdraw, then removes the task. False when some still stand after `wait` seconds: the master
+        goes on by itself (`sweep`)."""
+        self._status.set(name, "deleted", by)
+        deadline = time.monotonic() + wait
+        while not self._removed(name):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(_POLL)
+        return True
+
+    def _removed(self, name: str) -> bool:
+        try:
+            self._registry.remove(name)
+        except ProcessError:
+            return False
+        return True
+
+    def sweep(self) -> None:
+        """Finishes deletions whose Server went away or gave up waiting. Done by the master; harmless twice."""
+        for name in self._registry.names():
+            with contextlib.suppress(CoordinationError):
+                if self._status.read(name).desired == "deleted":
+                    self._removed(name)
+
+    def _not_deleting(self, name: str) -> None:
+        self._registry.version(name)
+        try:
+            desired = self._status.read(name).desired
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return
+        if desired == "deleted":
+            raise ProcessError("E5007", f"task '{name}' is being deleted", fix="Wait until it is gone.")
+
+    def _note(self, name: str, kind: str, by: str, reason: str = "", **more: Any) -> None:
+        """The deed is done: an entry that can't be written must not make it look undone."""
+        with contextlib.suppress(CoordinationError):
+            self._history.append(name, HistoryRecord(kind=kind, time_ms=now_ms(), by=by, reason=reason, **more))
+
+
+def _target(view: TaskOverview, to: str) -> InstanceOverview:
+    """The standby that will take over. Raises ProcessError E5007 with the reason."""
+    healthy = [one for one in view.standbys if one.machine and one.state == State.STANDBY.value]
+    hosts = ", ".join(one.host for one in healthy) or "none"
+    if to and to == view.host:
+        raise ProcessError("E5007", f"task '{view.name}' runs on '{to}' already", found=f"standbys: {hosts}")
+    for one in healthy:
+        if to in ("", one.host):
+            return one
+    if to:
+        raise ProcessError(
+            "E5007", f"'{to}' is no healthy standby of '{view.name}'", found=f"healthy standbys: {hosts}"
+        )
+    raise ProcessError(
+        "E5007",
+        f"task '{view.name}' has no healthy standby",
+        found=f"healthy standbys: {hosts}",
+        wanted="at least one",
+        fix="Start another Core: replicator core --zookeeper ...",
+    )

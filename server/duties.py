@@ -1,0 +1,69 @@
+"""What a Server does besides answering: it stands in the register of Servers, and as master finishes deletions."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from replicator.coordination.ports import Connection, Coordinator
+from replicator.errors import CoordinationError, NotConnected
+from replicator.telemetry.log import get_logger
+from server.control import Control
+from server.membership import Membership
+
+INTERVAL = 1.0
+PATIENCE = 5.0
+"""Seconds without ZooKeeper after which it is said, once for each time it is away."""
+_log = get_logger("server")
+
+
+class Duties:
+    """A thread of its own between `start` and `stop`. Nothing that goes wrong in it ends the Server."""
+
+    def __init__(self, coordinator: Coordinator, control: Control, membership: Membership) -> None:
+        self._coordinator = coordinator
+        self._control = control
+        self._membership = membership
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="duties", daemon=True)
+        self._away_since: float | None = None
+        self._told = False
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._membership.leave()
+        self._stop.set()
+        self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while True:
+            self.turn()
+            if self._stop.wait(INTERVAL):
+                return
+
+    def turn(self) -> None:
+        """One round."""
+        self._watch_connection()
+        self._membership.keep()
+        if not self._membership.is_master:
+            return
+        try:
+            self._control.sweep()
+        except NotConnected:
+            return  # the next turn tries again
+        except CoordinationError as error:
+            _log.warning("deletions can't be finished", code=error.code, error=str(error))
+
+    def _watch_connection(self) -> None:
+        if self._coordinator.connection is Connection.CONNECTED:
+            if self._told:
+                _log.info("ZooKeeper is back")
+            self._away_since, self._told = None, False
+            return
+        self._away_since = self._away_since or time.monotonic()
+        if not self._told and time.monotonic() - self._away_since >= PATIENCE:
+            self._told = True
+            error = NotConnected("E4001", "no ZooKeeper answers", found=f"nothing for {PATIENCE:g} s")
+            _log.warning(str(error), code=error.code)

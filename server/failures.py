@@ -1,0 +1,71 @@
+"""Errors as HTTP: `{"error": {code, what, found, wanted, fix, position}, "errors": [all of them]}` and a status."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+
+from replicator.errors import ConfigError, CoordinationError, ProcessError, ReplicatorError
+from replicator.telemetry.log import get_logger
+
+_STATUS = {
+    "E1001": 400,
+    "E1008": 413,
+    "E1009": 409,
+    "E4004": 404,
+    "E4005": 409,
+    "E4006": 409,
+    "E4011": 413,
+    "E5003": 404,
+    "E5004": 409,
+    "E5006": 401,
+    "E5007": 409,
+    "E5009": 504,
+    "E5013": 404,
+}
+_log = get_logger("server")
+
+
+def status_of(error: ReplicatorError) -> int:
+    if isinstance(error, CoordinationError) and error.transient:
+        return 503
+    fallback = 422 if isinstance(error, ConfigError) else 500
+    return _STATUS.get(error.code, fallback)
+
+
+def answer(error: ReplicatorError, *, status: int = 0, close: bool = False) -> JSONResponse:
+    """The answer for `error`; `close`: the rest of the request is not read, so the connection must end."""
+    errors = [one.to_dict() for one in getattr(error, "errors", ()) or (error,)]
+    status = status or status_of(error)
+    headers = {"connection": "close"} if close else {}
+    if status == 401:
+        headers["www-authenticate"] = 'Bearer realm="mysql-replicator"'
+    if status == 503:
+        headers["retry-after"] = "1"
+    return JSONResponse({"error": error.to_dict(), "errors": errors}, status, headers)
+
+
+def install(app: FastAPI) -> None:
+    """Makes every error of the application such an answer; a traceback goes to the log, never to the client."""
+
+    @app.exception_handler(ReplicatorError)
+    async def known(request: Request, error: ReplicatorError) -> Response:
+        return answer(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def wrong_request(request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return answer(ConfigError("E1003", f"the request's {where} has a wrong value", wanted=str(first["msg"])))
+
+    @app.exception_handler(HTTPException)
+    async def no_route(request: Request, error: HTTPException) -> Response:
+        found = f"{request.method} {request.url.path}"[:200]
+        return answer(ProcessError("E5013", str(error.detail), found=found), status=error.status_code)
+
+    @app.exception_handler(Exception)
+    async def unforeseen(request: Request, error: Exception) -> Response:
+        _log.error("request failed", path=request.url.path, error=repr(error), exc_info=error)
+        return answer(ProcessError("E5011", "the Server met a fault of its own", found=type(error).__name__))

@@ -1,0 +1,119 @@
+"""Small things that every route uses: typed answers, their schema for OpenAPI, names in paths, who asks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import Depends, Header, Path, Request
+from starlette.responses import Response
+
+from replicator.config.load import load_task
+from replicator.config.task import TaskConfig
+from replicator.coordination.layout import unescape
+from replicator.errors import ConfigError
+from server import views
+from server.control import Control
+
+ANSWERS = (
+    views.Task,
+    views.TaskList,
+    views.HistoryList,
+    views.MachineList,
+    views.Accepted,
+    views.Health,
+)
+_REF = "#/components/schemas/{name}"
+
+
+def reply(view: msgspec.Struct, status: int = 200) -> Response:
+    headers = {"cache-control": "no-store"}
+    if isinstance(view, views.Task):
+        headers["etag"] = f'"{view.version}"'
+    return Response(msgspec.json.encode(view), status, headers, "application/json")
+
+
+def documented(view: type[msgspec.Struct], status: int = 200, description: str = "") -> dict[int | str, dict[str, Any]]:
+    """The `responses` of a route."""
+    schema = {"$ref": _REF.format(name=view.__name__)}
+    return {status: {"description": description or "done", "content": {"application/json": {"schema": schema}}}}
+
+
+def schemas() -> dict[str, Any]:
+    """For the document's components."""
+    _, found = msgspec.json.schema_components(ANSWERS, ref_template=_REF)
+    return found
+
+
+def _control(request: Request) -> Control:
+    control = request.app.state.control
+    assert isinstance(control, Control)  # noqa: S101
+    return control
+
+
+def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
+    try:
+        return unescape(name)
+    except UnicodeDecodeError:
+        raise ConfigError("E1007", "a task's name is not UTF-8", found=repr(name)) from None
+
+
+def _by(
+    request: Request,
+    x_replicator_user: Annotated[str, Header(description="who asks, for the history", max_length=100)] = "",
+) -> str:
+    who = "".join(char for char in x_replicator_user if char.isprintable())
+    return who or (request.client.host if request.client else "") or "api"
+
+
+def _version(
+    if_match: Annotated[str | None, Header(description="the version that this change replaces")] = None,
+    version: int | None = None,
+) -> int | None:
+    """From the header or the query; None: whatever is there."""
+    if if_match is None or if_match.strip() == "*":
+        return version
+    text = if_match.strip().removeprefix("W/").strip('"')
+    if not (text.isascii() and text.isdigit() and len(text) < 12):
+        raise ConfigError("E1003", "If-Match is no version", found=repr(if_match[:40]), wanted='a number, as in "3"')
+    return int(text)
+
+
+async def _config(request: Request) -> TaskConfig:
+    return load_task(await request.body())
+
+
+async def _arguments(request: Request) -> dict[str, str]:
+    """An optional JSON object of strings. Raises ConfigError E1001, E1003."""
+    body = await request.body()
+    if not body.strip():
+        return {}
+    try:
+        return msgspec.json.decode(body, type=dict[str, str])
+    except msgspec.ValidationError as error:
+        raise ConfigError("E1003", f"the request has a wrong value: {error}", wanted="an object of strings") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ConfigError("E1001", f"the request can't be read: {error}", wanted="JSON") from None
+
+
+ControlOf = Annotated[Control, Depends(_control)]
+Name = Annotated[str, Depends(_name)]
+By = Annotated[str, Depends(_by)]
+Version = Annotated[int | None, Depends(_version)]
+Config = Annotated[TaskConfig, Depends(_config)]
+Arguments = Annotated[dict[str, str], Depends(_arguments)]
+
+
+def only(arguments: dict[str, str], *known: str) -> dict[str, str]:
+    """The arguments, none of them unknown. Raises ConfigError E1002."""
+    for key in arguments:
+        if key not in known:
+            raise ConfigError("E1002", f"{key!r} is not known"[:80], wanted=f"one of {', '.join(known) or 'nothing'}")
+    return arguments
+
+
+def body_of(
+    schema: dict[str, Any], *, required: bool, media: tuple[str, ...] = ("application/json",)
+) -> dict[str, Any]:
+    """`openapi_extra` of a route that reads its body itself."""
+    return {"requestBody": {"required": required, "content": {kind: {"schema": schema} for kind in media}}}

@@ -1,0 +1,70 @@
+"""Every Server stands in /servers/instance; the one with the smallest sequence is master and does what only one should.
+
+Nothing depends on there being exactly one master for long: what it does is safe to do twice (see `server.sweep`), so a
+membership without a lease is enough.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import uuid
+
+from replicator.coordination.layout import Layout, parse_contender
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import ServerRecord, dump
+from replicator.errors import CoordinationError, NodeMissing, SessionLost
+from replicator.telemetry.log import get_logger
+
+_log = get_logger("server")
+
+
+class Membership:
+    """Call `keep()` every second or so; it registers, and registers again after a lost session. Not thread-safe but
+    for `is_master` and `leave`."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout, host: str, address: str) -> None:
+        self._coordinator = coordinator
+        self._layout = layout
+        self._host = host
+        self._address = address
+        self._since_ms = int(time.time() * 1000)
+        self._guid = uuid.uuid4().hex
+        self._leaving = threading.Event()
+        self.is_master = False
+
+    def keep(self) -> None:
+        """Raises nothing: while ZooKeeper is away nobody here is master, and the next call tries again."""
+        try:
+            if not self._leaving.is_set():
+                self.is_master = self._registered()
+        except SessionLost:
+            self._guid, self.is_master = uuid.uuid4().hex, False
+        except CoordinationError:
+            self.is_master = False
+
+    def _registered(self) -> bool:
+        guids = self._contenders()
+        if self._guid not in guids:
+            self._register()
+            guids = self._contenders()
+        return bool(guids) and guids[0] == self._guid
+
+    def _contenders(self) -> list[str]:
+        """By rising sequence. A create whose answer was lost is found here again by its guid."""
+        try:
+            found = map(parse_contender, self._coordinator.children(self._layout.servers))
+        except NodeMissing:
+            return []
+        return [one.guid for one in sorted((c for c in found if c), key=lambda c: c.sequence)]
+
+    def _register(self) -> None:
+        record = ServerRecord(host=self._host, pid=os.getpid(), address=self._address, since_ms=self._since_ms)
+        prefix = self._layout.server_prefix(self._host, self._guid)
+        path = self._coordinator.create(prefix, dump(record), ephemeral=True, sequential=True)
+        _log.info("registered", node=path)
+
+    def leave(self) -> None:
+        self._leaving.set()
+        self.is_master = False

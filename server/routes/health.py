@@ -1,0 +1,21 @@
+"""Is this Server of use? The one route without a token, so it says as little as possible."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from replicator.coordination.ports import Connection
+from server import views
+from server.http import documented, reply
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/health", responses=documented(views.Health), operation_id="readHealth")
+def health(request: Request) -> Response:
+    """200 while ZooKeeper is connected, else 503."""
+    state: Connection = request.app.state.coordinator.connection
+    connected = state is Connection.CONNECTED
+    view = views.Health(status="ok" if connected else "unavailable", zookeeper=state.value)
+    return reply(view, 200 if connected else 503)
