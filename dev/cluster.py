@@ -22,6 +22,7 @@ import httpx
 from dev.errors import ServerFailed
 from dev.servers.launch import launch
 from dev.servers.ports import free_port
+from replicator.coordination.layout import DEFAULT_ROOT
 
 CLI = Path(sys.executable).with_name("replicator")
 
@@ -98,12 +99,14 @@ class Cluster:
         zookeeper: `host:port[,...]`.
         folder: for logs, token and task files; it must exist.
         session_timeout: asked for by the Cores, seconds.
+        root: of our znodes; tests that share a ZooKeeper take one each.
     """
 
-    def __init__(self, zookeeper: str, folder: Path, *, session_timeout: float = 4.0) -> None:
+    def __init__(self, zookeeper: str, folder: Path, *, session_timeout: float = 4.0, root: str = DEFAULT_ROOT) -> None:
         self._zookeeper = zookeeper
         self.folder = folder
         self._session_timeout = session_timeout
+        self.root = root
         self._token_file = folder / "server.token"
         self.server_url = f"http://127.0.0.1:{free_port()}"
         self.monitor_url = f"http://127.0.0.1:{free_port()}"
@@ -113,22 +116,23 @@ class Cluster:
 
     def core(self, host: str, *arguments: str, zookeeper: str | None = None) -> Process:
         """Starts a Core. A second call with the same name starts another one after the first has ended."""
-        where = ["--zookeeper", zookeeper or self._zookeeper, "--session-timeout", str(self._session_timeout)]
-        process = Process(host, ["core", "--host", host, *where, *arguments], self.folder)
+        where = ["--zookeeper", zookeeper or self._zookeeper, "--root", self.root]
+        timeout = ["--session-timeout", str(self._session_timeout)]
+        process = Process(host, ["core", "--host", host, *where, *timeout, *arguments], self.folder)
         self.cores[host] = process.start()
         return process
 
     def start_server(self) -> Process:
         listen = self.server_url.removeprefix("http://")
-        arguments = ["server", "--zookeeper", self._zookeeper, "--listen", listen]
+        arguments = ["server", "--zookeeper", self._zookeeper, "--root", self.root, "--listen", listen]
         self.server = Process("server", [*arguments, "--token-file", str(self._token_file)], self.folder).start()
         self._await_http(f"{self.server_url}/api/v1/health", self.server)
         return self.server
 
     def start_monitor(self) -> Process:
         listen = self.monitor_url.removeprefix("http://")
-        self.monitor = Process("monitor", ["monitor", "--zookeeper", self._zookeeper, "--listen", listen], self.folder)
-        self.monitor.start()
+        arguments = ["monitor", "--zookeeper", self._zookeeper, "--root", self.root, "--listen", listen]
+        self.monitor = Process("monitor", arguments, self.folder).start()
         self._await_http(f"{self.monitor_url}/healthz", self.monitor)
         return self.monitor
 

@@ -1,0 +1,26 @@
+"""`make_bus(**options)`: a started bus under load; everything of it is stopped at the end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dev.servers import Kafka, MySQL, ZooKeeper
+from tests.failover.bus import Bus
+
+
+@pytest.fixture
+def make_bus(zookeeper: ZooKeeper, mysql: MySQL, kafka: Kafka, tmp_path: Path) -> Iterator[Callable[..., Bus]]:
+    with contextlib.ExitStack() as made:
+
+        def make(*hosts: str, **options: Any) -> Bus:
+            servers = {"zookeeper": zookeeper, "database": mysql, "kafka": kafka, **options}
+            bus = Bus(folder=tmp_path, **servers)
+            made.callback(bus.close)
+            return bus.start(*hosts)
+
+        yield make

@@ -1,0 +1,192 @@
+"""The RUNNING Core goes away in every way it can, under load on real servers; the history checker judges."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from dev.cluster import wait_for
+from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
+from tests.failover.bus import SESSION_SECONDS, Bus
+
+pytestmark = pytest.mark.timeout(180)
+MakeBus = Callable[..., Bus]
+
+
+def test_01_sigkill_loses_and_repeats_nothing(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    leader = bus.look().host
+    bus.cluster.cores[leader].kill()
+    after = bus.wait_running(other_than=leader)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert len(bus.epochs()) == 2
+    assert after.epoch == bus.epochs()[-1]
+    assert bus.takeover_gap() < bus.session_seconds + 10
+
+
+def test_01_sigkill_at_least_once_repeats_a_bounded_window(make_bus: MakeBus) -> None:
+    bus = make_bus(sink={"delivery": "at_least_once"})
+    leader = bus.look().host
+    bus.cluster.cores[leader].kill()
+    bus.wait_running(other_than=leader)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.lost == []
+    assert verdict.reordered == []
+    assert verdict.stale == []
+    assert verdict.differing == []
+    assert len(verdict.duplicated) < 80 * 3.5 * 3  # some three seconds of the writer's rate, a generous window
+
+
+def test_01_sigkill_on_mariadb(make_bus: MakeBus, mariadb: MariaDB) -> None:
+    bus = make_bus(database=mariadb)
+    leader = bus.look().host
+    bus.cluster.cores[leader].kill()
+    bus.wait_running(other_than=leader)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_02_sigterm_hands_over_at_once(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    leader = bus.look().host
+    assert bus.cluster.cores[leader].terminate() == 0
+    bus.wait_running(other_than=leader)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert bus.takeover_gap() < 10
+
+
+def test_03_a_leader_frozen_longer_than_its_session_emits_nothing_when_it_wakes(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    leader = bus.look().host
+    bus.cluster.cores[leader].pause()
+    bus.wait_running(other_than=leader)
+    bus.wait_delivered(50)
+    time.sleep(SESSION_SECONDS)
+    bus.cluster.cores[leader].resume()
+    bus.wait_standby(leader)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert bus.look().host != leader
+
+
+def test_04_a_leader_frozen_shorter_than_its_lease_goes_on(make_bus: MakeBus) -> None:
+    bus = make_bus(session_seconds=8.0)
+    before = bus.look()
+    bus.cluster.cores[before.host].pause()
+    time.sleep(1.5)
+    bus.cluster.cores[before.host].resume()
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert (bus.look().host, bus.look().epoch) == (before.host, before.epoch)
+
+
+def test_05_all_cores_killed_and_one_started_again(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    hosts = list(bus.cluster.cores)
+    for host in hosts:
+        bus.cluster.cores[host].kill()
+    time.sleep(1)
+    bus.cluster.core(hosts[0])
+    bus.wait_running()
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_06_a_standby_killed_changes_nothing(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    before = bus.look()
+    standby = before.standbys[0].host
+    bus.cluster.cores[standby].kill()
+    wait_for(lambda: not bus.look().standbys, "the standby's node to go", 30)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert bus.look().epoch == before.epoch
+
+
+def test_16_own_znode_deleted_by_an_operator(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    before = bus.look()
+    assert before.running is not None
+    name = next(name for name in bus.coordinator.children(bus.layout.election(bus.name)) if before.running.guid in name)
+    bus.coordinator.delete(bus.layout.contender(bus.name, name))
+    after = bus.wait_running(other_than=before.host)
+    bus.wait_standby(before.host)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert after.epoch > before.epoch
+
+
+def test_31_mysql_killed_and_restarted(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
+    server = make_mysql()
+    bus = make_bus(database=server)
+    server.kill()
+    server.start()
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert len(bus.epochs()) == 1
+
+
+def test_23_kafka_down_and_back(make_bus: MakeBus, make_kafka: Callable[..., Kafka]) -> None:
+    broker = make_kafka()
+    bus = make_bus(kafka=broker)
+    broker.kill()
+    time.sleep(5)
+    broker.start()
+    bus.wait_delivered(50, timeout=90)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_14_zookeeper_restarted_with_its_sessions(make_bus: MakeBus, make_zookeeper: Callable[..., ZooKeeper]) -> None:
+    server = make_zookeeper()
+    bus = make_bus(zookeeper=server, session_seconds=6.0)
+    server.kill()
+    time.sleep(1)
+    server.start()
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_switchover_goes_to_the_named_host_without_a_gap(make_bus: MakeBus) -> None:
+    bus = make_bus("host-a", "host-b", "host-c")
+    bus.wait_standby("host-b")
+    bus.wait_standby("host-c")
+    before = bus.look()
+    target = before.standbys[-1].host
+    bus.cluster.cli("task", "switchover", bus.name, "--to", target)
+    after = bus.wait_running(other_than=before.host)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert after.host == target
+    assert bus.takeover_gap() < 10
+    bus.wait_standby(before.host)
+
+
+def test_pause_and_resume_lose_nothing(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    bus.cluster.cli("task", "pause", bus.name)
+    wait_for(lambda: bus.look().state == "paused", "paused", 20)
+    quiet = len(bus.seen())
+    time.sleep(1)
+    assert len(bus.seen()) == quiet
+    bus.cluster.cli("task", "resume", bus.name)
+    bus.wait_running()
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
