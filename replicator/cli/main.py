@@ -37,7 +37,7 @@ def _processes() -> Mapping[str, Load]:
 class Main(LazyGroup):
     """Turns every end into an exit status: no command prints a traceback or exits by itself for an error."""
 
-    def main(  # type: ignore[override]  # click's two overloads say the same in more words
+    def main(
         self,
         args: Sequence[str] | None = None,
         prog_name: str | None = None,
