@@ -1,5 +1,5 @@
-"""Records as JSON lines: `{"topic", "partition", "offset", "timestamp", "key", "value", "headers"}`, where headers are a
-list of `{"key", "value"}`.
+"""Records as JSON lines: `{"topic", "partition", "offset", "timestamp", "key", "value", "headers"}`; headers are a list
+of `{"key", "value"}`.
 
 Keys and values stand as text where they are UTF-8, else under `key_base64` / `value_base64`; null is null.
 """
