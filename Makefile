@@ -50,8 +50,8 @@ types: setup ## mypy --strict
 imports: setup ## the import contracts of pyproject.toml
 	@$(RUN) dev.check imports
 
-bench: setup ## benchmarks against real servers
-	@$(PYTEST) tests/benchmarks -s
+bench: setup ## our path against the plain packages, into build/bench.json
+	@$(RUN) dev.bench
 
 up: setup ## ZooKeeper, Kafka, MySQL and MariaDB on free loopback ports, until `make down`
 	@$(RUN) dev.servers.up up

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import tempfile
@@ -65,6 +66,7 @@ class Story:
         self.cluster = Cluster(zookeeper.address, folder)
         self.writer = Writer(source)
         self.killed_at = 0.0
+        os.environ["REPL_PASSWORD"] = source.replicator[1]
 
     def begin(self) -> None:
         self.cluster.start_server()
@@ -117,8 +119,8 @@ class Story:
 
     def running_other_than(self, host: str) -> str:
         for item in self.cluster.tasks():
-            if item["name"] == TASK and item["state"] == "RUNNING" and item["running"] != host:
-                return str(item["running"] or "")
+            if item["name"] == TASK and item["state"] == "running" and item["host"] != host:
+                return str(item["host"])
         return ""
 
     def wait_standby(self, host: str) -> None:

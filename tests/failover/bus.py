@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 from pathlib import Path
@@ -12,6 +13,7 @@ from dev.checker.history import Seen
 from dev.checker.verdict import Verdict, compare, judge, rebuilt
 from dev.checker.writer import Writer
 from dev.cluster import Cluster, wait_for
+from dev.errors import ServerFailed
 from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview, TaskOverview
@@ -116,10 +118,8 @@ class Bus:
         def arrived() -> bool:
             return wanted <= {(record.key, record.counter) for record in self.seen()}
 
-        try:
+        with contextlib.suppress(ServerFailed):  # the verdict names what is missing
             wait_for(arrived, "everything to arrive", timeout, every=0.5)
-        except Exception:  # noqa: S110  # the verdict names what is missing
-            pass
         records = self._records()
         verdict = judge(journal, consumer.seen(records))
         verdict.differing = compare(self.writer.rows(), rebuilt(consumer.latest_rows(records)))
