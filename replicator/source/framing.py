@@ -20,6 +20,9 @@ _FORMAT_DESCRIPTION = 15
 _ARTIFICIAL = 0x20
 _CRC32 = 1
 _PACKET = 0xFFFFFF
+_BETWEEN_TRANSACTIONS = frozenset({3, 4, 15, 26, 33, 34, 35, 42, 161, 162, 163, 164})
+"""STOP, ROTATE, FORMAT_DESCRIPTION, INCIDENT, GTID, ANONYMOUS_GTID, PREVIOUS_GTIDS, GTID_TAGGED;
+MariaDB: BINLOG_CHECKPOINT, GTID, GTID_LIST, START_ENCRYPTION."""
 
 
 def artificial_rotate(file: str, offset: int, description: bytes) -> bytes:
@@ -46,6 +49,14 @@ def format_description(file: str, head: bytes) -> bytes:
 def has_checksum(description: bytes) -> bool:
     """The algorithm stands before the description's own checksum, which is always there (MySQL 5.6, MariaDB 5.3 on)."""
     return description[-5] == _CRC32
+
+
+def starts_transaction(head: bytes, offset: int) -> bool:
+    """Whether a stream may begin with the event at `offset` of its file, of which `head` is the first 19 bytes."""
+    if len(head) < _EVENT.size:
+        return False
+    _, kind, _, size, end, _ = _EVENT.unpack_from(head)
+    return kind in _BETWEEN_TRANSACTIONS and end == (offset + size) & 0xFFFFFFFF
 
 
 def packets(event: bytes) -> bytes:

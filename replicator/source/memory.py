@@ -63,6 +63,11 @@ class MemoryServer:
     def name(self) -> str:
         return next(reversed(self._files))
 
+    def files(self) -> dict[str, bytes]:
+        """The content of every file that is not purged, oldest first."""
+        with self.changed:
+            return {name: bytes(content) for name, content in self._files.items()}
+
     def start(self) -> Position:
         with self.changed:
             name = next(iter(self._files))

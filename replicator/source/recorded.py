@@ -9,9 +9,10 @@ from typing import BinaryIO, Literal
 
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
-from replicator.source.framing import HEADER, artificial_rotate, format_description
+from replicator.source.framing import HEADER, artificial_rotate, format_description, starts_transaction
 
 _CHUNK = 1 << 20
+_EVENT_HEAD = 19
 _HEAD = 64 << 10  # a description is a few hundred bytes
 
 
@@ -41,11 +42,17 @@ class RecordedSource:
             found = f"{names[0]} to {names[-1]}"
             raise SourceError("E2206", f"{position.file} is not among the recorded files", found=found)
         files = self._files[names.index(position.file) :]
-        size = self._size(files[0])
-        if not HEADER <= position.offset <= size:
-            found = f"{position.file} has {size} bytes"
-            raise SourceError("E2209", "the position is not in its file", found=found, position=str(position))
+        if not self._begins_there(files[0], position.offset):
+            found = f"{position.file} has {self._size(files[0])} bytes"
+            raise SourceError("E2209", f"{position} is not the start of a transaction", found=found)
         return RecordedStream(files, position)
+
+    def _begins_there(self, path: Path, offset: int) -> bool:
+        if offset in (HEADER, self._size(path)):
+            return True
+        with path.open("rb") as file:
+            file.seek(offset)
+            return starts_transaction(file.read(_EVENT_HEAD), offset)
 
     @staticmethod
     def _size(file: Path) -> int:

@@ -69,13 +69,13 @@ class MySQLStream:
                 self._reading.release()
 
     def _read(self, timeout: float) -> bytes:
-        if self._held:
-            data, self._held = self._held, b""
-            return data
         deadline = time.monotonic() + timeout
         while True:
             if self._closed:
                 raise self._lost("the stream was closed by us")
+            if self._held:
+                data, self._held = self._held, b""
+                return data
             data = self._receive()
             now = time.monotonic()
             if data:
