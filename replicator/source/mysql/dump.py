@@ -10,7 +10,7 @@ import struct
 
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
-from replicator.model.gtid import MysqlGtidSet
+from replicator.model.gtid import GtidSet
 from replicator.model.position import Position
 from replicator.source.mysql import faults
 from replicator.source.mysql.identifiers import quote_account
@@ -32,7 +32,7 @@ def start(session: Session, server: Server, config: MySQLSource, task: str, serv
     _set_variables(session, server, config, position)
     _register(session, server, task, server_id)
     if by_gtid(server, position) and not server.mariadb:
-        command = _dump_gtid(server_id, MysqlGtidSet.parse(position.gtid).encode())
+        command = _dump_gtid(server_id, GtidSet.parse(position.gtid).encode())
     elif by_gtid(server, position):
         command = _dump("", _FIRST, server_id)
     else:

@@ -10,7 +10,7 @@ import time
 
 from replicator.config.task import FilePosition, GtidPosition, MySQLSource
 from replicator.errors import SourceError
-from replicator.model.gtid import MysqlGtidSet
+from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
 from replicator.source.mysql.preflight import check_log_bin
 from replicator.source.mysql.server import Log, Server, current_log, logs
@@ -93,11 +93,7 @@ def _start_at_gtid(server: Server, start: GtidPosition, first: Log) -> Position:
             wanted="gtid_mode = ON",
             fix="Start from a file and position, or SET PERSIST gtid_mode = ON step by step.",
         )
-    try:
-        text = _mariadb_text(start.gtid) if server.mariadb else str(MysqlGtidSet.parse(start.gtid))
-    except ValueError as error:
-        wanted = "0-1-100,1-2-5" if server.mariadb else "uuid:1-5,..."
-        raise SourceError("E2209", "`source.start.gtid` is not a GTID set", found=str(error), wanted=wanted) from error
+    text = str(MariaDBPosition.parse(start.gtid) if server.mariadb else GtidSet.parse(start.gtid))
     return Position(first.file, HEADER, text)
 
 
@@ -203,7 +199,7 @@ def _executed_before(session: Session, file: str, offset: int) -> str:
         found = [_one_line(e[5]) for e in before if e[2] == "Previous_gtids"]
         found += [str(e[5]).split("'")[1] for e in before if str(e[2]).startswith("Gtid") and "'" in str(e[5])]
         joined = ",".join(part for part in (text, *found) if part)
-        text = str(MysqlGtidSet.parse(joined)) if joined else ""
+        text = str(GtidSet.parse(joined)) if joined else ""
         if len(before) < len(events) or not events:
             break
         at = int(events[-1][4])
@@ -219,17 +215,8 @@ def _mariadb_state(session: Session, file: str, offset: int) -> str:
 
 def _mariadb_parse(text: str) -> dict[int, tuple[int, int]]:
     """domain -> (server id, sequence number)."""
-    found = {}
-    for part in filter(None, (piece.strip() for piece in text.split(","))):
-        numbers = part.split("-")
-        if len(numbers) != 3 or not all(number.isdigit() for number in numbers):
-            raise ValueError(f"{part!r} is not domain-server-sequence")
-        found[int(numbers[0])] = (int(numbers[1]), int(numbers[2]))
-    return found
-
-
-def _mariadb_text(text: str) -> str:
-    return ",".join(f"{domain}-{server}-{number}" for domain, (server, number) in sorted(_mariadb_parse(text).items()))
+    gtids = [tuple(map(int, gtid.split("-"))) for gtid in str(MariaDBPosition.parse(text)).split(",") if gtid]
+    return {domain: (server, number) for domain, server, number in gtids}
 
 
 def _one_line(text: object) -> str:
