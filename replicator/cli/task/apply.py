@@ -1,0 +1,93 @@
+"""`replicator task apply`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from replicator.cli.task.client import Client
+from replicator.cli.task.options import with_client
+from replicator.cli.terminal import clean
+from replicator.config.load import load_task, parse_task, to_data
+from replicator.config.task import TaskConfig
+from replicator.config.text import MAX_BYTES
+from replicator.errors import ConfigError, ReplicatorError
+
+
+@click.command("apply")
+@click.option("-f", "--file", "path", required=True, help="YAML or JSON; - reads standard input.")
+@click.option("--dry-run", is_flag=True, help="Check everything, show what would change, write nothing.")
+@with_client
+def command(path: str, dry_run: bool, client: Client) -> None:
+    """Create the task of FILE, or change it to what FILE says.
+
+    Prints `NAME created`, `NAME configured` or `NAME unchanged`. A change reaches the running task at a transaction
+    boundary, without a restart.
+    """
+    text = _read(path)
+    config = load_task(text)
+    outcome = _apply(client, text, config, dry_run)
+    click.echo(f"{clean(config.name)} {outcome}{' (dry run)' if dry_run else ''}")
+
+
+def _read(path: str) -> bytes:
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
+        with Path(path).open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(
+            "E1001", f"{path} can't be read", found=error.strerror or str(error), fix="Check the path given with -f."
+        ) from None
+
+
+def _apply(client: Client, text: bytes, config: TaskConfig, dry_run: bool) -> str:
+    present = _present(client, config.name)
+    if present is None:
+        client.create(text, dry_run)
+        return "created"
+    old = present["config"]
+    if old is not None and _same(old, config):
+        return "unchanged"
+    for line in _differences(old or {}, to_data(config)):
+        click.echo(line, err=True)
+    client.replace(config.name, text, present["version"], dry_run)
+    return "configured"
+
+
+def _present(client: Client, name: str) -> dict[str, Any] | None:
+    try:
+        return client.task(name)
+    except ReplicatorError as error:
+        if error.code == "E5003":
+            return None
+        raise
+
+
+def _same(old: dict[str, Any], config: TaskConfig) -> bool:
+    """An older version may have written fewer defaults out."""
+    try:
+        return parse_task(old) == config
+    except ConfigError:
+        return False
+
+
+def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{prefix}.{key}" if prefix else str(key))
+    else:
+        yield prefix, value
+
+
+def _differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    """`  source.port: 3306 -> 3307`, one line per key."""
+    before, after = dict(_flat(old)), dict(_flat(new))
+    for key in [*after, *(key for key in before if key not in after)]:
+        if before.get(key) != after.get(key):
+            yield f"  {clean(key)}: {clean(before.get(key, '(none)'))} -> {clean(after.get(key, '(none)'))}"

@@ -1,0 +1,153 @@
+"""The Server's HTTP API, as the commands see it: plain data in and out, every failure a ReplicatorError."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import getpass
+import os
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from replicator.codes import CODES
+from replicator.config.load import TaskConfigError
+from replicator.config.token import default_token_file, read_token
+from replicator.coordination.layout import escape
+from replicator.errors import ConfigError, CoordinationError, ProcessError, ReplicatorError
+
+DEFAULT_SERVER = "http://127.0.0.1:8080"
+TIMEOUT = 30.0
+
+
+def find_token(token_file: Path | None) -> str:
+    """The flag, then REPLICATOR_TOKEN, then REPLICATOR_TOKEN_FILE, then the file that a Server of this user made.
+
+    Raises ConfigError E1006 (a named file can't be used), ProcessError E5006 (no token anywhere).
+    """
+    if token_file is None and os.environ.get("REPLICATOR_TOKEN"):
+        return os.environ["REPLICATOR_TOKEN"].strip()
+    named = token_file or (Path(text) if (text := os.environ.get("REPLICATOR_TOKEN_FILE")) else None)
+    if named is None and not default_token_file().exists():
+        raise ProcessError("E5006", "no token to show to the Server", found=f"no file {default_token_file()}")
+    return read_token(named or default_token_file())
+
+
+class Client:
+    def __init__(self, server: str, token: str, timeout: float = TIMEOUT) -> None:
+        self.server = server.rstrip("/")
+        try:
+            # no proxies from the environment: a control API is an inner address
+            self._http = httpx.Client(
+                base_url=f"{self.server}/api/v1",
+                headers={"authorization": f"Bearer {token}", "x-replicator-user": _user()},
+                timeout=timeout,
+                trust_env=False,
+            )
+        except (httpx.InvalidURL, UnicodeError, ValueError) as error:
+            raise ProcessError("E5005", f"{server!r} is no address of a Server", found=str(error)) from None
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def tasks(self) -> dict[str, Any]:
+        return self._ask("GET", "/tasks")
+
+    def task(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET")
+
+    def create(self, text: bytes, dry_run: bool) -> dict[str, Any]:
+        return self._ask("POST", "/tasks", content=text, params=_flag(dry_run))
+
+    def replace(self, name: str, text: bytes, version: int, dry_run: bool) -> dict[str, Any]:
+        headers = {"if-match": f'"{version}"'}
+        return self._of(name, "PUT", content=text, headers=headers, params=_flag(dry_run))
+
+    def delete(self, name: str, wait: float) -> bool:
+        """True when the task is gone."""
+        return not self._of(name, "DELETE", params={"wait": str(wait)})
+
+    def act(self, name: str, verb: str, **arguments: str) -> dict[str, Any]:
+        given = {key: value for key, value in arguments.items() if value}
+        return self._of(name, "POST", f"/{verb}", json=given)
+
+    def history(self, name: str, limit: int) -> dict[str, Any]:
+        return self._of(name, "GET", "/history", params={"limit": str(limit)})
+
+    def _of(self, name: str, method: str, below: str = "", **options: Any) -> dict[str, Any]:
+        try:
+            return self._ask(method, f"/tasks/{quote(escape(name), safe='')}{below}", **options)
+        except ReplicatorError as error:
+            if error.code != "E5003":
+                raise
+            raise ProcessError("E5003", f"there is no task '{name}'", fix=self._suggestion(name)) from None
+
+    def _suggestion(self, name: str) -> str:
+        with contextlib.suppress(ReplicatorError):
+            names = [item["name"] for item in self.tasks()["items"]]
+            near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+            if near:
+                return f"Did you mean '{near[0]}'?"
+        return ""
+
+    def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        """{} for an answer without content. Raises what the Server says, or ProcessError E5005."""
+        try:
+            answer = self._http.request(method, path, **options)
+        except httpx.TimeoutException:
+            raise ProcessError("E5005", f"the Server at {self.server} does not answer in time") from None
+        except httpx.UnsupportedProtocol:
+            raise ProcessError(
+                "E5005", f"{self.server!r} is no address of a Server", wanted="http://HOST:PORT"
+            ) from None
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise ProcessError("E5005", f"no Server at {self.server}", found=str(error)) from None
+        if answer.status_code == 204:
+            return {}
+        try:
+            content = answer.json()
+        except ValueError:
+            content = None
+        if not isinstance(content, dict) or not ("apiVersion" in content or "error" in content):
+            found = f"HTTP {answer.status_code} without our JSON"
+            raise ProcessError("E5005", f"what answers at {self.server} is no Server of ours", found=found)
+        if "error" in content:
+            raise _error(content)
+        return content
+
+
+def _flag(dry_run: bool) -> dict[str, str]:
+    return {"dry_run": "true"} if dry_run else {}
+
+
+def _user() -> str:
+    try:
+        name = getpass.getuser()
+    except (KeyError, OSError):
+        name = str(os.getuid())
+    return f"{name}@{socket.gethostname()}".encode("ascii", "replace").decode()[:100]
+
+
+def _error(content: dict[str, Any]) -> ReplicatorError:
+    """The Server's error as our own, so that it is shown and counted like any other."""
+    listed = content.get("errors")
+    errors = [_one(fields) for fields in listed] if isinstance(listed, list) and len(listed) > 1 else []
+    if errors and all(isinstance(error, ConfigError) for error in errors):
+        return TaskConfigError.of([error for error in errors if isinstance(error, ConfigError)])
+    return _one(content["error"])
+
+
+def _one(fields: Any) -> ReplicatorError:
+    values = {key: str(value) for key, value in fields.items()} if isinstance(fields, dict) else {}
+    code, what = values.pop("code", ""), values.pop("what", "")
+    known = {key: values[key] for key in ("found", "wanted", "fix", "position") if key in values}
+    if code not in CODES:  # of a newer Server
+        return ProcessError("E5011", f"{code}: {what}", **known)
+    kind = {"1": ConfigError, "4": CoordinationError}.get(code[1], ProcessError)
+    return kind(code, what, **known)

@@ -1,0 +1,57 @@
+"""`replicator task delete`."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from replicator.cli.task.client import Client
+from replicator.cli.task.options import name_argument, timeout_option, with_client
+from replicator.cli.terminal import clean, interactive
+from replicator.errors import ProcessError, ReplicatorError
+
+_POLL = 0.5
+_SERVER_WAITS = 10.0
+
+
+@click.command("delete")
+@name_argument
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--no-input", is_flag=True, help="Never ask; without -y that refuses.")
+@timeout_option(60)
+@with_client
+def command(name: str, yes: bool, no_input: bool, timeout: float, client: Client) -> None:
+    """Stop NAME on every Core and remove it, with its position and history. What it sent stays where it is.
+
+    In a terminal the name must be typed once more; elsewhere -y is needed.
+    """
+    client.task(name)
+    if not yes:
+        _confirm(name, no_input)
+    deadline = time.monotonic() + timeout
+    if not client.delete(name, min(_SERVER_WAITS, timeout)):
+        _wait(client, name, deadline)
+    click.echo(f"{clean(name)} deleted")
+
+
+def _confirm(name: str, no_input: bool) -> None:
+    if no_input or not interactive():
+        raise click.UsageError(f"Nobody can be asked here: give -y to delete '{clean(name)}'.")
+    typed = click.prompt(f"Delete '{clean(name)}' and its position? Type its name", default="", err=True)
+    if typed != name:
+        raise click.UsageError("That is another name; nothing was deleted.")
+
+
+def _wait(client: Client, name: str, deadline: float) -> None:
+    while True:
+        try:
+            task = client.task(name)
+        except ReplicatorError as error:
+            if error.code == "E5003":
+                return
+            raise
+        if time.monotonic() >= deadline:
+            hosts = ", ".join(one["host"] for one in task["instances"])
+            raise ProcessError("E5009", f"'{name}' is still being deleted", found=f"standing: {hosts or 'nobody'}")
+        time.sleep(_POLL)

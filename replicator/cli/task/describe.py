@@ -1,0 +1,100 @@
+"""`replicator task describe`."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from replicator.cli.task import history, render
+from replicator.cli.task.client import Client
+from replicator.cli.task.options import name_argument, output_option, with_client
+from replicator.cli.terminal import clean, table, width
+
+_RECENT = 5
+
+
+@click.command("describe")
+@name_argument
+@output_option("text", "json", "yaml")
+@with_client
+def command(name: str, output: str, client: Client) -> None:
+    """Everything about NAME: state, who stands, what is wrong and how to mend it, configuration, recent history."""
+    task = client.task(name)
+    if output != "text":
+        click.echo(render.structured(task, output), nl=False)
+        return
+    recent = client.history(name, _RECENT)["items"]
+    click.echo("\n".join(_lines(task, recent)))
+
+
+def _lines(task: dict[str, Any], recent: list[dict[str, Any]]) -> Iterator[str]:
+    yield from _facts(task)
+    if task["problems"]:
+        yield from ("", "Problems:")
+        for problem in task["problems"]:
+            yield from _problem(problem)
+    yield from ("", "Instances:" if task["instances"] else "Instances: none. Start a Core: replicator core ...")
+    yield from _instances(task["instances"])
+    yield from ("", "Configuration:" if task["config"] is not None else "Configuration: none")
+    if task["config"] is not None:
+        yield textwrap.indent(render.as_yaml(task["config"]).rstrip(), "  ")
+    if recent:
+        yield from ("", "Recent history:", textwrap.indent(history.text(recent).rstrip(), "  "))
+
+
+def _facts(task: dict[str, Any]) -> Iterator[str]:
+    wanted = f"{task['desired']}"
+    if task["desired_by"]:
+        wanted += f" (by {task['desired_by']}{': ' + task['desired_reason'] if task['desired_reason'] else ''})"
+    facts = {
+        "Name": task["name"],
+        "State": render.coloured(render.state(task)),
+        "Wanted": wanted,
+        "Running on": task["host"] or "-",
+        "Standbys": ", ".join(task["standbys"]) or "none",
+        "Lag": "-" if task["lag_s"] is None else render.duration(task["lag_s"]),
+        "Rows": f"{task['rows']} ({render.rate(task['rows_per_s'])}/s)",
+        "Position": task["position"] or "-",
+        "GTID": task["gtid"] or "-",
+        "Last event": f"{render.age(task['last_event_ms'])} ago" if task["last_event_ms"] else "-",
+        "Checkpoint": f"{render.age(task['checkpoint_ms'])} ago" if task["checkpoint_ms"] else "-",
+        "Epoch": task["epoch"] or "-",
+        "Version": f"{task['version']} of {render.moment(task['updated_ms'])} by {task['updated_by'] or '-'}",
+    }
+    for key, value in facts.items():
+        text = value if key == "State" else clean(value)
+        yield from _wrapped(f"{key + ':':<12}", str(text))
+
+
+def _wrapped(head: str, text: str) -> list[str]:
+    limit = width()
+    if limit is None or len(head) + len(text) <= limit:
+        return [f"{head}{text}"]
+    return textwrap.wrap(text, max(limit, 30), initial_indent=head, subsequent_indent=" " * len(head))
+
+
+def _problem(problem: dict[str, str]) -> Iterator[str]:
+    yield from _wrapped(f"  {click.style(clean(problem.get('code', '')), fg='red')} ", clean(problem.get("what", "")))
+    for key in ("position", "found", "wanted", "fix"):
+        if problem.get(key):
+            yield from _wrapped(f"    {key.capitalize() + ':':<10}", clean(problem[key]))
+
+
+def _instances(instances: list[dict[str, Any]]) -> Iterator[str]:
+    if not instances:
+        return
+    header = ["HOST", "STATE", "PID", "SINCE", "ONLINE"]
+    rows = [
+        [
+            clean(one["host"]),
+            render.coloured(one["state"]) if one["state"] != "standby" else "standby",
+            str(one["pid"] or "-"),
+            render.age(one["since_ms"]),
+            "yes" if one["online"] else "no",
+        ]
+        for one in instances
+    ]
+    yield textwrap.indent(table(header, rows).rstrip(), "  ")

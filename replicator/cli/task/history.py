@@ -1,0 +1,48 @@
+"""`replicator task history`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from replicator.cli.task import render
+from replicator.cli.task.client import Client
+from replicator.cli.task.options import name_argument, output_option, with_client
+from replicator.cli.terminal import clean, fitting, table, width
+
+HEADER = ["TIME", "WHAT", "HOST", "EPOCH", "TOOK", "BY", "REASON", "POSITION"]
+IMPORTANCE = ("WHAT", "HOST", "TIME", "REASON", "BY", "TOOK", "EPOCH", "POSITION")
+
+
+@click.command("history")
+@name_argument
+@output_option("table", "json", "yaml")
+@click.option("-n", "--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="The newest ones.")
+@click.option("--no-headers", is_flag=True, help="Rows only.")
+@with_client
+def command(name: str, output: str, limit: int, no_headers: bool, client: Client) -> None:
+    """What happened to NAME, newest last: who ran it, take-overs and why, what operators did."""
+    answer = client.history(name, limit)
+    if output != "table":
+        click.echo(render.structured(answer, output), nl=False)
+        return
+    click.echo(text(answer["items"], not no_headers), nl=False)
+
+
+def text(items: list[dict[str, Any]], heading: bool = True) -> str:
+    rows = [
+        [
+            render.moment(item["time_ms"]),
+            clean(item["happened"]),
+            clean(item["host"]) or "-",
+            str(item["epoch"] or "-"),
+            f"{item['seconds']:.2f}s" if item["seconds"] else "-",
+            clean(item["by"]) or "-",
+            clean(item["reason"]) or "-",
+            clean(item["position"]) or "-",
+        ]
+        for item in items
+    ]
+    kept = fitting(HEADER, rows, IMPORTANCE, width())
+    return table([HEADER[i] for i in kept], [[row[i] for i in kept] for row in rows], heading=heading)

@@ -1,0 +1,105 @@
+"""Tasks as text: words for states, ages, rates, and rows of the table."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+import yaml
+
+from replicator.cli.terminal import clean, fitting, table, width
+
+Item = dict[str, Any]
+_COLOURS = {"running": "green", "failed": "red", "absent": "red", "deleting": "yellow", "unconfigured": "yellow"}
+
+
+def state(item: Item) -> str:
+    """The state in a word, with what operators want where that is not reached yet, and the code of what went wrong."""
+    now, desired = item["state"], item["desired"]
+    if desired == "deleted":
+        return "deleting"
+    if desired == "paused" and now not in ("paused", "absent"):
+        return "pausing"
+    if item["config"] is None and now == "absent":
+        return "unconfigured"
+    code = item["problems"][0].get("code", "") if now == "failed" and item["problems"] else ""
+    return f"{now} {code}".strip()
+
+
+def coloured(text: str) -> str:
+    return click.style(text, fg=_COLOURS.get(text.partition(" ")[0], "yellow"))
+
+
+def duration(seconds: float) -> str:
+    """`0.4s`, `12s`, `5m`, `3h`, `2d`."""
+    seconds = max(0.0, seconds)
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    for unit, size, limit in (("s", 1, 120), ("m", 60, 7200), ("h", 3600, 172_800)):
+        if seconds < limit:
+            return f"{seconds / size:.0f}{unit}"
+    return f"{seconds / 86400:.0f}d"
+
+
+def age(time_ms: int) -> str:
+    return duration(time.time() - time_ms / 1000) if time_ms else "-"
+
+
+def rate(value: float | None) -> str:
+    if value is None:
+        return "-"
+    for unit, size in (("M", 1e6), ("k", 1e3)):
+        if value >= 10 * size:
+            return f"{value / size:.0f}{unit}"
+    return f"{value:.0f}" if value >= 10 or value == 0 else f"{value:.1f}"
+
+
+def moment(time_ms: int) -> str:
+    """Local time with its zone, for people."""
+    return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(time_ms / 1000)) if time_ms else "-"
+
+
+COLUMNS: dict[str, Callable[[Item], str]] = {
+    "NAME": lambda item: clean(item["name"]),
+    "STATE": lambda item: coloured(clean(state(item))),
+    "RUNNING": lambda item: clean(item["host"]) or "-",
+    "STANDBYS": lambda item: str(len(item["standbys"])),
+    "LAG": lambda item: "-" if item["lag_s"] is None else duration(item["lag_s"]),
+    "ROWS/S": lambda item: rate(item["rows_per_s"]),
+    "POSITION": lambda item: clean(item["position"]) or "-",
+    "CHECKPOINT AGE": lambda item: age(item["checkpoint_ms"]),
+    "EPOCH": lambda item: str(item["epoch"] or "-"),
+}
+WIDE: dict[str, Callable[[Item], str]] = {
+    **COLUMNS,
+    "STANDBYS": lambda item: clean(",".join(item["standbys"])) or "-",
+    "ROWS": lambda item: str(item["rows"]),
+    "VERSION": lambda item: str(item["version"]),
+    "GTID": lambda item: clean(item["gtid"]) or "-",
+    "PROBLEM": lambda item: clean(item["problems"][0]["what"]) if item["problems"] else "-",
+}
+IMPORTANCE = ("NAME", "STATE", "RUNNING", "LAG", "ROWS/S", "STANDBYS", "CHECKPOINT AGE", "POSITION", "EPOCH")
+
+
+def tasks_table(items: Sequence[Item], output: str, heading: bool) -> str:
+    """In a terminal the least important columns are left out until a row fits; in a pipe nothing is cut."""
+    columns = WIDE if output == "wide" else COLUMNS
+    header = list(columns)
+    rows = [[cell(item) for cell in columns.values()] for item in items]
+    kept = fitting(header, rows, IMPORTANCE, width()) if output == "table" else range(len(header))
+    return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows], heading=heading)
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def as_yaml(value: Any) -> str:
+    return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
+
+
+def structured(value: Any, output: str) -> str:
+    return as_json(value) if output == "json" else as_yaml(value)

@@ -1,0 +1,46 @@
+"""`replicator task switchover`."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from replicator.cli.task.client import Client
+from replicator.cli.task.options import name_argument, timeout_option, with_client
+from replicator.cli.terminal import clean
+from replicator.errors import ProcessError
+
+_POLL = 0.05
+
+
+@click.command("switchover")
+@name_argument
+@click.option("--to", default="", metavar="HOST", help="A standby's host; default: the next in line.")
+@click.option("--no-wait", is_flag=True, help="Do not wait until the other runs.")
+@timeout_option(30)
+@with_client
+def command(name: str, to: str, no_wait: bool, timeout: float, client: Client) -> None:
+    """Hand NAME over to a standby: drained to a transaction boundary, nothing lost, nothing twice.
+
+    Exit status 4 when the task is not running or the host is no healthy standby.
+    """
+    before = client.task(name)
+    started = time.monotonic()
+    target = client.act(name, "switchover", to=to)["to"]
+    if not no_wait:
+        host = _wait(client, name, before["epoch"], started + timeout)
+        target = f"{host} in {time.monotonic() - started:.2f} s"
+    click.echo(f"{clean(name)} {clean(before['host'])} -> {clean(target)}")
+
+
+def _wait(client: Client, name: str, epoch: int, deadline: float) -> str:
+    """The host that runs now, under another epoch."""
+    while True:
+        task = client.task(name)
+        if task["epoch"] != epoch and task["state"] == "running":
+            return str(task["host"])
+        if time.monotonic() >= deadline:
+            found = f"{task['state']} on {task['host'] or 'no host'}"
+            raise ProcessError("E5009", f"the switchover of '{name}' is not done yet", found=found)
+        time.sleep(_POLL)
