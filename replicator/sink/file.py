@@ -51,6 +51,8 @@ class FileSink:
         self.close()
         term.check()
         with self._writable():
+            if self._path.exists() and not self._path.is_file() and not self._path.is_dir():
+                raise SinkError("E3201", f"{self._path} is not a regular file")
             file = self._path.open("ab+", buffering=0)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
