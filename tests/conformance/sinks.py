@@ -1,0 +1,170 @@
+"""The sinks under one interface for the conformance suite: how to make one, and what its consumers see."""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from replicator.config.task import FileSink as FileConfig
+from replicator.config.task import KafkaSink
+from replicator.model.batch import Batch, Record
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.ports import Sink
+from replicator.sink import open_sink
+from replicator.sink.memory import MemoryBroker, MemorySink
+from tests.support.consume import read_all
+
+MAX_RECORD = 200_000
+
+
+class Seen(NamedTuple):
+    """A record as consumers see it, in the order of its partition."""
+
+    topic: str
+    partition: int
+    key: bytes | None
+    value: bytes | None
+    headers: dict[str, bytes]
+
+
+class Subject(Protocol):
+    """One implementation of the port, with a place of its own to write to."""
+
+    name: str
+    task: str
+    transactional: bool
+    max_in_flight: int
+
+    def make(self) -> Sink: ...
+
+    def seen(self) -> list[Seen]: ...
+
+    def topic(self, name: str) -> str: ...
+
+
+class Lease:
+    """A lease that ends when the test says so."""
+
+    def __init__(self) -> None:
+        self.until = float("inf")
+
+    def term(self, task: str, epoch: int = 1, uid: str = "u1") -> Term:
+        return Term(task, uid, epoch, lambda: self.until)
+
+    def end(self) -> None:
+        self.until = 0.0
+
+
+class MemorySubject:
+    max_in_flight = 0
+
+    def __init__(self, delivery: Any) -> None:
+        self.name = f"memory-{delivery}"
+        self.task = "copy"
+        self.transactional = delivery == "exactly_once"
+        self._delivery = delivery
+        self._broker = MemoryBroker(partitions=3)
+
+    def make(self) -> Sink:
+        return MemorySink(self.task, self._broker, self._delivery, max_record_bytes=MAX_RECORD)
+
+    def topic(self, name: str) -> str:
+        return name
+
+    def seen(self) -> list[Seen]:
+        records = [Seen(r.topic, r.partition, r.key, r.value, dict(r.headers)) for r in self._broker.records]
+        return sorted(records, key=lambda r: (r.topic, r.partition))
+
+
+class FileSubject:
+    name = "file"
+    task = "copy"
+    transactional = False
+    max_in_flight = 0
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "out.jsonl"
+
+    def make(self) -> Sink:
+        return open_sink(FileConfig(type="file", path=str(self._path)), self.task)
+
+    def topic(self, name: str) -> str:
+        return name
+
+    def seen(self) -> list[Seen]:
+        if not self._path.exists():
+            return []
+        lines = [json.loads(line) for line in self._path.read_text().splitlines()]
+        return [
+            Seen(
+                line["topic"],
+                line["partition"],
+                _bytes(line, "key"),
+                _bytes(line, "value"),
+                {header["key"]: _bytes(header, "value") or b"" for header in line["headers"]},
+            )
+            for line in lines
+        ]
+
+
+def _bytes(line: dict[str, Any], name: str) -> bytes | None:
+    if f"{name}_base64" in line:
+        return base64.b64decode(line[f"{name}_base64"])
+    text: str | None = line[name]
+    return None if text is None else text.encode()
+
+
+class KafkaSubject:
+    def __init__(self, bootstrap: str, delivery: Any, *, bulk: bool = True) -> None:
+        self.name = f"kafka-{delivery}"
+        self.task = f"copy-{uuid.uuid4().hex[:8]}"
+        self.transactional = delivery == "exactly_once"
+        self.max_in_flight = 1 << 20
+        self._bulk = bulk
+        self._topics: set[str] = set()
+        self._bootstrap = bootstrap
+        self.config = KafkaSink(
+            type="kafka",
+            bootstrap_servers=(bootstrap,),
+            delivery=delivery,
+            partitions=3,
+            max_record_bytes=MAX_RECORD,
+            max_in_flight_bytes=self.max_in_flight,
+        )
+
+    def make(self) -> Sink:
+        sink: Any = open_sink(self.config, self.task)
+        sink._bulk = self._bulk
+        made: Sink = sink
+        return made
+
+    def topic(self, name: str) -> str:
+        self._topics.add(f"{self.task}.{name}")
+        return f"{self.task}.{name}"
+
+    def seen(self) -> list[Seen]:
+        found = read_all(self._bootstrap, self._topics)
+        return [Seen(r.topic, r.partition, r.key, r.value, dict(r.headers)) for r in found]
+
+
+def at(offset: int, rows: int = 0) -> Position:
+    return Position("binlog.000001", offset, rows=rows)
+
+
+def batch(offset: int, *records: tuple[str, bytes | None, bytes | None], first_row: int = 0) -> Batch:
+    """A whole transaction: (topic, key, value) each."""
+    made: list[Record] = [
+        (topic, key, value, b"binlog.000001:%d" % offset, row, ())
+        for row, (topic, key, value) in enumerate(records, first_row)
+    ]
+    size = sum(len(record[1] or b"") + len(record[2] or b"") for record in made)
+    return Batch(made, at(offset), True, rows=len(made), transactions=1, size=size)
+
+
+def values(seen: Sequence[Seen]) -> list[bytes | None]:
+    return [record.value for record in seen]
