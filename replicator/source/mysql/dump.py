@@ -30,7 +30,7 @@ _MARIADB_CAPABILITY = 4
 def start(session: Session, server: Server, config: MySQLSource, task: str, server_id: int, position: Position) -> None:
     """After this call the connection carries nothing but events. Raises SourceError, SourceUnavailable."""
     _set_variables(session, server, config, position)
-    _register(session, server, task, server_id)
+    register(session, server, task, server_id)
     if by_gtid(server, position) and not server.mariadb:
         command = _dump_gtid(server_id, GtidSet.parse(position.gtid).encode())
     elif by_gtid(server, position):
@@ -64,7 +64,7 @@ def host_label(task: str) -> str:
     return f"replicator:{task}"[:60]
 
 
-def _register(session: Session, server: Server, task: str, server_id: int) -> None:
+def register(session: Session, server: Server, task: str, server_id: int) -> None:
     """Makes us visible in SHOW REPLICAS. User and password, which the command has room for, stay empty."""
     label = host_label(task).encode("ascii", "replace")
     body = struct.pack("<BIB", _COM_REGISTER_SLAVE, server_id, len(label)) + label

@@ -19,8 +19,13 @@ _SETTINGS = (
 def set_global(server: Server, name: str, value: str) -> str:
     """The statement that mends a global variable for good: MariaDB has no SET PERSIST."""
     if server.mariadb:
-        return f"SET GLOBAL {name} = {value}; (and the same in its configuration file), then reconnect its sessions."
-    return f"SET PERSIST {name} = {value}; then reconnect its sessions."
+        return f"SET GLOBAL {name} = {value}; and the same in the server's configuration file."
+    return f"SET PERSIST {name} = {value};"
+
+
+def set_for_sessions(server: Server, name: str, value: str) -> str:
+    """The same for a variable that each session copies when it connects."""
+    return f"{set_global(server, name, value)} Then reconnect the applications' sessions."
 
 
 def check_flavour(server: Server, config: MySQLSource) -> None:
@@ -46,7 +51,11 @@ def check_settings(server: Server) -> None:
         found = server.get(name)
         if found.upper() != wanted:
             shown = f"{name} = {found}" if found else f"{server.get('version')} has no {name}"
-            fix = set_global(server, name, f"'{wanted}'") if found else "Upgrade: MySQL 8.0 or MariaDB 10.5 at least."
+            fix = (
+                set_for_sessions(server, name, f"'{wanted}'")
+                if found
+                else "Upgrade: MySQL 8.0 or MariaDB 10.5 at least."
+            )
             raise SourceError(code, what, found=shown, wanted=f"{name} = {wanted}", fix=fix)
 
 

@@ -21,6 +21,7 @@ VARIABLES = (
     "gtid_binlog_pos",
     "gtid_mode",
     "innodb_flush_log_at_trx_commit",
+    "innodb_native_foreign_keys",
     "log_bin",
     "log_bin_compress",
     "log_replica_updates",

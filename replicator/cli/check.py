@@ -1,0 +1,103 @@
+"""`replicator check`: can this task run, and what is missing."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from replicator.checks.finding import Finding, worst
+from replicator.checks.task import check_task
+from replicator.cli.failures import CHECK_FAILED, CHECK_WARNED
+from replicator.cli.terminal import cells, clean, width
+from replicator.config.load import load_task
+from replicator.config.task import TaskConfig
+from replicator.coordination.layout import DEFAULT_ROOT
+from replicator.errors import ConfigError
+
+_STATUS = {"ok": 0, "warn": CHECK_WARNED, "fail": CHECK_FAILED}
+_COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
+_NARROWEST = 40
+
+
+@click.command("check", short_help="Can this task run? What is missing?")
+@click.option("-f", "--file", "path", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
+@click.option(
+    "--zookeeper", metavar="HOST:PORT[,...]", envvar="REPLICATOR_ZOOKEEPER", show_envvar=True, help="Also ask it."
+)
+@click.option("--root", default=DEFAULT_ROOT, show_default=True, help="Root znode.")
+@click.option("--session-timeout", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds.")
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def command(path: Path, zookeeper: str | None, root: str, session_timeout: float, output: str) -> int:
+    """Asks the source, the sink and ZooKeeper that the task of FILE needs, and changes nothing.
+
+    Each finding says what was found; those that are not ok also say what is wanted and the statement that mends it.
+    Exit status: 0 all ok, 10 something to warn of, 11 the task can't run or would lose rows.
+    """
+    config = _read(path)
+    findings = check_task(config, zookeeper, root, session_timeout)
+    click.echo(_json(config, findings) if output == "json" else _table(config, findings, width()), nl=False)
+    return _STATUS[worst(findings)]
+
+
+def _read(path: Path) -> TaskConfig:
+    try:
+        return load_task(path.read_bytes())
+    except OSError as error:
+        raise ConfigError("E1001", f"{path} can't be read", found=error.strerror or str(error)) from error
+
+
+def _json(config: TaskConfig, findings: Sequence[Finding]) -> str:
+    document = {
+        "apiVersion": "v1",
+        "kind": "CheckResult",
+        "task": config.name,
+        "result": worst(list(findings)),
+        "findings": msgspec.to_builtins(findings),
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _table(config: TaskConfig, findings: Sequence[Finding], limit: int | None) -> str:
+    """A line per finding, and below it what is wanted and how to get there. `limit`: columns; None: nothing is wrapped,
+    so that a pipe gets each of them on one line."""
+    longest = max((cells(finding.id) for finding in findings), default=0)
+    lines: list[str] = []
+    for finding in findings:
+        lines += _finding(finding, longest, limit)
+    result = worst(list(findings))
+    counts = [f"{sum(f.severity == kind for f in findings)} {kind}" for kind in ("ok", "warn", "fail")]
+    verdict = {"ok": "can run", "warn": "can run, with the risks above", "fail": "can't run"}[result]
+    summary = f"{clean(config.name)} {verdict}: {', '.join(counts)}"
+    return "\n".join([*lines, click.style(summary, fg=_COLOUR[result], bold=True)]) + "\n"
+
+
+def _finding(finding: Finding, longest: int, limit: int | None) -> list[str]:
+    word = f"{finding.severity.upper():4}"
+    label = clean(finding.id)
+    parts = [("", finding.found)]
+    if finding.severity != "ok":
+        parts += [("wanted: ", finding.wanted), ("fix: ", finding.fix)]
+    narrow = limit is not None and limit < longest + _NARROWEST
+    head = f"{word}  {label}" if narrow else f"{word}  {label.ljust(longest)}  "
+    indent = " " * (6 if narrow else longest + 8)
+    lines = [head] if narrow else []
+    for name, text in parts:
+        if text:
+            lines += _wrapped(name + clean(text), indent, limit)
+    if not narrow:
+        lines[0] = head + lines[0][len(indent) :]
+    lines[0] = click.style(word, fg=_COLOUR[finding.severity], bold=True) + lines[0][len(word) :]
+    return lines
+
+
+def _wrapped(text: str, indent: str, limit: int | None) -> list[str]:
+    if limit is None:
+        return [indent + text]
+    return textwrap.wrap(
+        text, max(limit, len(indent) + 20), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )

@@ -1,0 +1,103 @@
+"""All questions in their order. Later ones are left out when an earlier answer makes them pointless."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from replicator.checks.finding import Finding
+from replicator.config.task import MySQLSource
+from replicator.errors import SourceError
+from replicator.model.position import Position
+from replicator.source.mysql import positions
+from replicator.source.mysql.checks import account, identity, settings, tables
+from replicator.source.mysql.server import Server, read_server
+from replicator.source.mysql.session import Session
+
+_LOOPBACK = ("127.", "localhost", "::1")
+
+
+class Checked(msgspec.Struct):
+    """`tables`: (database, table) of all that the task would carry now; for the checks of the sink."""
+
+    findings: list[Finding]
+    tables: list[tuple[str, str]]
+
+
+def check(config: MySQLSource, task: str, password: str, server_id: int, position: Position | None = None) -> Checked:
+    """Asks the server; never raises for what it answers.
+
+    Args:
+        server_id: our replica id.
+        position: where the task would go on; None: at its configured start.
+    """
+    began = time.monotonic()
+    try:
+        session = Session(config, password)
+    except SourceError as error:
+        return Checked([Finding.of_error("source.reachable", error)], [])
+    with session:
+        took = (time.monotonic() - began) * 1000
+        reachable = Finding.ok("source.reachable", f"{session.where} as {config.user}, logged in after {took:.0f} ms")
+        done = Checked([reachable, _encrypted(config)], [])
+        try:
+            _ask(session, config, task, server_id, position, done)
+        except SourceError as error:  # the connection broke between two questions
+            done.findings.append(Finding.of_error("source.connection", error))
+        return done
+
+
+def _ask(
+    session: Session, config: MySQLSource, task: str, server_id: int, position: Position | None, done: Checked
+) -> None:
+    server = read_server(session)
+    done.findings += settings.check(server, config)
+    privileges = account.check(session, server, task, server_id)
+    done.findings += privileges
+    found, done.tables = tables.check(session, server, config)
+    done.findings += found
+    if all(finding.severity == "ok" for finding in privileges) and server.get("log_bin") == "ON":
+        done.findings += identity.check(session, server, task, server_id)
+        done.findings += settings.check_filters(session, server, {database for database, _ in done.tables})
+        done.findings.append(_position(session, server, config, position))
+    done.findings.append(_clock(session))
+
+
+def _encrypted(config: MySQLSource) -> Finding:
+    if config.tls is not None and config.tls.insecure:
+        fix = "Remove `source.tls.insecure` and set `source.tls.ca`."
+        return Finding("source.tls", "warn", "encrypted, the server's certificate is not verified", "verified", fix)
+    if config.tls is not None:
+        return Finding.ok("source.tls", "encrypted and verified")
+    if config.host.startswith(_LOOPBACK):
+        return Finding.ok("source.tls", "not encrypted, on this machine")
+    return Finding("source.tls", "warn", "not encrypted", "TLS", "Add `source.tls: {ca: /path/to/ca.pem}`.")
+
+
+def _position(session: Session, server: Server, config: MySQLSource, position: Position | None) -> Finding:
+    def answer(make: Callable[[], Position]) -> Finding:
+        try:
+            found = make()
+            positions.check(session, server, found)
+        except SourceError as error:
+            return Finding.of_error("source.position", error)
+        gtid = f", after {found.gtid}" if found.gtid else ""
+        return Finding.ok("source.position", f"{found}{gtid}: still there")
+
+    if position is not None:
+        return answer(lambda: position)
+    return answer(lambda: positions.start_position(session, server, config))
+
+
+def _clock(session: Session) -> Finding:
+    """Half the round trip is taken as the way there. Only lag and timestamps suffer from a skew."""
+    before = time.time()
+    theirs = float(session.value("SELECT UNIX_TIMESTAMP(NOW(6))"))
+    after = time.time()
+    skew = theirs - (before + after) / 2
+    shown = f"{skew:+.3f} s against ours"
+    if abs(skew) - (after - before) / 2 <= 1:
+        return Finding.ok("source.clock", shown)
+    return Finding("source.clock", "warn", shown, "within 1 s: lag is shown wrong", "Synchronise both clocks (NTP).")

@@ -1,0 +1,41 @@
+"""Server ids: the server's own, and ours."""
+
+from __future__ import annotations
+
+from replicator.checks.finding import Finding
+from replicator.errors import SourceError
+from replicator.source.mysql.dump import host_label
+from replicator.source.mysql.preflight import set_global
+from replicator.source.mysql.server import Server
+from replicator.source.mysql.session import Session
+
+
+def check(session: Session, server: Server, task: str, server_id: int) -> list[Finding]:
+    own = server.get("server_id")
+    findings = []
+    if own in ("", "0"):
+        fix = set_global(server, "server_id", "1")
+        findings.append(Finding("source.server_id", "fail", "the server's server_id is 0", "any other number", fix))
+    return [*findings, _ours(session, server, task, server_id, own)]
+
+
+def _ours(session: Session, server: Server, task: str, server_id: int, own: str) -> Finding:
+    fix = "Set `source.server_id` to a free number."
+    if own == str(server_id):
+        found = f"{server_id} is the id of the server itself"
+        return Finding("source.our_server_id", "fail", found, "an id of our own", fix)
+    modern = not server.mariadb and server.version >= (8, 0, 22)
+    try:
+        replicas = session.rows("SHOW REPLICAS" if modern else "SHOW SLAVE HOSTS")
+    except SourceError as error:
+        if error.code != "E2104":
+            raise
+        # MariaDB asks for REPLICATION MASTER ADMIN, which a task does not need
+        return Finding.ok("source.our_server_id", f"{server_id}; the account may not see who else reads")
+    rival = next((row for row in replicas if str(row[0]) == str(server_id)), None)
+    if rival is None:
+        return Finding.ok("source.our_server_id", f"{server_id} is free")
+    if str(rival[1]) == host_label(task):
+        return Finding.ok("source.our_server_id", f"{server_id} is in use by this task, which runs now")
+    found = f"{server_id} is in use by {rival[1] or 'a replica that does not say its name'}"
+    return Finding("source.our_server_id", "fail", found, "an id that nobody else uses", fix)

@@ -1,0 +1,144 @@
+"""Questions that the server's variables answer."""
+
+from __future__ import annotations
+
+from replicator.checks.finding import Finding
+from replicator.config.task import MySQLSource
+from replicator.errors import SourceError
+from replicator.source.mysql import preflight
+from replicator.source.mysql.preflight import set_for_sessions, set_global
+from replicator.source.mysql.server import Server, current_log
+from replicator.source.mysql.session import Session
+
+_DAY = 86_400
+_OLDEST = {"mysql": (8, 0), "mariadb": (10, 5)}
+
+
+def check(server: Server, config: MySQLSource) -> list[Finding]:
+    findings = [_version(server, config), _log_bin(server), *_row_events(server), *_value_options(server)]
+    findings += [_retention(server), _gtid(server), *_durability(server), *_replication(server)]
+    return findings
+
+
+def _version(server: Server, config: MySQLSource) -> Finding:
+    shown = f"{server.get('version')} {server.get('version_comment')}".strip()
+    try:
+        preflight.check_flavour(server, config)
+    except SourceError as error:
+        return Finding.of_error("source.version", error)
+    oldest = _OLDEST[server.flavour]
+    if server.version < oldest:
+        wanted = f"{server.flavour} {'.'.join(map(str, oldest))} or later"
+        return Finding("source.version", "fail", shown, wanted, "Upgrade: older servers do not log column names.")
+    return Finding.ok("source.version", shown)
+
+
+def _log_bin(server: Server) -> Finding:
+    try:
+        preflight.check_log_bin(server)
+    except SourceError as error:
+        return Finding.of_error("source.log_bin", error)
+    return Finding.ok("source.log_bin", "ON")
+
+
+def _row_events(server: Server) -> list[Finding]:
+    findings = []
+    for name, wanted in (("binlog_format", "ROW"), ("binlog_row_image", "FULL"), ("binlog_row_metadata", "FULL")):
+        found = server.get(name)
+        if found.upper() == wanted:
+            findings.append(Finding.ok(f"source.{name}", found))
+        else:
+            fix = set_for_sessions(server, name, f"'{wanted}'")
+            findings.append(Finding(f"source.{name}", "fail", found or "not known to this server", wanted, fix))
+    return findings
+
+
+def _value_options(server: Server) -> list[Finding]:
+    """Sessions can switch these on by themselves; the decoder then stops the task at the first such event."""
+    name = "log_bin_compress" if server.mariadb else "binlog_transaction_compression"
+    findings = []
+    if not server.mariadb:
+        options = server.get("binlog_row_value_options")
+        wanted = "empty: a partial JSON update is not a whole row"
+        fix = set_for_sessions(server, "binlog_row_value_options", "''")
+        findings.append(_expect("source.value_options", options or "none", not options, wanted, fix))
+    found = server.get(name) or "OFF"
+    fix = set_for_sessions(server, name, "OFF")
+    findings.append(_expect("source.compression", f"{name} = {found}", found in ("OFF", "0"), "OFF", fix))
+    return findings
+
+
+def _expect(id: str, found: str, good: bool, wanted: str, fix: str) -> Finding:  # noqa: A002
+    return Finding.ok(id, found) if good else Finding(id, "fail", found, wanted, fix)
+
+
+def _retention(server: Server) -> Finding:
+    seconds = int(float(server.get("binlog_expire_logs_seconds") or 0))
+    seconds = seconds or int(float(server.get("expire_logs_days") or 0) * _DAY)
+    if seconds == 0:
+        return Finding.ok("source.retention", "binlogs are kept until they are purged by hand")
+    shown = f"binlogs are deleted after {seconds / 3600:.1f} h"
+    if seconds >= _DAY:
+        return Finding.ok("source.retention", shown)
+    fix = set_global(server, "binlog_expire_logs_seconds", "604800")
+    return Finding("source.retention", "warn", shown, "24 h or more: a task that is down longer loses rows", fix)
+
+
+def _gtid(server: Server) -> Finding:
+    if server.mariadb:
+        return Finding.ok("source.gtid", "every transaction has one")
+    mode, consistent = server.get("gtid_mode"), server.get("enforce_gtid_consistency")
+    shown = f"gtid_mode = {mode}, enforce_gtid_consistency = {consistent}"
+    if mode == "ON" and consistent == "ON":
+        return Finding.ok("source.gtid", shown)
+    wanted = "both ON: positions then survive a fail-over of the source and reach beyond 4 GiB of a file"
+    return Finding("source.gtid", "warn", shown, wanted, "Switch to gtid_mode = ON step by step (see MySQL's manual).")
+
+
+def _durability(server: Server) -> list[Finding]:
+    shown, weak = [], []
+    for name in ("sync_binlog", "innodb_flush_log_at_trx_commit"):
+        found = server.get(name)
+        shown.append(f"{name} = {found}")
+        if found != "1":
+            weak.append(set_global(server, name, "1"))
+    if not weak:
+        return [Finding.ok("source.durability", ", ".join(shown))]
+    wanted = "both 1: a crash of the source can lose what was already delivered"
+    return [Finding("source.durability", "warn", ", ".join(shown), wanted, " ".join(weak))]
+
+
+def _replication(server: Server) -> list[Finding]:
+    findings = []
+    if server.get("wsrep_on") == "ON":
+        wanted = "one node that all changes go through, or wsrep_gtid_mode"
+        findings.append(Finding("source.galera", "warn", "a Galera node", wanted, "Set wsrep_gtid_mode = ON."))
+    updates = server.get("log_replica_updates") or server.get("log_slave_updates")
+    if server.get("read_only") == "ON" and updates == "OFF":
+        wanted = "log_replica_updates = ON on a replica: it logs nothing of what it replicates"
+        fix = (
+            "Start the server with log_slave_updates=ON." if server.mariadb else "Start it with log_replica_updates=ON."
+        )
+        findings.append(Finding("source.replica", "fail", "read_only and log_replica_updates = OFF", wanted, fix))
+    return findings
+
+
+def check_filters(session: Session, server: Server, databases: set[str]) -> list[Finding]:
+    """binlog_do_db and binlog_ignore_db, which no variable shows. `databases`: those of the task's tables."""
+    status = current_log(session, server) or ("", 0, "", "")
+    do, ignore = _names(status[2]), _names(status[3])
+    shown = ", ".join(
+        f"{name} = {','.join(sorted(value))}"
+        for name, value in (("binlog_do_db", do), ("binlog_ignore_db", ignore))
+        if value
+    )
+    lost = (databases - do if do else set()) | (databases & ignore)
+    if lost:
+        wanted = f"changes of {', '.join(sorted(lost))} in the binlog"
+        fix = "Remove binlog_do_db / binlog_ignore_db from the server's configuration file and restart it."
+        return [Finding("source.binlog_filters", "fail", shown, wanted, fix)]
+    return [Finding.ok("source.binlog_filters", shown or "none")]
+
+
+def _names(text: object) -> set[str]:
+    return {name for name in str(text or "").split(",") if name}

@@ -1,0 +1,112 @@
+"""The task's tables as they are now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from replicator.checks.finding import Finding
+from replicator.config.tables import TableFilter
+from replicator.config.task import MySQLSource
+from replicator.source.mysql.identifiers import quote_account, quote_identifier
+from replicator.source.mysql.server import Server
+from replicator.source.mysql.session import Session
+
+_SYSTEM = ("information_schema", "mysql", "performance_schema", "sys")
+_SHOWN = 5
+_CASCADE = re.compile(r"FOREIGN KEY .* ON (DELETE|UPDATE) (CASCADE|SET NULL|SET DEFAULT)")
+
+Names = list[tuple[str, str]]
+
+
+def check(session: Session, server: Server, config: MySQLSource) -> tuple[list[Finding], Names]:
+    """Findings, and (database, table) of what the patterns choose. Tables without SELECT are not visible."""
+    choice = TableFilter(config.tables)
+    chosen = [name for name in _all_tables(session) if choice.matches(*name)]
+    findings = [_exist(server, choice, chosen)]
+    if chosen:
+        findings += [_primary_keys(session, chosen), _cascades(session, server, chosen)]
+        findings += _compressed(session, server, chosen)
+    return findings, chosen
+
+
+def _all_tables(session: Session) -> Names:
+    rows = session.rows(
+        "SELECT table_schema, table_name FROM information_schema.tables "
+        "WHERE table_type = 'BASE TABLE' AND table_schema NOT IN (%s, %s, %s, %s) ORDER BY 1, 2",
+        _SYSTEM,
+    )
+    return [(str(database), str(table)) for database, table in rows]
+
+
+def _exist(server: Server, choice: TableFilter, chosen: Names) -> Finding:
+    grant = f"GRANT SELECT ON *.* TO {quote_account(server.account)}; if the account may not see it."
+    missing = [name for name in choice.literal() if choice.matches(*name) and name not in chosen]
+    if missing:
+        found = f"not there: {_listed(missing)}"
+        return Finding(
+            "source.tables", "fail", found, "every table that is named", f"Correct `source.tables`, or {grant}"
+        )
+    if not chosen:
+        found = f"no table matches {', '.join(choice.patterns)}"
+        return Finding(
+            "source.tables", "warn", found, "at least one", f"Correct `source.tables`, create one, or {grant}"
+        )
+    return Finding.ok("source.tables", f"{len(chosen)}: {_listed(chosen)}")
+
+
+def _primary_keys(session: Session, chosen: Names) -> Finding:
+    # not table_constraints: MariaDB shows that to accounts with more than SELECT only
+    rows = session.rows(
+        "SELECT table_schema, table_name FROM information_schema.statistics WHERE index_name = 'PRIMARY'"
+    )
+    bare = sorted(set(chosen) - {(str(database), str(table)) for database, table in rows})
+    if not bare:
+        return Finding.ok("source.primary_keys", "every table has one")
+    database, table = bare[0]
+    name = f"{quote_identifier(database)}.{quote_identifier(table)}"
+    fix = f"ALTER TABLE {name} ADD PRIMARY KEY (...);"
+    return Finding("source.primary_keys", "warn", f"none in {_listed(bare)}", "one: order is kept per key", fix)
+
+
+def _cascades(session: Session, server: Server, chosen: Names) -> Finding:
+    if server.get("innodb_native_foreign_keys") == "OFF":
+        return Finding.ok("source.foreign_keys", "this server logs cascaded changes")  # MySQL 9.6 and later
+    rows = session.rows(
+        "SELECT DISTINCT table_schema, table_name FROM information_schema.key_column_usage "
+        "WHERE referenced_table_name IS NOT NULL ORDER BY 1, 2"
+    )
+    children = [(str(database), str(table)) for database, table in rows if (database, table) in chosen]
+    bad = [name for name in children if _CASCADE.search(_definition(session, *name))]
+    if not bad:
+        return Finding.ok("source.foreign_keys", "none cascades")
+    wanted = "RESTRICT or NO ACTION: cascaded changes are made by the storage engine and may not be in the binlog"
+    return Finding(
+        "source.foreign_keys", "warn", _listed(bad), wanted, "Change the child rows by statements of their own."
+    )
+
+
+def _definition(session: Session, database: str, table: str) -> str:
+    """What information_schema hides from accounts with SELECT only."""
+    name = f"{quote_identifier(database)}.{quote_identifier(table)}"
+    return str(session.rows(f"SHOW CREATE TABLE {name}")[0][1])
+
+
+def _compressed(session: Session, server: Server, chosen: Names) -> list[Finding]:
+    if not server.mariadb:
+        return []
+    rows = session.rows(
+        "SELECT table_schema, table_name, column_name FROM information_schema.columns "
+        "WHERE column_type LIKE %s", ("%COMPRESSED%",)
+    )  # fmt: skip
+    bad = [(str(database), f"{table}.{column}") for database, table, column in rows if (database, table) in chosen]
+    if not bad:
+        return [Finding.ok("source.compressed_columns", "none")]
+    fix = "ALTER TABLE ... MODIFY the column without COMPRESSED."
+    return [Finding("source.compressed_columns", "fail", _listed(bad), "columns that are not COMPRESSED", fix)]
+
+
+def _listed(names: Iterable[tuple[str, str]]) -> str:
+    every = [".".join(name) for name in names]
+    more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
+    return ", ".join(every[:_SHOWN]) + more

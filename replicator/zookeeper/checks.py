@@ -1,0 +1,104 @@
+"""What `replicator check --zookeeper` asks: reachable, negotiated timeout, round trip, and where the task stands."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import msgspec
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+
+from replicator.checks.finding import Finding
+from replicator.coordination.layout import DEFAULT_ROOT, Layout
+from replicator.coordination.records import CommitRecord, load
+from replicator.errors import CoordinationError
+from replicator.model.position import Position
+from replicator.zookeeper.client import DEFAULT_SESSION_TIMEOUT
+from replicator.zookeeper.connection import Client
+
+_PROBES = 30
+_LEASE_CHECKS = 6  # per session timeout: a lease is renewed so often, so one answer has that long at most
+
+
+class Checked(msgspec.Struct):
+    """`position`: of the task's lastCommit; None when it has none."""
+
+    findings: list[Finding]
+    position: Position | None = None
+
+
+def check(
+    hosts: str,
+    task: str,
+    root: str = DEFAULT_ROOT,
+    session_timeout: float = DEFAULT_SESSION_TIMEOUT,
+    connect_timeout: float = 5.0,
+) -> Checked:
+    """Asks the ensemble; only reads. Never raises for what it answers. Times in seconds."""
+    try:
+        client = Client(hosts, session_timeout)
+    except ValueError as error:
+        fix = "Give --zookeeper as HOST:PORT[,HOST:PORT...]."
+        return Checked([Finding("zookeeper.reachable", "fail", f"{hosts}: {error}", "HOST:PORT[,...]", fix)])
+    try:
+        began = time.monotonic()
+        client.start(timeout=connect_timeout)
+        found = f"{hosts}, session after {(time.monotonic() - began) * 1000:.0f} ms"
+        done = Checked([Finding.ok("zookeeper.reachable", found), _timeout(client, session_timeout)])
+        _ask(client, Layout(root), task, done)
+        return done
+    except (KazooTimeoutError, KazooException) as error:
+        why = str(error) or type(error).__name__
+        fix = "Check --zookeeper and that a majority of its servers runs."
+        return Checked([Finding("zookeeper.reachable", "fail", f"{hosts}: {why}", "a session", fix)])
+    finally:
+        with contextlib.suppress(Exception):
+            client.stop()
+        with contextlib.suppress(Exception):
+            client.close()
+
+
+def _timeout(client: Client, asked: float) -> Finding:
+    shown = f"{client.negotiated:g} s negotiated, {asked:g} s asked for"
+    if abs(client.negotiated - asked) < 0.001:
+        return Finding.ok("zookeeper.session_timeout", shown)
+    wanted = "the same: take-over after a crash takes as long as the negotiated one"
+    fix = "Change minSessionTimeout / maxSessionTimeout of the ensemble (2 and 20 ticks by default)."
+    return Finding("zookeeper.session_timeout", "warn", shown, wanted, fix)
+
+
+def _ask(client: Client, layout: Layout, task: str, done: Checked) -> None:
+    path = layout.last_commit(task)
+    took = []
+    for _ in range(_PROBES):
+        began = time.monotonic()
+        client.exists(path)
+        took.append(time.monotonic() - began)
+    done.findings.append(_round_trip(sorted(took), client.negotiated / _LEASE_CHECKS))
+    try:
+        data, stat = client.get(path)
+        record = load(CommitRecord, data, path)
+    except NoNodeError:
+        done.findings.append(Finding.ok("zookeeper.last_commit", "the task is new: it begins at its configured start"))
+    except CoordinationError as error:
+        done.findings.append(Finding.of_error("zookeeper.last_commit", error))
+    else:
+        done.position = record.checkpoint.position if record.checkpoint else None
+        found = f"{done.position or 'no position yet'}, epoch {record.epoch}, written {_age(stat.mtime)} ago"
+        done.findings.append(Finding.ok("zookeeper.last_commit", found))
+
+
+def _round_trip(took: list[float], most: float) -> Finding:
+    middle, slowest = took[len(took) // 2] * 1000, took[-1] * 1000
+    shown = f"{middle:.1f} ms median, {slowest:.1f} ms slowest of {len(took)}"
+    if took[-1] < most:
+        return Finding.ok("zookeeper.round_trip", shown)
+    wanted = f"under {most * 1000:.0f} ms, a sixth of the session timeout"
+    return Finding(
+        "zookeeper.round_trip", "warn", shown, wanted, "Move the ensemble nearer or raise the session timeout."
+    )
+
+
+def _age(mtime_ms: int) -> str:
+    return f"{max(0.0, time.time() - mtime_ms / 1000):.0f} s"
