@@ -7,45 +7,35 @@ from typing import Literal
 
 import msgspec
 
-from monitor.reader import Entry
+from replicator.coordination.history import Entry
+from replicator.coordination.records import HistoryRecord
 
-Kind = Literal[
-    "started",
-    "fail-over",
-    "switchover",
-    "resumed here",
-    "failed",
-    "paused",
-    "resumed",
-    "configured",
-    "created",
-    "other",
-]
 Tone = Literal["ok", "warn", "bad", "idle"]
 
 _TONES: dict[str, Tone] = {
+    "started": "ok",
+    "switchover": "ok",
+    "running again": "ok",
+    "resumed": "ok",
+    "created": "ok",
     "fail-over": "warn",
     "failed": "bad",
-    "paused": "idle",
-    "other": "idle",
-    "configured": "idle",
-}
-_PLAIN: dict[str, Kind] = {
-    "failed": "failed",
-    "paused": "paused",
-    "resumed": "resumed",
-    "configured": "configured",
-    "created": "created",
+    "refused": "warn",
 }
 
 
 class Change(msgspec.Struct, frozen=True):
-    """One line of "role changes". previous: the host that was RUNNING before, where another one took over;
-    seconds: how long nobody was RUNNING, 0 when unknown."""
+    """One line of "role changes".
+
+    Attributes:
+        kind: "started", "fail-over", "switchover" or "running again" for a new term, else the kind of the entry.
+        previous: the host that was RUNNING before, where another one took over.
+        seconds: how long nobody was RUNNING, 0 when unknown.
+    """
 
     task: str
     sequence: int
-    kind: Kind
+    kind: str
     tone: Tone
     time_ms: int
     host: str = ""
@@ -56,48 +46,70 @@ class Change(msgspec.Struct, frozen=True):
     seconds: float = 0.0
 
 
-def changes(task: str, entries: Sequence[Entry]) -> list[Change]:
-    """Oldest first. "released", "lost" and the order for a switchover are not lines of their own: they say why the next
-    "running" came about."""
-    told: list[Change] = []
-    leader, released, gap_from = "", False, 0
-    for entry in entries:
+class _Story:
+    """Reads the entries in order. "released", "lost" and the outcome of the order "switchover" are not lines of their
+    own: they say why the next "running" came about."""
+
+    def __init__(self, task: str) -> None:
+        self.told: list[Change] = []
+        self._task = task
+        self._leader = ""
+        self._released = False
+        self._gap_from = 0
+        self._order: HistoryRecord | None = None
+
+    def read(self, entry: Entry) -> None:
         record = entry.record
         if record.kind in ("released", "lost"):
-            released, gap_from = record.kind == "released", record.time_ms
+            self._released, self._gap_from = record.kind == "released", record.time_ms
+            self._leader = self._leader or record.host
+        elif record.kind == "switchover":
+            self._order = record
         elif record.kind == "running":
-            kind = _take_over(leader, record.host, released)
-            gap = record.seconds or ((record.time_ms - gap_from) / 1000 if gap_from and leader else 0.0)
-            told.append(_change(task, entry, kind, previous=leader, seconds=max(gap, 0.0)))
-            leader, released, gap_from = record.host, False, 0
-        elif record.kind != "switchover":
-            told.append(_change(task, entry, _PLAIN.get(record.kind, "other")))
-    return told
+            self._took_over(entry)
+        else:
+            self._tell(entry, record.kind)
+
+    def _took_over(self, entry: Entry) -> None:
+        record, leader = entry.record, self._leader
+        gap = (record.time_ms - self._gap_from) / 1000 if self._gap_from and leader else 0.0
+        kind = self._kind(record.host)
+        previous = leader if kind in ("fail-over", "switchover") and leader != record.host else ""
+        self._tell(entry, kind, previous=previous, seconds=max(record.seconds or gap, 0.0))
+        self._leader, self._released, self._gap_from, self._order = record.host, False, 0, None
+
+    def _kind(self, host: str) -> str:
+        if not self._leader:
+            return "started"
+        if not self._released:
+            return "fail-over"
+        return "switchover" if self._leader != host else "running again"
+
+    def _tell(self, entry: Entry, kind: str, previous: str = "", seconds: float = 0.0) -> None:
+        record, order = entry.record, self._order if kind == "switchover" else None
+        self.told.append(
+            Change(
+                task=self._task,
+                sequence=entry.number,
+                kind=kind,
+                tone=_TONES.get(kind, "idle"),
+                time_ms=record.time_ms,
+                host=record.host,
+                previous=previous,
+                epoch=record.epoch,
+                by=record.by or (order.by if order else ""),
+                reason=record.reason or (order.reason if order else ""),
+                seconds=seconds,
+            )
+        )
 
 
-def _take_over(leader: str, host: str, released: bool) -> Kind:
-    if not leader:
-        return "started"
-    if not released:
-        return "fail-over"
-    return "switchover" if leader != host else "resumed here"
-
-
-def _change(task: str, entry: Entry, kind: Kind, previous: str = "", seconds: float = 0.0) -> Change:
-    record = entry.record
-    return Change(
-        task=task,
-        sequence=entry.sequence,
-        kind=kind,
-        tone=_TONES.get(kind, "ok"),
-        time_ms=record.time_ms,
-        host=record.host,
-        previous=previous if previous != record.host else "",
-        epoch=record.epoch,
-        by=record.by,
-        reason=record.reason or (record.kind if kind == "other" else ""),
-        seconds=seconds or record.seconds,
-    )
+def changes(task: str, entries: Sequence[Entry]) -> list[Change]:
+    """Oldest first."""
+    story = _Story(task)
+    for entry in entries:
+        story.read(entry)
+    return story.told
 
 
 def latest(told: Iterable[Change], limit: int = 30) -> tuple[Change, ...]:

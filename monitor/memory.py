@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from monitor.changes import Change
-from monitor.reader import MachineNode, Snapshot, TaskNode
+from monitor.reader import Snapshot, TaskNode
+from replicator.coordination.machines import MachineNode
 from replicator.coordination.records import MachineRecord
 
 SPARK_SECONDS = 10.0
@@ -22,13 +23,12 @@ DURATION_BUCKETS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 
 
 class Seen(msgspec.Struct):
-    """A machine that was here. changed: our monotonic clock at its last report; gone_ms: wall clock when its znode was
-    first missed, None while it is online."""
+    """A machine that was here. changed: our monotonic clock when its last report came; gone_ms: wall clock when its
+    znode was first missed, None while it is online."""
 
     host: str
     last_ms: int
     record: MachineRecord | None = None
-    mzxid: int = 0
     changed: float = 0.0
     gone_ms: int | None = None
 
@@ -108,17 +108,21 @@ class Memory:
             self.rates.setdefault(task.name, Rates()).add(rates.get(task.name, 0.0), now)
         self._forget(snapshot)
 
+    def spark(self, task: str) -> tuple[float, ...]:
+        rates = self.rates.get(task)
+        return rates.points if rates else ()
+
     def silence(self, host: str) -> float:
         """Seconds since the machine's last report."""
         seen = self.machines.get(host)
         return self._clock() - seen.changed if seen else 0.0
 
     def _saw(self, machine: MachineNode, time_ms: int, now: float) -> None:
-        record = machine.record
-        seen = self.machines.setdefault(machine.name, Seen(machine.name, time_ms))
-        if machine.mzxid != seen.mzxid or seen.gone_ms is not None:
-            seen.mzxid, seen.changed = machine.mzxid, now
-        seen.record, seen.last_ms, seen.gone_ms = record, time_ms, None
+        seen = self.machines.setdefault(machine.name, Seen(machine.name, time_ms, gone_ms=time_ms))
+        # Every report carries the Core's time: the same one again is no report. Our own clock measures the silence.
+        if seen.gone_ms is not None or machine.record != seen.record:
+            seen.changed = now
+        seen.record, seen.last_ms, seen.gone_ms = machine.record or seen.record, time_ms, None
 
     def _recall(self, task: TaskNode) -> None:
         """A machine that only the history knows went before we started: it was last heard of by then."""

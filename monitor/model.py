@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from monitor.changes import Change, changes, latest
+from monitor.changes import changes, latest
 from monitor.memory import Memory, Seen
-from monitor.reader import Snapshot, TaskNode
-from monitor.state import OFF, Condition, Live, condition
+from monitor.reader import Snapshot
+from monitor.state import OFF, Condition, condition
 from monitor.view import MachineView, MemberView, ServerView, TaskView, Tiles, View
-from replicator.coordination.records import MachineRecord, TaskFigures
+from replicator.coordination.overview import TaskOverview
 
 SILENT_SECONDS = 5.0
 """A Core reports once a second; five missed reports are worth a word."""
@@ -18,12 +18,13 @@ SILENT_SECONDS = 5.0
 
 def build(snapshot: Snapshot, memory: Memory, root: str) -> View:
     """Feeds `memory` with the snapshot and gives the page."""
-    reports = {machine.record.process: machine.record for machine in snapshot.machines}
     told = {task.name: changes(task.name, task.history) for task in snapshot.tasks}
-    lives = {task.name: live(task, reports) for task in snapshot.tasks}
-    rates = {name: found.leader.rows_per_s if found.leader else 0.0 for name, found in lives.items()}
-    memory.absorb(snapshot, told, rates)
-    tasks = [_task(task, lives[task.name], memory) for task in snapshot.tasks]
+    figures = {task.name: task.overview.figures for task in snapshot.tasks}
+    memory.absorb(snapshot, told, {name: found.rows_per_s if found else 0.0 for name, found in figures.items()})
+    tasks = [
+        _task(task.overview, condition(task.overview, snapshot.machines), memory.spark(task.name))
+        for task in snapshot.tasks
+    ]
     machines = [_machine(seen, memory) for seen in memory.machines.values()]
     return View(
         root=root,
@@ -34,7 +35,6 @@ def build(snapshot: Snapshot, memory: Memory, root: str) -> View:
         machines=tuple(sorted(machines, key=lambda machine: (machine.state == "offline", machine.host))),
         servers=tuple(ServerView(server.host, server.address, server.since_ms) for server in snapshot.servers),
         changes=latest(change for lines in told.values() for change in lines),
-        problems=snapshot.problems,
         takeovers=_counted(memory),
         failover_buckets=tuple(memory.takeovers.buckets),
         failover_seconds=memory.takeovers.sum,
@@ -46,45 +46,10 @@ def by_trouble(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
     return tuple(sorted(tasks, key=lambda task: (-task.trouble, task.name)))
 
 
-def live(task: TaskNode, reports: dict[str, MachineRecord]) -> Live:
-    """Joins the contenders with what their Cores report of the task."""
-    figures: dict[str, TaskFigures] = {}
-    owners: dict[str, MachineRecord] = {}
-    for contender in task.contenders:
-        instance = task.instances.get(contender.name)
-        report = reports.get(instance.process) if instance else None
-        found = report.tasks.get(task.name) if report else None
-        if report and found and found.guid in ("", contender.guid):
-            figures[contender.name], owners[contender.name] = found, report
-    first = task.contenders[0] if task.contenders else None
-    strays = _strays(task, reports)
-    return Live(
-        figures=figures,
-        leader=figures.get(first.name) if first else None,
-        strays=strays,
-        running=sum(found.state.upper() == "RUNNING" for found in (*figures.values(), *strays.values())),
-    )
-
-
-def _strays(task: TaskNode, reports: dict[str, MachineRecord]) -> dict[str, TaskFigures]:
-    """Reports of Cores that have no contender (any more): a FAILED one may have left the queue, and a former leader
-    that still says RUNNING must be seen."""
-    standing = {instance.process for instance in task.instances.values()}
-    return {
-        report.host: report.tasks[task.name]
-        for process, report in reports.items()
-        if process not in standing and task.name in report.tasks
-    }
-
-
-def _task(task: TaskNode, found: Live, memory: Memory) -> TaskView:
-    told = condition(task, found)
-    first = task.contenders[0] if task.contenders else None
-    instance = task.instances.get(first.name) if first else None
-    leader, commit = found.leader, task.commit
+def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> TaskView:
+    first, figures, commit = task.running, task.figures, task.last_commit
     checkpoint = commit.checkpoint if commit else None
     leads = first is not None and told.state not in OFF
-    rates = memory.rates.get(task.name)
     return TaskView(
         name=task.name,
         state=told.state,
@@ -93,73 +58,65 @@ def _task(task: TaskNode, found: Live, memory: Memory) -> TaskView:
         notes=told.notes,
         source=_source(task),
         sink=_sink(task),
-        host=first.host if leads and first else "",
-        pid=instance.pid if leads and instance else 0,
-        since_ms=(leader.since_ms if leader else 0) or (instance.since_ms if instance else 0),
-        members=_members(task, found),
+        host=task.host if leads else "",
+        pid=first.pid if leads and first else 0,
+        since_ms=(figures.since_ms if figures else 0) or (first.since_ms if first else 0),
+        members=tuple(
+            MemberView(member.host, member.pid, member.state.upper(), member.sequence, member.since_ms)
+            for member in task.instances
+        ),
         standbys=_standbys(task, told),
-        running=found.running,
-        position=(leader.position if leader else "") or (str(checkpoint.position) if checkpoint else ""),
-        gtid=(leader.gtid if leader else "") or (checkpoint.position.gtid if checkpoint else ""),
-        lag_s=max(leader.lag_s, 0.0) if leader and told.state == "RUNNING" else None,
-        rows_per_s=leader.rows_per_s if leader else 0.0,
-        bytes_per_s=leader.bytes_per_s if leader else 0.0,
+        running=told.running,
+        position=(figures.position if figures else "") or (str(checkpoint.position) if checkpoint else ""),
+        gtid=(figures.gtid if figures else "") or (checkpoint.position.gtid if checkpoint else ""),
+        lag_s=max(figures.lag_s, 0.0) if figures and told.state == "RUNNING" else None,
+        rows_per_s=figures.rows_per_s if figures else 0.0,
+        bytes_per_s=figures.bytes_per_s if figures else 0.0,
         rows=checkpoint.rows if checkpoint else 0,
         transactions=checkpoint.transactions if checkpoint else 0,
-        spark=rates.points if rates else (),
-        last_event_ms=leader.last_event_ms if leader else 0,
+        spark=spark,
+        last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=checkpoint.time_ms if checkpoint else 0,
-        epoch=max(leader.epoch if leader else 0, commit.epoch if commit else 0),
-        lease_left_s=leader.lease_left_s if leader else 0.0,
-        config_version=task.version,
+        epoch=max(task.epoch if leads else 0, commit.epoch if commit else 0),
+        lease_left_s=figures.lease_left_s if figures else 0.0,
+        config_version=task.config_version,
         config_invalid=told.config_invalid,
         errors=told.errors,
     )
 
 
-def _members(task: TaskNode, found: Live) -> tuple[MemberView, ...]:
-    members = []
-    for contender in task.contenders:
-        instance = task.instances.get(contender.name)
-        figures = found.figures.get(contender.name)
-        state = figures.state if figures else (instance.state if instance else "")
-        pid, since = (instance.pid, instance.since_ms) if instance else (0, 0)
-        members.append(MemberView(contender.host, pid, state.upper(), contender.sequence, since))
-    return tuple(members)
+def _standbys(task: TaskOverview, told: Condition) -> tuple[str, ...]:
+    """Who could take over. A Core on which the task has FAILED could not."""
+    waiting = task.instances[1 if told.state not in OFF else 0 :]
+    return tuple(instance.host for instance in waiting if instance.state.upper() != "FAILED")
 
 
-def _standbys(task: TaskNode, told: Condition) -> tuple[str, ...]:
-    skip = 1 if told.state not in OFF else 0
-    return tuple(contender.host for contender in task.contenders[skip:])
-
-
-def _source(task: TaskNode) -> str:
+def _source(task: TaskOverview) -> str:
     source = _part(task, "source")
     if not source:
         return ""
     return f"{source.get('type', 'mysql')} {source.get('host', '127.0.0.1')}:{source.get('port', 3306)}"
 
 
-def _sink(task: TaskNode) -> str:
+def _sink(task: TaskOverview) -> str:
     sink = _part(task, "sink")
     servers = sink.get("bootstrap_servers")
     place = servers[0] if isinstance(servers, list) and servers else sink.get("path", "")
     return f"{sink.get('type', '')} {place}".strip()
 
 
-def _part(task: TaskNode, key: str) -> dict[str, Any]:
-    config = task.task.config if task.task else None
-    part = config.get(key) if config else None
+def _part(task: TaskOverview, key: str) -> dict[str, Any]:
+    part = task.config.get(key) if task.config else None
     return part if isinstance(part, dict) else {}
 
 
 def _machine(seen: Seen, memory: Memory) -> MachineView:
     record = seen.record
-    if seen.gone_ms is not None or record is None:
+    if seen.gone_ms is not None:
         version = record.version if record else ""
-        return MachineView(
-            host=seen.host, state="offline", tone="bad", since_ms=seen.gone_ms or seen.last_ms, version=version
-        )
+        return MachineView(host=seen.host, state="offline", tone="bad", since_ms=seen.gone_ms, version=version)
+    if record is None:  # its znode is there and holds something that we can't read
+        return MachineView(host=seen.host, state="silent", tone="warn", since_ms=seen.last_ms)
     silence = memory.silence(seen.host)
     states = [figures.state.upper() for figures in record.tasks.values()]
     return MachineView(
@@ -206,6 +163,3 @@ def _counted(memory: Memory) -> dict[str, dict[str, int]]:
     for (task, kind), count in memory.takeovers.counts.items():
         counted.setdefault(task, {})[kind] = count
     return counted
-
-
-__all__ = ["Change", "build", "by_trouble", "live", "tiles"]

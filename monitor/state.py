@@ -3,10 +3,13 @@ what an operator must hear first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from monitor.reader import TaskNode
 from monitor.view import Error, Tone
+from replicator.coordination.machines import MachineNode
+from replicator.coordination.overview import TaskOverview
 from replicator.coordination.records import TaskFigures
 
 LAG_WARN_S = 30.0
@@ -14,7 +17,7 @@ LAG_BAD_S = 300.0
 CHECKPOINT_WARN_S = 60.0
 
 OFF = frozenset({"NO RUNNING", "PAUSED", "FAILED", "UNCONFIGURED", "DELETED", "UNREADABLE"})
-"""States in which nobody leads."""
+"""States in which no data can flow."""
 
 TROUBLE = {
     "rivals": 100,
@@ -26,6 +29,7 @@ TROUBLE = {
     "config refused": 45,
     "lag": 40,
     "checkpoint": 35,
+    "retrying": 35,
     "no standby": 20,
     "PAUSED": 10,
     "UNCONFIGURED": 5,
@@ -33,61 +37,64 @@ TROUBLE = {
 """How bad, for sorting. What is not here is 0: fine."""
 
 
-class Live(msgspec.Struct, frozen=True):
-    """What the Cores report of a task. figures: by contender's name; leader: of the first contender; strays: by host,
-    of Cores that do not stand; running: how many say RUNNING."""
-
-    figures: dict[str, TaskFigures] = {}
-    leader: TaskFigures | None = None
-    strays: dict[str, TaskFigures] = {}
-    running: int = 0
-
-    @property
-    def all(self) -> tuple[TaskFigures, ...]:
-        return (*self.figures.values(), *self.strays.values())
-
-
 class Condition(msgspec.Struct, frozen=True):
+    """running: how many Cores say that they run the task."""
+
     state: str
     tone: Tone
     trouble: int
+    running: int = 0
     notes: tuple[str, ...] = ()
     errors: tuple[Error, ...] = ()
     config_invalid: bool = False
 
 
-def state_of(task: TaskNode, found: Live) -> str:
+def state_of(task: TaskOverview) -> str:
     """The task's state in one word; see `TaskView.state`."""
-    leader = found.leader.state.upper() if found.leader else ""
-    if task.task is None and leader != "RUNNING":
+    state = task.state.upper()
+    if not task.uid and state in ("ABSENT", "UNCONFIGURED"):
         return "UNREADABLE"
-    if task.status.desired == "deleted":
-        return "DELETED"
-    if leader == "FAILED" or (not leader and any(figures.state.upper() == "FAILED" for figures in found.all)):
+    if task.desired == "deleted":
+        return "DELETED" if state == "ABSENT" else "DELETING"
+    if state == "FAILED":
         return "FAILED"
-    if task.status.desired == "paused":
-        return "PAUSING" if found.running else "PAUSED"
-    if task.task is not None and task.task.config is None:
+    if task.desired == "paused":
+        return "PAUSED" if state in ("ABSENT", "PAUSED", "UNCONFIGURED") else "PAUSING"
+    if task.uid and task.config is None:
         return "UNCONFIGURED"
-    if leader in ("", "STANDBY"):
-        return "NO RUNNING"
-    return leader
+    if state == "STANDBY":
+        return "WAITING"  # first in line, and has not noticed yet
+    return "NO RUNNING" if state == "ABSENT" else state
 
 
-def condition(task: TaskNode, found: Live) -> Condition:
+def condition(task: TaskOverview, machines: Iterable[MachineNode]) -> Condition:
     """State, trouble and the reasons."""
-    state = state_of(task, found)
-    noted = sorted(_notes(task, found, state), key=lambda note: -note[0])
+    state = state_of(task)
+    running = _running(task, machines)
+    noted = sorted(_notes(task, state, running), key=lambda note: -note[0])
     worst = max((trouble for trouble, _ in noted), default=0)
-    refused = [figures.config_error for figures in found.all if figures.config_error]
+    reported = [instance.figures for instance in task.instances if instance.figures]
     return Condition(
         state=state,
         tone=_tone(state, worst),
         trouble=max(worst, TROUBLE.get(state, 0)),
+        running=running,
         notes=tuple(dict.fromkeys(text for _, text in noted)),
-        errors=_errors(task, found, state),
-        config_invalid=bool(refused) or bool(task.problems),
+        errors=_errors(task, reported),
+        config_invalid=any(figures.config_error for figures in reported) or state == "UNREADABLE",
     )
+
+
+def _running(task: TaskOverview, machines: Iterable[MachineNode]) -> int:
+    """Also counts a Core that does not stand (any more) and still says that it runs the task: that must be seen."""
+    standing = {instance.process for instance in task.instances}
+    strays = [
+        machine.record.tasks[task.name]
+        for machine in machines
+        if machine.record and machine.record.process not in standing and task.name in machine.record.tasks
+    ]
+    states = [instance.state for instance in task.instances] + [figures.state for figures in strays]
+    return sum(state.upper() == "RUNNING" for state in states)
 
 
 def _tone(state: str, trouble: int) -> Tone:
@@ -100,25 +107,31 @@ def _tone(state: str, trouble: int) -> Tone:
     return "warn" if trouble > TROUBLE["no standby"] else "ok"
 
 
-def _notes(task: TaskNode, found: Live, state: str) -> list[tuple[int, str]]:
+def _notes(task: TaskOverview, state: str, running: int) -> list[tuple[int, str]]:
     notes: list[tuple[int, str]] = []
-    leader = found.leader
-    if found.running > 1:
-        notes.append((TROUBLE["rivals"], f"{found.running} Cores say RUNNING"))
-    if state == "PAUSED":
-        notes.append((TROUBLE["PAUSED"], _because("paused", task.status.by, task.status.reason)))
-    if state not in OFF and state not in ("RUNNING", "PAUSING"):
-        notes.append((TROUBLE["on the way"], f"{state.lower().replace('_', ' ')}, not yet RUNNING"))
-    if leader and state == "RUNNING" and leader.lag_s > LAG_WARN_S:
-        notes.append((TROUBLE["lag bad" if leader.lag_s > LAG_BAD_S else "lag"], "behind the source"))
-    if any(figures.config_error for figures in found.all):
+    if running > 1:
+        notes.append((TROUBLE["rivals"], f"{running} Cores say RUNNING"))
+    if state in ("PAUSED", "PAUSING"):
+        notes.append((TROUBLE["PAUSED"], _because("paused", task.desired_by, task.desired_reason)))
+    if state not in OFF and state not in ("RUNNING", "PAUSING", "DELETING"):
+        notes.append((TROUBLE["on the way"], "not yet RUNNING"))
+    if task.figures and state == "RUNNING":
+        notes += _figures(task.figures)
+    if any(instance.figures and instance.figures.config_error for instance in task.instances):
         notes.append((TROUBLE["config refused"], "new configuration refused, the old one runs"))
-    if leader and state == "RUNNING" and leader.last_event_ms - leader.checkpoint_ms > CHECKPOINT_WARN_S * 1000:
-        notes.append((TROUBLE["checkpoint"], "checkpoint is old"))
-    if state not in OFF and len(task.contenders) == 1:
+    if state not in OFF and not task.standbys:
         notes.append((TROUBLE["no standby"], "no standby"))
-    if task.strangers:
-        notes.append((TROUBLE["no standby"], f"{len(task.strangers)} foreign znodes in the election"))
+    return notes
+
+
+def _figures(figures: TaskFigures) -> list[tuple[int, str]]:
+    notes = []
+    if figures.lag_s > LAG_WARN_S:
+        notes.append((TROUBLE["lag bad" if figures.lag_s > LAG_BAD_S else "lag"], "behind the source"))
+    if figures.last_event_ms - figures.checkpoint_ms > CHECKPOINT_WARN_S * 1000:
+        notes.append((TROUBLE["checkpoint"], "checkpoint is old"))
+    if figures.error:
+        notes.append((TROUBLE["retrying"], "trying again"))
     return notes
 
 
@@ -126,15 +139,12 @@ def _because(what: str, by: str, reason: str) -> str:
     return what + (f" by {by}" if by else "") + (f": {reason}" if reason else "")
 
 
-def _errors(task: TaskNode, found: Live, state: str) -> tuple[Error, ...]:
-    """Each once, whoever reports it; those of a task that runs again are history."""
+def _errors(task: TaskOverview, reported: list[TaskFigures]) -> tuple[Error, ...]:
+    """Each once, whoever reports it."""
     errors = list(task.problems)
-    for figures in found.all:
-        if figures.error and state != "RUNNING":
-            errors.append(figures.error)
-        if figures.config_error:
-            errors.append(figures.config_error)
-    distinct: dict[tuple[str, str], Error] = {}
+    for figures in reported:
+        errors += [error for error in (figures.error, figures.config_error) if error]
+    distinct: dict[tuple[str, str, str], Error] = {}
     for error in errors:
-        distinct.setdefault((error.get("code", ""), error.get("what", "")), error)
+        distinct.setdefault((error.get("code", ""), error.get("what", ""), error.get("found", "")), error)
     return tuple(distinct.values())

@@ -31,7 +31,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         state: the task's state in capitals: RUNNING, NO RUNNING, FAILED, PAUSED, UNREADABLE, UNCONFIGURED, DELETED, or
-            what its first contender is doing on the way to RUNNING.
+            what its first contender is doing on the way to RUNNING (WAITING, STARTING) or from it (DRAINING, PAUSING).
         trouble: 0 is fine; the table is sorted by it, descending.
         notes: short texts that say why `trouble` is not 0, worst first.
         lag_s: seconds behind the source, None when nobody is RUNNING.
@@ -128,7 +128,6 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     machines: tuple[MachineView, ...] = ()
     servers: tuple[ServerView, ...] = ()
     changes: tuple[Change, ...] = ()
-    problems: tuple[Error, ...] = ()
     takeovers: dict[str, dict[str, int]] = {}
     """task -> kind -> how many since this Monitor started."""
     failover_buckets: tuple[int, ...] = ()

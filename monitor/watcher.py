@@ -35,7 +35,7 @@ class Watcher:
         self._interval = interval
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="monitor-watcher", daemon=True)
-        self._publish()
+        self._publish(self.view)
 
     @property
     def connected(self) -> bool:
@@ -59,22 +59,22 @@ class Watcher:
     def step(self) -> None:
         """One snapshot; what can't be read leaves the last figures standing, marked as stale. Never raises."""
         try:
-            self.view = build(self._reader.read(), self._memory, self._root)
+            self._publish(build(self._reader.read(), self._memory, self._root))
         except CoordinationError as error:
-            self._stale(f"{error.code} {error.what}")
+            self._publish(self._stale(f"{error.code} {error.what}"))
         except Exception as error:
             log.error("snapshot failed", error=repr(error), exc_info=True)
-            self._stale(f"E5011 the snapshot could not be made: {error!r}")
-        self._publish()
+            self._publish(self._stale(f"E5011 the snapshot could not be made: {error!r}"))
 
-    def _stale(self, reason: str) -> None:
+    def _stale(self, reason: str) -> View:
         since = self.view.stale_since_ms or self.view.read_ms or _now_ms()
-        self.view = msgspec.structs.replace(self.view, stale_since_ms=since, stale_reason=reason)
+        return msgspec.structs.replace(self.view, stale_since_ms=since, stale_reason=reason)
 
-    def _publish(self) -> None:
+    def _publish(self, view: View) -> None:
         # Frozen figures are told as of their own time, so that old ages do not look alive.
-        now = self.view.read_ms if self.view.stale_since_ms and self.view.read_ms else _now_ms()
-        self._feed.publish(self._renderer.fragments(self.view, now))
+        now = view.read_ms if view.stale_since_ms and view.read_ms else _now_ms()
+        self._feed.publish(self._renderer.fragments(view, now))
+        self.view = view  # last: who sees us ready finds the page there
 
 
 def _now_ms() -> int:

@@ -71,9 +71,9 @@ def ago(ms: int, now_ms: int) -> Markup:
 
 def spark(points: Sequence[float]) -> Markup:
     """Rows/s of the last minutes as a line over its area; the newest at the right edge, the top is the maximum."""
-    if len(points) < 2:
+    if len(points) < 2 or not max(points):
         return Markup("")
-    top = max(points) or 1.0
+    top = max(points)
     step = SPARK_WIDTH / 59
     left = SPARK_WIDTH - step * (len(points) - 1)
     placed = [

@@ -40,6 +40,7 @@ class Core:
         self.started_ms = started_ms
         self.coordinator = bus.ensemble.session()
         self.figures: dict[str, TaskFigures] = {}
+        self.reports = 0
         self.names: dict[str, str] = {}
         bus.cores[host] = self
 
@@ -53,8 +54,10 @@ class Core:
         self.figures[task] = TaskFigures(state=state, guid=guid, **figures)  # type: ignore[arg-type]
 
     def report(self, **vitals: object) -> None:
+        self.reports += 1
         record = MachineRecord(
-            host=self.host, pid=self.pid, process=self.process, started_ms=self.started_ms, time_ms=now_ms(),
+            host=self.host, pid=self.pid, process=self.process, started_ms=self.started_ms,
+            time_ms=now_ms() + self.reports,
             version="0.1.0", tasks=self.figures,
             **{"cores": 8, "load1": 1.31, "memory_bytes": 9 << 30, "memory_total_bytes": 32 << 30,
                "rss_bytes": 210 << 20, "session_timeout_s": 10.0, **vitals},  # type: ignore[arg-type]
@@ -172,7 +175,7 @@ def night() -> Bus:
     bus.want("prices", "paused", by="maria", reason="maintenance window of the price engine")
     a.stand("prices", "PAUSED")
     b.stand("prices", "PAUSED")
-    c.stand("clickstream_sessions", "TAKING_OVER", since_ms=now_ms() - 2000)
+    c.stand("clickstream_sessions", "WAITING", since_ms=now_ms() - 2000)
     b.stand("clickstream_sessions")
     refused = {
         "code": "E1001", "what": "source.tables[2] is not a pattern", "found": "'shop.'", "wanted": "database.table",

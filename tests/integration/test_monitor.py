@@ -1,0 +1,87 @@
+"""`replicator monitor` as a process of its own, on a real ZooKeeper that goes and comes back."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.registry import Registry
+from replicator.zookeeper.client import connect
+
+pytestmark = pytest.mark.servers
+PROGRAM = "from monitor.cli import command; command()"
+
+
+@contextmanager
+def monitor(hosts: str, listen: str = "127.0.0.1:0") -> Iterator[tuple[subprocess.Popen[str], str]]:
+    arguments = [sys.executable, "-c", PROGRAM, "--zookeeper", hosts, "--listen", listen, "--session-timeout", "3"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := condition():
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"not within {seconds} s")
+
+
+def status(url: str, path: str) -> int:
+    return httpx.get(url + path, trust_env=False).status_code
+
+
+def test_zookeeper_goes_and_comes_back(make_zookeeper: Any) -> None:
+    zookeeper = make_zookeeper(tick_time=500)
+    coordinator = connect(zookeeper.hosts, session_timeout=3.0)
+    Registry(coordinator, Layout()).create("copy_hot_item", {"name": "copy_hot_item"}, "test")
+    coordinator.close()
+    with monitor(zookeeper.hosts) as (process, url):
+        until(lambda: status(url, "/healthz/ready") == 200)
+        assert "copy_hot_item" in httpx.get(url, trust_env=False).text
+        zookeeper.kill()
+        until(lambda: status(url, "/healthz/ready") == 503)
+        page = until(lambda: (text := httpx.get(url, trust_env=False).text).count("Stale since") and text)
+        assert "copy_hot_item" in page
+        assert status(url, "/healthz") == 200
+        zookeeper.start()
+        until(lambda: status(url, "/healthz/ready") == 200)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+
+
+def test_zookeeper_down_at_start() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+    with monitor(f"127.0.0.1:{port}") as (process, url):
+        assert status(url, "/healthz") == 200
+        assert status(url, "/healthz/ready") == 503
+        process.send_signal(signal.SIGINT)
+        assert process.wait(15) == 0
+
+
+def test_port_in_use() -> None:
+    program = "from replicator.cli.main import main; import sys; sys.exit(main())"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        arguments = ["monitor", "--zookeeper", "127.0.0.1:1", "--listen", listen]
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert "E5001" in done.stderr and "Traceback" not in done.stderr

@@ -1,0 +1,147 @@
+"""The Monitor's routes over a bus in memory, through a real HTTP server."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Iterator
+from html import unescape
+
+import httpx
+import pytest
+import uvicorn
+
+from monitor.app import create_app
+from replicator.coordination.memory import MemoryCoordinator
+from replicator.telemetry.http import Address, bind, secure
+from tests.unit.monitor.scene import Bus, night
+
+
+class Served:
+    def __init__(self, bus: Bus, max_streams: int = 3) -> None:
+        self.bus = bus
+        self.coordinator: MemoryCoordinator = bus.session()
+        self.app = create_app(self.coordinator, bus.layout, interval=0.05, max_streams=max_streams)
+        socket = bind(Address("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{socket.getsockname()[1]}"
+        self.server = uvicorn.Server(uvicorn.Config(secure(self.app), log_config=None, timeout_graceful_shutdown=1))
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [socket]}, daemon=True)
+        self.thread.start()
+        self.client = httpx.Client(base_url=self.url, trust_env=False, timeout=5)
+        self.until(lambda: self.client.get("/healthz/ready").status_code == 200)
+
+    def until(self, condition: object) -> None:
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            if condition():  # type: ignore[operator]
+                return
+            time.sleep(0.02)
+        raise AssertionError("not within 5 s")
+
+    def close(self) -> None:
+        self.app.state.feed.close()
+        self.client.close()
+        self.server.should_exit = True
+        self.thread.join(5)
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    one = Served(night())
+    yield one
+    one.close()
+
+
+def test_dashboard_is_whole_without_its_script(served: Served) -> None:
+    answer = served.client.get("/")
+    assert answer.status_code == 200
+    text = unescape(answer.text)
+    for wanted in ("copy_hot_item", "NO RUNNING", "E2104", "GRANT REPLICATION SLAVE", "host-z", "fail-over host-z"):
+        assert wanted in text
+    assert re.search(r'<p id="banner"[^>]* hidden>', answer.text)
+
+
+def test_no_inline_script_or_style(served: Served) -> None:
+    answer = served.client.get("/")
+    policy = answer.headers["content-security-policy"]
+    assert "unsafe-inline" not in policy and "default-src 'none'" in policy
+    assert "style=" not in answer.text
+    assert not re.search(r"<script(?![^>]* src=)", answer.text)
+    assert not re.search(r"\son\w+=", answer.text)
+    for path in re.findall(r'(?:src|href)="(/[^"]+)"', answer.text):
+        assert served.client.get(path).status_code == 200
+    assert "http://" not in answer.text.replace("http://www.w3.org", "")
+
+
+def test_names_are_escaped() -> None:
+    bus = Bus()
+    name = "<img src=x onerror=alert(1)>&\"'"
+    bus.task(name)
+    served = Served(bus)
+    try:
+        assert "<img" not in served.client.get("/").text
+        assert "<img" not in "".join(served.client.get("/api/updates").json()["html"].values())
+        assert served.client.get("/api/state").json()["tasks"][0]["name"] == name
+    finally:
+        served.close()
+
+
+def test_live_updates(served: Served) -> None:
+    version = served.client.get("/api/updates").json()["version"]
+    served.bus.cores["host-a"].die()
+
+    def moved() -> bool:
+        html = served.client.get("/api/updates", params={"since": version}).json()["html"]
+        return 'data-state="WAITING"' in html.get("tasks:copy_hot_item", "")
+
+    served.until(moved)
+
+
+def test_event_stream(served: Served) -> None:
+    with served.client.stream("GET", "/events") as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        lines = answer.iter_lines()
+        first = next(line for line in lines if line.startswith("data: "))
+        update = json.loads(first.removeprefix("data: "))
+        assert "tasks:copy_hot_item" in update["html"]
+        second = json.loads(next(line for line in lines if line.startswith("data: ")).removeprefix("data: "))
+        assert "tasks:new_task_without_configuration" not in second["html"]
+
+
+def test_streams_are_limited(served: Served) -> None:
+    served.app.state.feed.max_streams = 0
+    answer = served.client.get("/events")
+    assert answer.status_code == 503
+    assert "retry-after" in answer.headers
+
+
+def test_zookeeper_away_keeps_the_last_figures(served: Served) -> None:
+    served.coordinator.suspend()
+    served.until(lambda: served.client.get("/api/state").json()["stale_since_ms"])
+    assert served.client.get("/healthz/ready").status_code == 503
+    assert served.client.get("/healthz").status_code == 200
+    page = served.client.get("/").text
+    assert "Stale since" in page and "copy_hot_item" in page
+    state = served.client.get("/api/state").json()
+    assert state["stale_since_ms"] and state["tasks"]
+    assert "bus_zookeeper_connected 0.0" in served.client.get("/metrics").text
+    served.coordinator.resume()
+    served.until(lambda: served.client.get("/healthz/ready").status_code == 200)
+    assert served.client.get("/api/state").json()["stale_since_ms"] is None
+
+
+def test_only_reading_is_possible(served: Served) -> None:
+    for path in ("/", "/api/state", "/metrics", "/events", "/api/updates"):
+        assert served.client.post(path).status_code == 405
+    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py", "/nothing"):
+        assert served.client.get(path).status_code == 404
+
+
+def test_nothing_is_written_to_zookeeper(served: Served) -> None:
+    tree = served.bus.ensemble.tree
+    paths = ("/mysql_replicator/tasks", "/mysql_replicator/tasks/handmade", "/mysql_replicator/machines")
+    before = [tree.get(path).stat for path in paths]
+    time.sleep(0.3)
+    assert [tree.get(path).stat for path in paths] == before

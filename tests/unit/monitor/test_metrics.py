@@ -1,0 +1,71 @@
+"""/metrics, read back with Prometheus' own parser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from monitor.metrics import exposition
+from monitor.view import View
+from tests.unit.monitor.scene import night, small
+from tests.unit.monitor.test_model import Eye
+
+
+def samples(view: View) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    text = exposition(view, connected=True, streams=2).decode()
+    families = text_string_to_metric_families(text)
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in families
+        for sample in family.samples
+    }
+
+
+def value(view: View, name: str, **labels: str) -> Any:
+    return samples(view).get((name, tuple(sorted(labels.items()))))
+
+
+def test_figures_of_a_task() -> None:
+    view = Eye(small()).look()
+    task = "copy_hot_item"
+    assert value(view, "bus_task_running_members", task=task) == 1
+    assert value(view, "bus_task_standby_members", task=task) == 1
+    assert value(view, "bus_task_lag_seconds", task=task) == 0.02
+    assert value(view, "bus_task_events_total", task=task) == 1234
+    assert value(view, "bus_task_state", task=task, state="RUNNING") == 1
+    assert value(view, "bus_task_role", task=task, host="host-b", role="STANDBY") == 1
+    assert value(view, "bus_machine_online", host="host-a") == 1
+    assert value(view, "bus_zookeeper_connected") == 1
+    assert value(view, "bus_monitor_streams") == 2
+
+
+def test_every_name_has_the_prefix_and_the_night_parses() -> None:
+    view = Eye(night()).look()
+    found = samples(view)
+    assert all(name.startswith("bus_") for name, _ in found)
+    assert found[("bus_task_running_members", (("task", "inventory"),))] == 0
+    assert found[("bus_config_invalid", (("task", "audit_trail"),))] == 1
+
+
+def test_no_lag_without_running() -> None:
+    assert value(Eye(night()).look(), "bus_task_lag_seconds", task="inventory") is None
+
+
+def test_fail_overs_are_counted() -> None:
+    bus = small()
+    eye = Eye(bus)
+    eye.look()
+    bus.happened("copy_hot_item", "running", 0, host="host-b", seconds=3.0)
+    view = eye.look()
+    assert value(view, "bus_failovers_total", task="copy_hot_item", reason="fail-over") == 1
+    assert value(view, "bus_failover_duration_seconds_bucket", le="5.0") == 1
+    assert value(view, "bus_failover_duration_seconds_bucket", le="2.0") == 0
+    assert value(view, "bus_failover_duration_seconds_sum") == 3.0
+
+
+def test_stale_figures_are_left_out() -> None:
+    view = View(root="/r", tasks=Eye(small()).look().tasks, stale_since_ms=1, read_ms=1)
+    found = {name for name, _ in samples(view)}
+    assert "bus_zookeeper_connected" in found
+    assert "bus_task_lag_seconds" not in found

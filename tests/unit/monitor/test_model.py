@@ -1,0 +1,162 @@
+"""From ZooKeeper (in memory) to the page's values."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from monitor.memory import Memory
+from monitor.model import SILENT_SECONDS, build
+from monitor.reader import Reader
+from monitor.view import TaskView, View
+from replicator.errors import NotConnected
+from tests.unit.monitor.scene import Bus, night, small
+
+
+class Eye:
+    """A Monitor without its thread: looks when told, with a clock of its own."""
+
+    def __init__(self, bus: Bus) -> None:
+        self.now = 100.0
+        self.coordinator = bus.session()
+        self.reader = Reader(self.coordinator, bus.layout)
+        self.memory = Memory(clock=lambda: self.now)
+
+    def look(self) -> View:
+        return build(self.reader.read(), self.memory, "/mysql_replicator")
+
+
+def named(view: View, name: str) -> TaskView:
+    return next(task for task in view.tasks if task.name == name)
+
+
+def test_one_running_task() -> None:
+    view = Eye(small()).look()
+    (task,) = view.tasks
+    assert (task.state, task.host, task.standbys, task.tone) == ("RUNNING", "host-a", ("host-b",), "ok")
+    assert task.rows == 1234
+    assert task.position == "binlog.000042:88123456"
+    assert task.source == "mysql db1.shop.internal:3306"
+    assert task.sink == "kafka kafka1.internal:9092"
+    assert [member.state for member in task.members] == ["RUNNING", "STANDBY"]
+    assert (view.tiles.running, view.tiles.online, view.tiles.offline) == (1, 2, 0)
+    assert view.tiles.rows_per_s == 812.0
+
+
+def test_an_empty_zookeeper_is_not_touched() -> None:
+    bus = Bus()
+    assert Eye(bus).look().tasks == ()
+    assert bus.admin.exists("/mysql_replicator") is None
+
+
+def test_sorted_by_trouble_then_name() -> None:
+    view = Eye(night()).look()
+    assert [task.name for task in view.tasks[:3]] == ["handmade", "billing_invoices", "inventory"]
+    assert [task.name for task in view.tasks[-2:]] == ["copy_hot_item", "orders_to_lake"]
+    troubles = [task.trouble for task in view.tasks]
+    assert troubles == sorted(troubles, reverse=True)
+
+
+def test_tiles_of_the_night() -> None:
+    tiles = Eye(night()).look().tiles
+    assert (tiles.tasks, tiles.running, tiles.without_running, tiles.failed, tiles.paused) == (12, 6, 1, 2, 1)
+    assert (tiles.worst_lag_task, tiles.worst_lag_s) == ("loyalty_points", 612.0)
+
+
+def test_failed_task_shows_its_error_in_place() -> None:
+    task = named(Eye(night()).look(), "billing_invoices")
+    assert (task.state, task.host, task.standbys) == ("FAILED", "", ("host-b",))
+    assert task.errors[0]["code"] == "E2104"
+    assert task.errors[0]["fix"].startswith("GRANT")
+
+
+def test_garbage_in_a_task_is_that_tasks_problem_only() -> None:
+    view = Eye(night()).look()
+    assert named(view, "handmade").errors[0]["code"] == "E4009"
+    assert named(view, "copy_hot_item").errors == ()
+
+
+def test_the_next_in_line_takes_over() -> None:
+    bus = small()
+    eye = Eye(bus)
+    eye.look()
+    bus.cores["host-a"].die()
+    view = eye.look()
+    (task,) = view.tasks
+    assert (task.state, task.host, task.standbys) == ("WAITING", "host-b", ())
+    assert "no standby" in task.notes
+    assert {machine.host: machine.state for machine in view.machines} == {"host-a": "offline", "host-b": "online"}
+
+
+def test_a_machine_that_comes_back_is_online_again() -> None:
+    bus = small()
+    eye = Eye(bus)
+    eye.look()
+    bus.cores["host-a"].die()
+    gone = eye.look().machines[-1]
+    assert gone.state == "offline"
+    bus.core("host-a", age_s=0).report()
+    assert {machine.state for machine in eye.look().machines} == {"online"}
+
+
+def test_a_core_that_stops_reporting_is_silent() -> None:
+    bus = small()
+    eye = Eye(bus)
+    eye.look()
+    eye.now += SILENT_SECONDS + 1
+    bus.cores["host-b"].report()
+    states = {machine.host: machine.state for machine in eye.look().machines}
+    assert states == {"host-a": "silent", "host-b": "online"}
+
+
+def test_a_machine_known_from_history_only_is_offline() -> None:
+    machine = next(machine for machine in Eye(night()).look().machines if machine.host == "host-z")
+    assert machine.state == "offline"
+
+
+def test_takeovers_are_counted_once_and_only_new_ones() -> None:
+    bus = night()
+    eye = Eye(bus)
+    assert eye.look().takeovers == {}
+    bus.happened("copy_hot_item", "running", 0, host="host-b", seconds=3.0)
+    assert eye.look().takeovers == {"copy_hot_item": {"fail-over": 1}}
+    view = eye.look()
+    assert view.takeovers == {"copy_hot_item": {"fail-over": 1}}
+    assert (sum(view.failover_buckets), view.failover_seconds) == (1, 3.0)
+
+
+def test_rates_become_a_sparkline() -> None:
+    eye = Eye(small())
+    for _ in range(35):
+        eye.look()
+        eye.now += 1
+    assert named(eye.look(), "copy_hot_item").spark == (812.0, 812.0, 812.0)
+
+
+def test_a_task_that_was_deleted_is_forgotten() -> None:
+    bus = small()
+    eye = Eye(bus)
+    eye.look()
+    for core in list(bus.cores.values()):
+        core.die()
+    for path in (bus.layout.last_commit("copy_hot_item"), bus.layout.election("copy_hot_item")):
+        bus.admin.delete(path)
+    history = bus.layout.history("copy_hot_item")
+    for name in bus.admin.children(history):
+        bus.admin.delete(f"{history}/{name}")
+    bus.admin.delete(history)
+    bus.admin.delete(bus.layout.task("copy_hot_item"))
+    assert eye.look().tasks == ()
+    assert eye.memory.rates == {}
+
+
+def test_zookeeper_away() -> None:
+    eye = Eye(small())
+    eye.coordinator.suspend()
+    with pytest.raises(NotConnected):
+        eye.look()
+
+
+def test_the_view_is_json() -> None:
+    text = msgspec.json.encode(Eye(night()).look())
+    assert msgspec.json.decode(text)["tiles"]["running"] == 6

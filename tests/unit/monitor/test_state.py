@@ -1,0 +1,95 @@
+"""Which state a task is shown in, and how much trouble that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from monitor.state import condition, state_of
+from replicator.coordination.machines import MachineNode
+from replicator.coordination.overview import InstanceOverview, TaskOverview
+from replicator.coordination.records import MachineRecord, TaskFigures
+
+
+def instance(state: str, **more: Any) -> InstanceOverview:
+    return InstanceOverview(host="h", guid="g", sequence=0, epoch=1, state=state, running=True, process="p", **more)
+
+
+def task(state: str = "running", standbys: int = 1, figures: TaskFigures | None = None, **more: Any) -> TaskOverview:
+    first = None if state == "absent" else instance(state, figures=figures)
+    waiting = [instance("standby") for _ in range(standbys)] if first else []
+    given = {"uid": "u", "config": {}, "state": state, "running": first, "standbys": waiting, "figures": figures}
+    return TaskOverview(name="t", **{**given, **more})
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        (task("running"), "RUNNING"),
+        (task("starting"), "STARTING"),
+        (task("standby"), "WAITING"),
+        (task("absent"), "NO RUNNING"),
+        (task("failed"), "FAILED"),
+        (task("failed", desired="paused"), "FAILED"),
+        (task("paused", desired="paused"), "PAUSED"),
+        (task("absent", desired="paused"), "PAUSED"),
+        (task("running", desired="paused"), "PAUSING"),
+        (task("running", desired="deleted"), "DELETING"),
+        (task("absent", desired="deleted"), "DELETED"),
+        (task("unconfigured", config=None), "UNCONFIGURED"),
+        (task("absent", config=None), "UNCONFIGURED"),
+        (task("absent", uid="", config=None), "UNREADABLE"),
+        # A task that runs on while its znode holds garbage is RUNNING; the garbage is told as an error.
+        (task("running", uid="", config=None), "RUNNING"),
+    ],
+)
+def test_state(view: TaskOverview, expected: str) -> None:
+    assert state_of(view) == expected
+
+
+def test_a_healthy_task_is_no_trouble() -> None:
+    told = condition(task(figures=TaskFigures(state="running", lag_s=0.1)), [])
+    assert (told.state, told.tone, told.trouble, told.notes) == ("RUNNING", "ok", 0, ())
+
+
+def test_order_of_trouble() -> None:
+    lagging = TaskFigures(state="running", lag_s=31)
+    ordered = [
+        task("failed"),
+        task("absent"),
+        task(figures=TaskFigures(state="running", lag_s=301)),
+        task("waiting"),
+        task(figures=TaskFigures(state="running", config_error={"code": "E1001"})),
+        task(figures=lagging),
+        task(standbys=0),
+        task("paused", desired="paused"),
+        task(),
+    ]
+    troubles = [condition(view, []).trouble for view in ordered]
+    assert troubles == sorted(troubles, reverse=True)
+    assert len(set(troubles)) == len(troubles)
+
+
+def test_notes_name_the_reason() -> None:
+    assert condition(task(standbys=0), []).notes == ("no standby",)
+    paused = task("paused", desired="paused", desired_by="maria", desired_reason="maintenance")
+    assert condition(paused, []).notes == ("paused by maria: maintenance",)
+    old = TaskFigures(state="running", last_event_ms=1_000_000, checkpoint_ms=900_000)
+    assert condition(task(figures=old), []).notes == ("checkpoint is old",)
+
+
+def test_a_former_leader_that_still_says_running_is_an_alarm() -> None:
+    zombie = MachineRecord(
+        host="z", pid=1, process="other", started_ms=0, time_ms=0, tasks={"t": TaskFigures(state="running")}
+    )
+    told = condition(task(), [MachineNode("z", 7, zombie)])
+    assert told.running == 2
+    assert told.tone == "bad"
+    assert told.notes[0] == "2 Cores say RUNNING"
+
+
+def test_errors_are_told_once() -> None:
+    error = {"code": "E2104", "what": "grant", "found": ""}
+    told = condition(task("failed", figures=TaskFigures(state="failed", error=error), problems=[error]), [])
+    assert told.errors == (error,)
