@@ -119,7 +119,7 @@ class Control:
 
     def _desire(self, name: str, desired: str, by: str, reason: str) -> None:
         self._not_deleting(name)
-        if self._status.read(name).desired != desired:
+        if self._desired(name) != desired:
             self._status.set(name, desired, by, reason)
             self._note(name, {"running": "resumed"}.get(desired, desired), by, reason)
 
@@ -180,14 +180,17 @@ class Control:
 
     def _not_deleting(self, name: str) -> None:
         self._registry.version(name)
+        if self._desired(name) == "deleted":
+            raise ProcessError("E5007", f"task '{name}' is being deleted", fix="Wait until it is gone.")
+
+    def _desired(self, name: str) -> str:
+        """ "" for a status that nobody understands: whatever is wanted next replaces it."""
         try:
-            desired = self._status.read(name).desired
+            return self._status.read(name).desired
         except CoordinationError as error:
             if error.transient:
                 raise
-            return
-        if desired == "deleted":
-            raise ProcessError("E5007", f"task '{name}' is being deleted", fix="Wait until it is gone.")
+            return ""
 
     def _note(self, name: str, kind: str, by: str, reason: str = "", **more: Any) -> None:
         """The deed is done: an entry that can't be written must not make it look undone."""

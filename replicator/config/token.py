@@ -3,6 +3,7 @@ the command line of the same user."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import stat
@@ -65,5 +66,6 @@ def ensure_token(path: Path) -> tuple[str, bool]:
     except OSError as error:
         raise ConfigError("E1006", f"the token file {path} can't be made", found=error.strerror or str(error)) from None
     finally:
-        fresh.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            fresh.unlink()
     return read_token(path), True

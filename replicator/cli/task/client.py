@@ -46,6 +46,7 @@ class Client:
                 headers={"authorization": f"Bearer {token}", "x-replicator-user": _user()},
                 timeout=timeout,
                 trust_env=False,
+                verify=self.server.startswith("https:"),  # loading the authorities takes longer than most answers
             )
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise ProcessError("E5005", f"{server!r} is no address of a Server", found=str(error)) from None

@@ -1,0 +1,80 @@
+"""Who may come in: everything but health needs the token."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.support.api import TOKEN, World
+
+OPEN = {("/api/v1/health", "get")}
+
+
+@pytest.fixture(scope="module")
+def anonymous() -> Iterator[httpx.Client]:
+    with httpx.Client(trust_env=False) as client:
+        yield client
+
+
+def test_every_route_of_the_document_refuses_anonymous(world: World, anonymous: httpx.Client) -> None:
+    paths = world.http.get("/openapi.json").json()["paths"]
+    routes = [(path, method) for path, methods in paths.items() for method in methods]
+    assert len(routes) >= 12
+    for path, method in routes:
+        url = world.bus.url + path.replace("{name}", "copy_hot_item")
+        status = anonymous.request(method, url).status_code
+        assert (status == 401) is ((path, method) not in OPEN), (method, path, status)
+
+
+def test_so_does_every_other_path_and_method(world: World, anonymous: httpx.Client) -> None:
+    for path in ("/", "/docs", "/api/v1/openapi.json", "/api/v1", "/api/v1/health/", "/api/v1//health"):
+        for method in ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "TRACE"):
+            answer = anonymous.request(method, world.bus.url + path)
+            assert answer.status_code == 401
+            assert answer.headers["www-authenticate"].startswith("Bearer")
+            assert method == "HEAD" or answer.json()["error"]["code"] == "E5006"
+
+
+def test_a_wrong_token_is_refused(world: World, anonymous: httpx.Client) -> None:
+    url = f"{world.bus.url}/api/v1/tasks"
+    right = f"Bearer {TOKEN}"
+    for header in ("", "Bearer", f"Basic {TOKEN}", f"{right}x", right[:-1], TOKEN, "Bearer é", f"Bearer x {TOKEN}"):
+        assert anonymous.get(url, headers={"authorization": header.encode("latin-1")}).status_code == 401, header
+    assert anonymous.get(url, headers={"authorization": right}).status_code == 200
+
+
+def test_two_authorization_headers_are_refused(world: World, anonymous: httpx.Client) -> None:
+    sent = [("authorization", f"Bearer {TOKEN}"), ("authorization", "Bearer other")]
+    assert anonymous.get(f"{world.bus.url}/api/v1/tasks", headers=sent).status_code == 401
+
+
+def test_health_says_little_and_needs_nothing(world: World, anonymous: httpx.Client) -> None:
+    url = f"{world.bus.url}/api/v1/health"
+    answer = anonymous.get(url)
+    assert answer.json() == {"apiVersion": "v1", "kind": "Health", "status": "ok", "zookeeper": "connected"}
+    world.bus.coordinator.suspend()  # type: ignore[attr-defined]
+    answer = anonymous.get(url)
+    assert (answer.status_code, answer.json()["zookeeper"]) == (503, "suspended")
+
+
+def test_a_large_body_is_refused_declared_or_not(world: World) -> None:
+    answer = world.http.post("/tasks", content=b"x" * (256 * 1024 + 1))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "E1008")
+    answer = world.http.post("/tasks", content=(b"x" * 1024 for _ in range(300)))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "E1008")
+
+
+def test_a_large_body_is_not_even_read_without_the_token(world: World) -> None:
+    host, port = world.bus.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=5) as raw:
+        raw.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
+        assert b" 401 " in raw.recv(1000).splitlines()[0]
+
+
+def test_unknown_paths_and_methods_answer_in_our_form(world: World) -> None:
+    for method, path, status in (("GET", "/nothing", 404), ("PATCH", "/tasks", 405)):
+        answer = world.http.request(method, path)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, "E5013")
