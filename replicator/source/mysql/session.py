@@ -54,6 +54,18 @@ class Session:
         rows = self.rows(sql, values)
         return rows[0][0] if rows else None
 
+    def refusal(self, sql: str) -> int:
+        """The number of the error that the server answers with; 0 when it answers at all."""
+        try:
+            with self.connection.cursor() as cursor:
+                cursor.execute(sql)
+        except (pymysql.err.MySQLError, OSError) as error:
+            number = error.args[0] if error.args else None
+            if not isinstance(number, int) or number in faults.AWAY:
+                raise faults.of_query(error, self.where, self.user) from error
+            return number
+        return 0
+
     def close(self) -> None:
         if self.connection.open:
             self.connection.close()

@@ -6,7 +6,7 @@ import hashlib
 
 from replicator.config.task import MySQLSource as Config
 from replicator.model.position import Position
-from replicator.source.mysql import dump, positions, preflight
+from replicator.source.mysql import dump, positions, preflight, tables
 from replicator.source.mysql.server import read_server
 from replicator.source.mysql.session import Session
 from replicator.source.mysql.stream import MySQLStream
@@ -42,6 +42,7 @@ class MySQLSource:
         with Session(self._config, self._password) as session:
             server = read_server(session)
             preflight.check(server, self._config)
+            tables.check_named(session, self._config)
             return positions.start_position(session, server, self._config)
 
     def end_position(self) -> Position:

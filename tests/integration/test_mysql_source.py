@@ -1,0 +1,297 @@
+"""What real servers refuse, and what happens to a stream when they go away."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from dev.servers.database import Database, MariaDB, MySQL
+from dev.servers.ports import free_port
+from replicator.config.task import MySQLSource as Config
+from replicator.errors import SourceError, SourceUnavailable
+from replicator.model.position import Position
+from replicator.source.mysql import MySQLSource
+from tests.support.binlog_reader import ErrorPacket, Walker, transactions
+
+KINDS = ["mysql", "mariadb"]
+
+
+def config(server: Database, **changes: Any) -> Config:
+    kind = "mariadb" if isinstance(server, MariaDB) else "mysql"
+    base = {"type": kind, "port": server.port, "user": server.replicator[0], "password": "env:X", "heartbeat_s": 1}
+    return Config.model_validate(base | changes)
+
+
+def source(server: Database, password: str | None = None, **changes: Any) -> MySQLSource:
+    return MySQLSource(config(server, **changes), "integration", password or server.replicator[1])
+
+
+def refused(server: Database, code: str, password: str | None = None, **changes: Any) -> SourceError:
+    """Both ways in must refuse."""
+    for attempt in (source(server, password, **changes).start_position, lambda: _open(server, password, **changes)):
+        with pytest.raises(SourceError) as raised:
+            attempt()
+        assert raised.value.code == code, raised.value
+    return raised.value
+
+
+def _open(server: Database, password: str | None, **changes: Any) -> None:
+    file = server.execute("SHOW BINARY LOGS")[-1][0] if has_log(server) else "binlog.000001"
+    source(server, password, **changes).open(Position(file, 4)).close()
+
+
+def has_log(server: Database) -> bool:
+    return bool(server.execute("SELECT @@log_bin")[0][0])
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest) -> Database:
+    return request.getfixturevalue(request.param)
+
+
+@contextlib.contextmanager
+def set_global(server: Database, name: str, value: str) -> Iterator[None]:
+    before = server.execute(f"SELECT @@GLOBAL.{name}")[0][0]
+    server.execute(f"SET GLOBAL {name} = {value}")
+    try:
+        yield
+    finally:
+        server.execute(f"SET GLOBAL {name} = %s", (before,))
+
+
+@contextlib.contextmanager
+def account(server: Database, *privileges: str) -> Iterator[str]:
+    """A user of the name's password with these global privileges."""
+    name = f"u{uuid.uuid4().hex[:8]}"
+    server.execute(f"CREATE USER {name}@'%' IDENTIFIED BY '{name}'")
+    if privileges:
+        server.execute(f"GRANT {', '.join(privileges)} ON *.* TO {name}@'%'")
+    try:
+        yield name
+    finally:
+        server.execute(f"DROP USER {name}@'%'")
+
+
+def test_a_wrong_password(server: Database) -> None:
+    error = refused(server, "E2101", password="not this one")
+    assert not error.transient
+    assert "not this one" not in str(error)
+
+
+def test_a_password_beyond_latin_1(server: Database) -> None:
+    password = "pä€ß字"
+    with account(server, "REPLICATION SLAVE", "REPLICATION CLIENT") as name:
+        server.execute(f"ALTER USER {name}@'%' IDENTIFIED BY '{password}'")
+        assert source(server, password, user=name).start_position().offset > 4
+
+
+def test_a_missing_grant_is_named_with_the_statement_that_mends_it(server: Database) -> None:
+    with account(server, "REPLICATION CLIENT") as name:
+        position = source(server, name, user=name).start_position()
+        with pytest.raises(SourceError) as raised:
+            source(server, name, user=name).open(position)
+        assert (raised.value.code, raised.value.wanted) == ("E2104", "REPLICATION SLAVE")
+        assert not raised.value.transient
+        server.execute(raised.value.fix)
+        source(server, name, user=name).open(position).close()
+
+
+def test_an_account_without_any_grant(server: Database) -> None:
+    with account(server) as name:
+        error = refused(server, "E2104", password=name, user=name)
+        assert name in error.fix
+        assert error.fix.startswith("GRANT ")
+
+
+def test_a_server_that_is_not_there() -> None:
+    for where in ({"port": free_port()}, {"host": "no-such-host.invalid"}):
+        made = Config.model_validate({"type": "mysql", "user": "u", "password": "env:X"} | where)
+        with pytest.raises(SourceUnavailable) as raised:
+            MySQLSource(made, "t", "p").start_position()
+        assert raised.value.code == "E2001"
+        assert raised.value.transient
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "code"),
+    [
+        ("binlog_format", "'STATEMENT'", "E2202"),
+        ("binlog_row_image", "'MINIMAL'", "E2203"),
+        ("binlog_row_metadata", "'MINIMAL'", "E2204"),
+    ],
+)
+def test_settings_that_lose_rows(server: Database, variable: str, value: str, code: str) -> None:
+    with set_global(server, variable, value):
+        error = refused(server, code)
+        assert variable in error.found
+        assert f"{variable} = " in error.fix
+
+
+def test_the_other_flavour(mysql: MySQL, mariadb: MariaDB) -> None:
+    assert "mysql" in refused(mysql, "E2212", type="mariadb").fix
+    assert "mariadb" in refused(mariadb, "E2212", type="mysql").fix
+
+
+def test_a_table_that_is_not_there(server: Database) -> None:
+    with pytest.raises(SourceError) as raised:
+        source(server, tables=["nowhere.nothing", "mysql.user", "shop.*"]).start_position()
+    assert raised.value.code == "E2205"
+    assert "nowhere.nothing" in raised.value.what
+    assert "mysql.user" not in raised.value.what
+    with account(server, "REPLICATION SLAVE", "REPLICATION CLIENT") as name:  # may not know
+        source(server, name, user=name, tables=["nowhere.nothing"]).start_position()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_binlog(kind: str, request: pytest.FixtureRequest) -> None:
+    make: Callable[..., Database] = request.getfixturevalue(f"make_{kind}")
+    refused(make(extra_args=["--skip-log-bin"]), "E2201")
+
+
+def test_the_same_server_id_twice(server: Database) -> None:
+    made = source(server, server_id=4711)
+    first = made.open(made.end_position())
+    list(Walker(first, quiet=0.2))
+    second = made.open(made.end_position())
+    try:
+        with pytest.raises(ErrorPacket) as raised:
+            list(Walker(first, quiet=5))
+        error = first.server_error(*raised.value.args)
+        assert (error.code, error.transient) == ("E2207", False)
+    finally:
+        first.close()
+        second.close()
+
+
+def test_a_gtid_that_the_server_never_executed(server: Database) -> None:
+    position = source(server).end_position()
+    foreign = ",9-9-99" if isinstance(server, MariaDB) else f",{uuid.uuid4()}:1-3"
+    ahead = Position(position.file, position.offset, (position.gtid + foreign).lstrip(","))
+    with pytest.raises((SourceError, ErrorPacket)) as raised:
+        stream = source(server).open(ahead)
+        list(Walker(stream, quiet=2))
+    error = raised.value if isinstance(raised.value, SourceError) else stream.server_error(*raised.value.args)
+    assert error.code == "E2209"
+
+
+def test_the_purged_gtids_are_named(mysql: MySQL) -> None:
+    before = source(mysql).end_position()
+    mysql.execute("CREATE DATABASE IF NOT EXISTS purged")
+    mysql.execute("FLUSH BINARY LOGS")
+    time.sleep(0.2)
+    mysql.execute(f"PURGE BINARY LOGS TO '{mysql.execute('SHOW BINARY LOGS')[-1][0]}'")
+    with pytest.raises(SourceError) as raised:
+        source(mysql).open(before)
+    lost = mysql.execute("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_purged, %s)", (before.gtid,))[0][0]
+    assert raised.value.code == "E2206"
+    assert lost.replace("\n", "") in raised.value.what
+
+
+def test_start_at_a_file_knows_the_set_before_it(mysql: MySQL) -> None:
+    """The set at a byte in the middle of a file is gathered from the file itself."""
+    mysql.execute("FLUSH BINARY LOGS")
+    expected = []
+    for number in range(3):
+        expected.append(source(mysql).end_position())
+        mysql.execute(f"CREATE DATABASE IF NOT EXISTS at_{number}")
+    for position in expected:
+        start = {"file": position.file, "position": position.offset}
+        assert source(mysql, start=start).start_position() == position
+
+
+def test_start_at_a_gtid(server: Database) -> None:
+    position = source(server).end_position()
+    server.execute("CREATE DATABASE IF NOT EXISTS gtid_start")
+    server.execute("CREATE TABLE IF NOT EXISTS gtid_start.t (id INT AUTO_INCREMENT PRIMARY KEY)")
+    server.execute("INSERT INTO gtid_start.t VALUES ()")
+    made = source(server, start={"gtid": position.gtid.upper()})
+    start = made.start_position()
+    assert start.gtid == position.gtid
+    stream = made.open(start)
+    assert transactions(stream) == 1
+    stream.close()
+    with pytest.raises(SourceError) as raised:
+        source(server, start={"gtid": "nonsense"}).start_position()
+    assert raised.value.code == "E2209"
+
+
+def test_heartbeats_keep_an_idle_stream_alive(server: Database) -> None:
+    made = source(server, heartbeat_s=0.2)
+    stream = made.open(made.end_position())
+    stream._patient_until = 0.0  # the longer wait that a stream begins with is not what is tested
+    began = time.monotonic()
+    while time.monotonic() - began < 1.5:
+        stream.read(0.1)
+    stream.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_server_that_stops_answering_and_one_that_restarts(kind: str, request: pytest.FixtureRequest) -> None:
+    server: Database = request.getfixturevalue(f"make_{kind}")()
+    made = source(server, heartbeat_s=0.5)
+    stream = made.open(made.end_position())
+    list(Walker(stream, quiet=0.3))
+    stream._patient_until = 0.0
+    server.pause()
+    began = time.monotonic()
+    try:
+        with pytest.raises(SourceUnavailable) as raised:
+            while True:
+                stream.read(10)
+    finally:
+        server.resume()
+        stream.close()
+    assert raised.value.code == "E2002"
+    assert 0.4 < time.monotonic() - began < 3
+
+    position = made.end_position()
+    stream = made.open(position)
+    list(Walker(stream, quiet=0.3))
+    server.kill()
+    with pytest.raises(SourceUnavailable):
+        while True:
+            stream.read(10)
+    stream.close()
+    with pytest.raises(SourceUnavailable) as raised:
+        made.open(position)
+    assert raised.value.code == "E2001"
+    server.start()
+    server.execute("CREATE DATABASE after_restart")
+    stream = made.open(position)
+    kinds = [event.type for event in Walker(stream)]
+    assert 2 in kinds  # the CREATE
+    stream.close()
+
+
+def test_a_row_larger_than_a_packet(server: Database, request: pytest.FixtureRequest) -> None:
+    size = 20_000_000
+    with set_global(server, "max_allowed_packet", "67108864"):
+        server.execute("CREATE DATABASE IF NOT EXISTS large")
+        server.execute("CREATE OR REPLACE TABLE large.t (b LONGBLOB)" if isinstance(server, MariaDB) else
+                       "CREATE TABLE IF NOT EXISTS large.t (b LONGBLOB)")  # fmt: skip
+        made = source(server)
+        position = made.end_position()
+        server.execute("INSERT INTO large.t VALUES (REPEAT('x', %s))", (size,))
+        stream = made.open(position)
+        largest = max(len(event.body) for event in Walker(stream, quiet=1))
+        stream.close()
+    server.execute("DROP DATABASE large")
+    assert size < largest < size + 1000
+
+
+def test_the_stream_leaves_no_connection_behind(server: Database) -> None:
+    made = source(server)
+    for _ in range(3):
+        stream = made.open(made.end_position())
+        stream.read(0.1)
+        stream.close()
+    deadline = time.monotonic() + 10
+    query = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'replicator'"
+    while server.execute(query)[0][0] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert server.execute(query)[0][0] == 0
