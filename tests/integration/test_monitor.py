@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from replicator.coordination.layout import Layout
+from replicator.coordination.layout import DEFAULT_ROOT, Layout
 from replicator.coordination.registry import Registry
 from replicator.zookeeper.client import connect
 
@@ -23,8 +23,10 @@ PROGRAM = "from monitor.cli import command; command()"
 
 
 @contextmanager
-def monitor(hosts: str, listen: str = "127.0.0.1:0") -> Iterator[tuple[subprocess.Popen[str], str]]:
-    arguments = [sys.executable, "-c", PROGRAM, "--zookeeper", hosts, "--listen", listen, "--session-timeout", "3"]
+def monitor(hosts: str, *more: str, root: str = DEFAULT_ROOT) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process and its address."""
+    arguments = [sys.executable, "-c", PROGRAM, "--zookeeper", hosts, "--listen", "127.0.0.1:0", "--root", root]
+    arguments += ["--session-timeout", "3", *more]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -1,0 +1,212 @@
+"""The dashboard in a real browser: finds the task, sees RUNNING change hosts without a reload, fits the window."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.machines import Machines
+from replicator.coordination.records import HistoryRecord, InstanceRecord, MachineRecord, TaskFigures, dump
+from replicator.coordination.registry import Registry
+from replicator.zookeeper.client import ZookeeperCoordinator, connect
+from tests.integration.test_monitor import monitor, until
+
+pytestmark = pytest.mark.servers
+TASK = "copy_hot_item"
+LONG = "a_second_task_with_a_name_that_is_as_long_as_somebody_in_a_hurry_could_possibly_make_it_0123456789"
+SHOTS = Path(os.environ.get("REPLICATOR_SHOTS", "build/screenshots"))
+OPTIONS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--no-proxy-server",
+    "--disable-dev-shm-usage",
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if not program or not driver:
+        missing = "chromium and chromedriver are missing: apt-get install chromium chromium-driver"
+        pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with tempfile.TemporaryDirectory() as profile:
+        for option in (*OPTIONS, f"--user-data-dir={profile}"):
+            options.add_argument(option)
+        chrome = webdriver.Chrome(options, Service(driver))
+        yield chrome
+        chrome.quit()
+
+
+class Host:
+    """What a Core writes, on a real ZooKeeper."""
+
+    def __init__(self, hosts: str, layout: Layout, name: str) -> None:
+        self.name, self.layout, self.process = name, layout, uuid.uuid4().hex
+        self.coordinator: ZookeeperCoordinator = connect(hosts, session_timeout=3.0)
+        self.paths: dict[str, str] = {}
+
+    def stand(self, task: str, state: str) -> None:
+        guid = uuid.uuid4().hex
+        record = InstanceRecord(host=self.name, pid=1, process=self.process, since_ms=_now(), state=state)
+        prefix = self.layout.contender_prefix(task, self.name, guid)
+        self.paths[task] = self.coordinator.create(prefix, dump(record), ephemeral=True, sequential=True)
+        self.report(task, state)
+
+    def report(self, task: str, state: str) -> None:
+        record = InstanceRecord(host=self.name, pid=1, process=self.process, since_ms=_now(), state=state)
+        self.coordinator.set(self.paths[task], dump(record))
+        figures = {task: TaskFigures(state=state, position="binlog.000042:88123456", rows_per_s=812.0, epoch=2**33)}
+        machine = MachineRecord(
+            host=self.name, pid=1, process=self.process, started_ms=_now(), time_ms=_now(), tasks=figures
+        )
+        Machines(self.coordinator, self.layout).publish(self.name, machine)
+
+
+@pytest.fixture
+def bus(zookeeper: Any) -> Iterator[tuple[str, Layout, Host, Host]]:
+    layout = Layout(f"/dashboard-{uuid.uuid4().hex[:8]}")
+    first, second = Host(zookeeper.hosts, layout, "host-a"), Host(zookeeper.hosts, layout, "host-b")
+    registry = Registry(first.coordinator, layout)
+    for name in (TASK, LONG):
+        registry.create(name, {"name": name}, "test")
+    first.stand(TASK, "running")
+    second.stand(TASK, "standby")
+    yield zookeeper.hosts, layout, first, second
+    first.coordinator.close()
+    second.coordinator.close()
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
+
+
+def resize(browser: webdriver.Chrome, width: int) -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def running_on(browser: webdriver.Chrome, task: str = TASK) -> str:
+    return browser.find_element(By.CSS_SELECTOR, f'[data-task="{task}"] .host').text
+
+
+def shoot(browser: webdriver.Chrome, name: str) -> None:
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    browser.save_screenshot(str(SHOTS / f"{name}.png"))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_running_changes_hosts_before_our_eyes(browser: webdriver.Chrome, bus: Any, width: int) -> None:
+    hosts, layout, first, second = bus
+    with monitor(hosts, root=layout.root) as (_, url):
+        resize(browser, width)
+        browser.get_log("browser")  # what other tests left
+        until(lambda: TASK in _text(browser, url))
+        browser.execute_script("window.unloaded = false; addEventListener('pagehide', () => window.unloaded = true)")
+        browser.execute_script("window.witness = document.querySelector('[data-task]')")
+        until(lambda: "host-a" in running_on(browser))
+        assert "host-b" in running_on(browser)  # as the standby
+        shoot(browser, f"before-{width}")
+
+        first.coordinator.close()
+        second.report(TASK, "running")
+        second.coordinator.create(
+            layout.history_prefix(TASK),
+            dump(HistoryRecord(kind="running", time_ms=_now(), host="host-b")),
+            sequential=True,
+        )
+        until(lambda: running_on(browser).removeprefix("RUNNING on").strip().startswith("host-b"))
+        until(lambda: "no standby" in running_on(browser))
+        offline = browser.find_element(By.CSS_SELECTOR, '[data-machine="host-a"]')
+        assert offline.get_attribute("data-state") == "offline"
+        assert "host-b" in browser.find_element(By.CSS_SELECTOR, ".changes").text
+        assert browser.execute_script("return window.witness !== undefined && window.unloaded === false")
+        shoot(browser, f"after-{width}")
+
+        overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert browser.execute_script(overflow) == 0
+        assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def test_keys_filter_and_details(browser: webdriver.Chrome, bus: Any) -> None:
+    hosts, layout, _, _ = bus
+    with monitor(hosts, root=layout.root) as (_, url):
+        resize(browser, 1280)
+        until(lambda: TASK in _text(browser, url))
+        body = browser.find_element(By.TAG_NAME, "body")
+
+        def shown() -> list[str]:
+            rows = browser.find_elements(By.CSS_SELECTOR, "tbody.task:not([hidden])")
+            return [str(row.get_attribute("data-task")) for row in rows]
+
+        assert sorted(shown()) == sorted([TASK, LONG])
+        body.send_keys("/")
+        browser.switch_to.active_element.send_keys("hot")
+        assert shown() == [TASK]
+        time.sleep(2.5)  # updates come meanwhile and must not undo the filter
+        assert shown() == [TASK]
+        browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+        assert len(shown()) == 2
+        body.send_keys("e")
+        assert shown() == [LONG]
+        body.send_keys("e")
+        body.send_keys("j")
+        assert browser.switch_to.active_element.text == LONG  # in trouble, therefore first
+        browser.switch_to.active_element.send_keys("j", Keys.ENTER)
+        detail = browser.find_element(By.CSS_SELECTOR, f'[data-task="{TASK}"] .detail')
+        assert detail.is_displayed() and "Queue" in detail.text
+        time.sleep(2.5)
+        assert detail.is_displayed()
+        assert browser.switch_to.active_element.text == TASK
+
+
+def test_a_monitor_that_stops_answering_is_shown(browser: webdriver.Chrome, bus: Any) -> None:
+    hosts, layout, _, _ = bus
+    with monitor(hosts, root=layout.root) as (process, url):
+        resize(browser, 1280)
+        until(lambda: TASK in _text(browser, url))
+        banner = browser.find_element(By.ID, "banner")
+        time.sleep(2)
+        assert not banner.is_displayed()
+        process.send_signal(signal.SIGSTOP)
+        until(banner.is_displayed)
+        assert "Stale since" in banner.text and "Monitor does not answer" in banner.text
+        process.send_signal(signal.SIGCONT)
+        until(lambda: not banner.is_displayed())
+
+
+def test_polls_when_streams_are_refused(browser: webdriver.Chrome, bus: Any) -> None:
+    hosts, layout, first, _ = bus
+    with monitor(hosts, "--max-streams", "0", root=layout.root) as (_, url):
+        until(lambda: TASK in _text(browser, url))
+        first.coordinator.close()
+        until(lambda: "host-b" in running_on(browser) and "host-a" not in running_on(browser))
+        assert not browser.find_element(By.ID, "banner").is_displayed()
+
+
+def _text(browser: webdriver.Chrome, url: str) -> str:
+    browser.get(url)
+    return browser.find_element(By.TAG_NAME, "main").text
