@@ -103,8 +103,12 @@ class Election:
         session = self._coordinator.session_id
         for entry in self.field(task).contenders:
             if entry.guid == guid and entry.owner == session:
-                with contextlib.suppress(NodeMissing):
-                    self._coordinator.delete(self._layout.contender(task, entry.name))
+                self.delete(task, entry.name)
+
+    def delete(self, task: str, name: str) -> None:
+        """Fine when it is gone."""
+        with contextlib.suppress(NodeMissing):
+            self._coordinator.delete(self._layout.contender(task, name))
 
     def describe(self, task: str, name: str, record: InstanceRecord) -> None:
         """Writes our own node's content anew (its state changed). Fine when it is gone."""

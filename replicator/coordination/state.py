@@ -15,7 +15,8 @@
 - DRAINING: the worker finishes at a transaction boundary: for a release, a new configuration, or a pause.
 - PAUSED: leads without a worker because an operator wants so.
 - UNCONFIGURED: leads without a worker because there is no configuration that can be used.
-- FAILED: leads without a worker because of an error that trying again does not mend.
+- FAILED: leads without a worker because of an error that trying again does not mend. A term that failed before it was
+  opened (lastCommit not understood) goes back to WAITING instead: that is the event `reopen`.
 
 Whatever the state, losing our node (session, lease, or by hand) or giving it up leads to ABSENT: that is the event
 `withdrawn`, the one way back to the start. A pair that is not in the table is a fault of ours and raises.
@@ -54,6 +55,7 @@ class Event(Enum):
     UNCONFIGURE = "unconfigure"
     FAIL = "fail"
     RETRY = "retry"
+    REOPEN = "reopen"
     WITHDRAWN = "withdrawn"
 
 
@@ -94,7 +96,7 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
     },
     _S.PAUSED: {_E.RETRY: _S.IDLE, _E.FAIL: _S.FAILED, _E.WITHDRAWN: _S.ABSENT},
     _S.UNCONFIGURED: {_E.RETRY: _S.IDLE, _E.FAIL: _S.FAILED, _E.WITHDRAWN: _S.ABSENT},
-    _S.FAILED: {_E.RETRY: _S.IDLE, _E.WITHDRAWN: _S.ABSENT},
+    _S.FAILED: {_E.RETRY: _S.IDLE, _E.REOPEN: _S.WAITING, _E.WITHDRAWN: _S.ABSENT},
 }
 
 LEADING = frozenset(TRANSITIONS) - {State.ABSENT, State.STANDBY, State.WAITING}

@@ -1,0 +1,61 @@
+"""What a Core knows about its own part in a task."""
+
+from __future__ import annotations
+
+import msgspec
+
+from replicator.coordination.actions import DrainReason
+from replicator.coordination.grace import Memory
+from replicator.coordination.state import State
+from replicator.coordination.view import Config, Problem
+from replicator.model.checkpoint import Checkpoint
+
+DRAIN_LIMIT = 20.0
+"""Seconds a worker may take to reach a transaction boundary before it is killed; its sink then drops what is open."""
+STOP_LIMIT = 8.0
+"""The same when the process was asked to end: whoever asked waits."""
+
+
+class WorkerFacts(msgspec.Struct, frozen=True):
+    """A worker that is there. `drain_until`: monotonic time after which it is killed; 0.0 while it is not draining."""
+
+    config: Config
+    streaming: bool = False
+    drain_reason: DrainReason | None = None
+    drain_until: float = 0.0
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a task is FAILED, and under which version of its configuration."""
+
+    error: Problem
+    config_version: int
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """Attributes:
+    guid: our identity in this election; a new session brings a new one.
+    czxid: of the node we stand with; the epoch once we lead. 0 while ABSENT.
+    opened: we have opened a term under this node.
+    opened_zxid: transaction that did so, 0 when its answer was lost.
+    worker: None when there is none.
+    checkpoint: the last that a worker of this term reported; None when none did.
+    good: the last usable configuration seen, which goes on while a newer one can't be used.
+    restart_at: monotonic time before which a worker that died is not started again.
+    fenced: the sink told the worker that a later term writes: give this term up.
+    stopping: the process is to end.
+    """
+
+    guid: str
+    state: State = State.ABSENT
+    czxid: int = 0
+    opened: bool = False
+    opened_zxid: int = 0
+    worker: WorkerFacts | None = None
+    checkpoint: Checkpoint | None = None
+    good: Config | None = None
+    failure: Failure | None = None
+    restart_at: float = 0.0
+    fenced: bool = False
+    stopping: bool = False
+    memory: Memory = Memory()

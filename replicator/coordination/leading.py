@@ -1,0 +1,163 @@
+"""Decisions of the instance that leads, its term opened: commands, pausing, configuration, the worker."""
+
+from __future__ import annotations
+
+from replicator.coordination.actions import (
+    Action,
+    AdoptConfig,
+    Complete,
+    DrainWorker,
+    Hold,
+    KillWorker,
+    Pause,
+    Release,
+    Retry,
+    Save,
+    StartWorker,
+    Unconfigure,
+    Withdraw,
+)
+from replicator.coordination.commands import Pending
+from replicator.coordination.commits import behind
+from replicator.coordination.election import Contender
+from replicator.coordination.facts import Facts
+from replicator.coordination.state import State
+from replicator.coordination.view import Config, TaskView
+from replicator.model.checkpoint import Checkpoint
+
+Actions = list[Action]
+
+
+def lead(facts: Facts, view: TaskView, now: float) -> Actions:
+    """The worker's drain comes first: what follows decides anew once it is done."""
+    worker = facts.worker
+    if view.commands:
+        done = _command(facts, view, view.commands[0], now)
+        if done:
+            return done
+    if worker is not None and worker.drain_reason is not None:
+        return await_drained(facts, now)
+    config = view.config or facts.good
+    match facts.state:
+        case State.STARTING | State.RUNNING:
+            return _run(facts, view, config, now)
+        case State.IDLE:
+            return _begin(facts, view, config, now)
+        case State.PAUSED:
+            return [] if view.desired == "paused" else [Retry("resumed")]
+        case State.UNCONFIGURED:
+            return [] if config is None else [Retry("configured")]
+        case State.FAILED:
+            return _failed(facts, view)
+    return []
+
+
+def await_drained(facts: Facts, now: float) -> Actions:
+    """A draining worker has until `drain_until`."""
+    assert facts.worker is not None  # noqa: S101 - the callers have looked
+    if now >= facts.worker.drain_until:
+        return [KillWorker("it did not reach a transaction boundary in time")]
+    return [Hold(facts.worker.drain_until)]
+
+
+def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:
+    if view.desired == "paused":
+        return [DrainWorker("pause")]
+    worker = facts.worker
+    if worker is None:
+        return _start(facts, view, config, now)
+    if config is not None and config.version != worker.config.version:
+        return [AdoptConfig(config)] if config.data == worker.config.data else [DrainWorker("configure")]
+    return []
+
+
+def _begin(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:
+    """No worker, and nothing decided yet."""
+    unsaved = _unsaved(facts, view)
+    if unsaved is not None:
+        return [Save(unsaved)]
+    if view.desired == "paused":
+        return [Pause()]
+    return _start(facts, view, config, now)
+
+
+def _start(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:
+    if config is None:
+        return [Unconfigure()] if facts.state is State.IDLE else []
+    if now < facts.restart_at:
+        return [Hold(facts.restart_at)]
+    unsaved = _unsaved(facts, view)
+    if unsaved is not None:
+        return [Save(unsaved)]
+    return [StartWorker(config, view.commit.checkpoint)]
+
+
+def _unsaved(facts: Facts, view: TaskView) -> Checkpoint | None:
+    """What the last worker of this term delivered and lastCommit does not know yet."""
+    known, stored = facts.checkpoint, view.commit.checkpoint
+    if known is None or known == stored:
+        return None
+    if stored is not None and (known.position == stored.position or behind(known.position, stored.position)):
+        return None
+    return known
+
+
+def _failed(facts: Facts, view: TaskView) -> Actions:
+    """A failed task keeps its place, so that nobody fails likewise in turn; a new configuration is a new chance."""
+    failed_with = facts.failure.config_version if facts.failure else -1
+    if view.config is not None and view.config.version != failed_with:
+        return [Retry("configured")]
+    return []
+
+
+def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Actions:
+    record = pending.record
+    if record is None:
+        return [Complete(pending.path, "refused", "a command that nobody understands")]
+    match record.verb:
+        case "switchover":
+            return _switchover(facts, view, pending, now)
+        case "retry" if facts.state is State.FAILED:
+            return [Retry("retry", record.by), Complete(pending.path, "retry", "", record.by)]
+        case "retry":
+            return [Complete(pending.path, "refused", f"retry: the task is {facts.state.value}", record.by)]
+    return [Complete(pending.path, "refused", f"unknown command '{record.verb}'", record.by)]
+
+
+def _switchover(facts: Facts, view: TaskView, pending: Pending, now: float) -> Actions:
+    record = pending.record
+    assert record is not None  # noqa: S101 - the caller has looked
+    target = record.arguments.get("to", "") or record.arguments.get("host", "")
+    if not target and pending.czxid < facts.opened_zxid:
+        return [Complete(pending.path, "refused", "switchover: overtaken by a change of RUNNING", record.by)]
+    if target and _names(view.own, target):
+        return [Complete(pending.path, "switchover", "is RUNNING already", record.by)]
+    successor = _successor(view, target)
+    if successor is None:
+        wanted = f"'{target}' does not stand by" if target else "nobody stands by"
+        return [Complete(pending.path, "refused", f"switchover: {wanted}", record.by)]
+    if facts.worker is None:
+        return [_hand_over(facts, view, pending, successor, record.by)]
+    if facts.worker.drain_reason is None:
+        return [DrainWorker("switchover")]
+    return await_drained(facts, now)
+
+
+def _hand_over(facts: Facts, view: TaskView, pending: Pending, successor: Contender, by: str) -> Action:
+    """Only a term that was opened is released; one that failed before has nothing to hand over but its place."""
+    record = view.commit.record
+    if record is None or record.epoch != facts.czxid:
+        return Withdraw("switchover")
+    return Release("switchover", successor.guid, successor.host, pending.path, by)
+
+
+def _names(contender: Contender | None, target: str) -> bool:
+    return contender is not None and target in (contender.guid, contender.host)
+
+
+def _successor(view: TaskView, target: str) -> Contender | None:
+    """Next in line, or the one that `target` names by guid or host."""
+    others = [entry for entry in view.field.contenders if view.own is None or entry.name != view.own.name]
+    if target:
+        others = [entry for entry in others if _names(entry, target)]
+    return others[0] if others else None

@@ -1,0 +1,194 @@
+"""Everything that the coordinator says about one task, read into one immutable value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from replicator.coordination.commands import Commands, Pending
+from replicator.coordination.commits import Commit, Commits
+from replicator.coordination.election import Contender, Election, Field
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator, Watcher
+from replicator.coordination.registry import Registry
+from replicator.coordination.status import Status
+from replicator.errors import ConfigError, CoordinationError, NodeMissing, ReplicatorError
+
+Problem: TypeAlias = dict[str, str]
+"""`ReplicatorError.to_dict()`."""
+Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+"""Checks a configuration and returns it with its defaults filled in. Raises ConfigError."""
+Watch: TypeAlias = Callable[[Literal["data", "children"], str], Watcher | None]
+"""Gives a watcher for a path, or None where one is set already."""
+
+
+class Config(msgspec.Struct, frozen=True):
+    """A validated configuration and the version of the znode it stands in."""
+
+    version: int
+    data: dict[str, Any]
+
+
+class TaskView(msgspec.Struct, frozen=True, kw_only=True):
+    """One reading of one task.
+
+    Attributes:
+        session, timeout: of the session that read it.
+        exists: the task's znode is there.
+        config: None when there is none, or none that can be used; `config_error` says why.
+        field, own: who stands, and which of them we are.
+        commit: lastCommit; `commit_error` when its content is not understood.
+        commands: read only where asked for, else ().
+        machines: sessions with a machine node, read after `field`; None when not asked for.
+        hidden: sessions that stand and have no machine node.
+    """
+
+    task: str
+    session: int
+    timeout: float
+    exists: bool = False
+    uid: str = ""
+    config: Config | None = None
+    config_version: int = -1
+    config_error: Problem | None = None
+    desired: str = "running"
+    field: Field = Field()
+    own: Contender | None = None
+    commit: Commit = Commit(None)
+    commit_error: Problem | None = None
+    commands: tuple[Pending, ...] = ()
+    machines: frozenset[int] | None = None
+    hidden: frozenset[int] = frozenset()
+
+    @property
+    def live(self) -> frozenset[int]:
+        """Sessions that certainly lived when this was read."""
+        return frozenset(entry.owner for entry in self.field.contenders) | (self.machines or frozenset())
+
+
+class ViewReader:
+    """Reads views of one task. Not thread-safe: it remembers the last configuration that it validated."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout, task: str, validate: Validate) -> None:
+        self._coordinator = coordinator
+        self._layout = layout
+        self._task = task
+        self._validate = validate
+        self._registry = Registry(coordinator, layout)
+        self._status = Status(coordinator, layout)
+        self._election = Election(coordinator, layout)
+        self._commits = Commits(coordinator, layout)
+        self._commands = Commands(coordinator, layout)
+        self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
+
+    def read(self, guid: str, watch: Watch, commands: bool, machines: bool) -> TaskView:
+        """Raises NotConnected.
+
+        The order matters for who takes over: contenders first, then machines and lastCommit. What a term wrote before
+        its node vanished is then in the lastCommit that is read, and a session that has neither a contender nor a
+        machine node had ended by then.
+        """
+        session = self._coordinator.session_id
+        view = TaskView(task=self._task, session=session, timeout=self._coordinator.session_timeout)
+        try:
+            present = self._read_task(view, watch)
+        except NodeMissing:
+            return view
+        field = self._election.field(self._task)
+        owners = self._read_owners() if machines else None
+        commit, commit_error = self._read_commit()
+        return msgspec.structs.replace(
+            present,
+            desired=self._read_desired(watch),
+            field=field,
+            own=field.own(guid, session),
+            machines=owners,
+            hidden=self._read_hidden(field, owners),
+            commit=commit,
+            commit_error=commit_error,
+            commands=self._read_commands(watch) if commands else (),
+        )
+
+    def _read_task(self, view: TaskView, watch: Watch) -> TaskView:
+        path = self._layout.task(self._task)
+        try:
+            node = self._registry.read(self._task, watch("data", path))
+        except NodeMissing:
+            raise
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            version = self._registry.version(self._task)
+            return msgspec.structs.replace(view, exists=True, config_version=version, config_error=error.to_dict())
+        config, problem = self._config(node.record.uid, node.version, node.record.config)
+        return msgspec.structs.replace(
+            view,
+            exists=True,
+            uid=node.record.uid,
+            config=config,
+            config_version=node.version,
+            config_error=problem,
+        )
+
+    def _config(self, uid: str, version: int, data: dict[str, Any] | None) -> tuple[Config | None, Problem | None]:
+        if data is None:
+            return None, None
+        if self._validated is None or self._validated[0] != (uid, version):
+            self._validated = ((uid, version), *self._judge(version, data))
+        return self._validated[1], self._validated[2]
+
+    def _judge(self, version: int, data: dict[str, Any]) -> tuple[Config | None, Problem | None]:
+        try:
+            config = self._validate(data)
+            if config.get("name") != self._task:
+                raise ConfigError(
+                    "E1003",
+                    f"the configuration under '{self._task}' is of another task",
+                    found=str(config.get("name")),
+                    wanted=self._task,
+                )
+        except ReplicatorError as error:
+            return None, error.to_dict()
+        return Config(version, config), None
+
+    def _read_desired(self, watch: Watch) -> str:
+        """A status that nobody understands changes nothing: running is what a task without a status does."""
+        try:
+            return self._status.read(self._task, watch("data", self._layout.status(self._task))).desired
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return "running"
+
+    def _read_commit(self) -> tuple[Commit, Problem | None]:
+        try:
+            return self._commits.read(self._task), None
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return Commit(None), error.to_dict()
+
+    def _read_commands(self, watch: Watch) -> tuple[Pending, ...]:
+        path = self._layout.commands(self._task)
+        return tuple(self._commands.pending(self._task, watch("children", path)))
+
+    def _read_owners(self) -> frozenset[int]:
+        try:
+            names = self._coordinator.children(self._layout.machines)
+        except NodeMissing:
+            return frozenset()
+        stats = [self._coordinator.exists(f"{self._layout.machines}/{name}") for name in names]
+        return frozenset(stat.owner for stat in stats if stat is not None)
+
+    def _read_hidden(self, field: Field, owners: frozenset[int] | None) -> frozenset[int]:
+        """Asked once more, because a session may have ended between the two readings."""
+        if owners is None:
+            return frozenset()
+        return frozenset(
+            entry.owner
+            for entry in field.contenders
+            if entry.owner not in owners
+            and self._coordinator.exists(self._layout.contender(self._task, entry.name)) is not None
+        )

@@ -1,0 +1,239 @@
+"""Cores on a simulated bench: real participants over the memory ensemble, with a fake clock and workers that are plain
+objects. Deterministic; nothing sleeps."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.lease import Lease
+from replicator.coordination.machines import Machines
+from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.participant import Identity, Participant
+from replicator.coordination.progress import TermProgress
+from replicator.coordination.records import MachineRecord
+from replicator.coordination.registry import Registry
+from replicator.errors import ConfigError, CoordinationError, LeadershipLost, NotConnected
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+
+TASK = "copy"
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def validate(config: dict[str, Any]) -> dict[str, Any]:
+    if config.get("bad"):
+        raise ConfigError("E1003", "bad is not allowed")
+    return {"name": TASK, **config}
+
+
+def checkpoint_at(offset: int, epoch: int = 0) -> Checkpoint:
+    return Checkpoint(Position("binlog.000001", offset), epoch=epoch)
+
+
+class World:
+    """The servers, the source's log of numbered transactions, and what consumers saw."""
+
+    def __init__(self, timeout: float = 6.0) -> None:
+        self.clock = FakeClock()
+        self.ensemble = MemoryEnsemble(self.clock)
+        self.layout = Layout()
+        self.timeout = timeout
+        self.cores: list[SimCore] = []
+        self.emitted: list[tuple[int, int]] = []
+        """(epoch, transaction) in the order consumers saw them."""
+        self._numbers = itertools.count(1)
+        self.admin = self.ensemble.session()
+        Registry(self.admin, self.layout).create(TASK, {"name": TASK}, "test")
+
+    def core(self, host: str | None = None) -> SimCore:
+        core = SimCore(self, host or f"host-{len(self.cores)}")
+        self.cores.append(core)
+        return core
+
+    def guid(self) -> str:
+        return f"{next(self._numbers):032x}"
+
+    def effective(self) -> list[SimCore]:
+        """Cores whose worker could emit at this moment."""
+        return [core for core in self.cores if core.workers.may_emit()]
+
+    def emit(self, epoch: int, transaction: int) -> None:
+        assert not self.emitted or epoch >= max(seen for seen, _ in self.emitted), "a stale epoch after a newer one"
+        highest = max((seen for _, seen in self.emitted), default=0)
+        assert transaction <= highest + 1, f"transactions {highest + 1}..{transaction - 1} were skipped"
+        self.emitted.append((epoch, transaction))
+
+    def settle(self, seconds: float = 30.0, step: float = 0.25) -> None:
+        """Lets everybody who can do so do his part, for that long."""
+        for _ in range(int(seconds / step)):
+            self.clock.now += step
+            self.ensemble.expire_overdue()
+            for core in self.cores:
+                core.live()
+
+
+class SimWorkers:
+    """One worker as an object: it emits transactions while its lease lasts."""
+
+    def __init__(self, core: SimCore) -> None:
+        self.core = core
+        self.lease: Lease | None = None
+        self.progress: TermProgress | None = None
+        self.position = 0
+        self.streaming = False
+        self.draining = False
+        self.starts: list[tuple[int, dict[str, Any]]] = []
+
+    def start(self, epoch: int, name: str, config: Any, checkpoint: Checkpoint | None, uid: str) -> None:
+        assert self.lease is None, "a second worker of the same core"
+        core, world = self.core, self.core.world
+        path = world.layout.contender(TASK, name)
+        lease = Lease(path, epoch, core.coordinator.session_id)
+        sent = world.clock()
+        if not lease.confirm(core.coordinator.confirm([path])[0], sent, core.coordinator.session_timeout):
+            raise LeadershipLost("E4008", "the node is gone")
+        self.lease = lease
+        self.progress = TermProgress(core.coordinator, world.layout, TASK, name, epoch, uid)
+        self.position = checkpoint.position.offset if checkpoint else 0
+        self.streaming = self.draining = False
+        self.starts.append((epoch, config.data))
+
+    def drain(self) -> None:
+        assert self.lease is not None
+        self.draining = True
+
+    def kill(self) -> None:
+        if self.lease is not None:
+            self.lease.end()
+        self.lease = self.progress = None
+
+    def may_emit(self) -> bool:
+        return self.lease is not None and self.core.world.clock() < self.lease.deadline
+
+    def emit(self) -> None:
+        """One transaction, when allowed: the worker is a process of its own and does not ask its core."""
+        if self.lease is not None and self.streaming and self.may_emit():
+            self.position += 1
+            self.core.world.emit(self.lease.epoch, self.position)
+
+
+class SimCore:
+    """A Core process. `frozen`: SIGSTOP; `dead`: SIGKILL."""
+
+    def __init__(self, world: World, host: str) -> None:
+        self.world = world
+        self.host = host
+        self.coordinator = world.ensemble.session(world.timeout)
+        self.workers = SimWorkers(self)
+        self.frozen = self.dead = False
+        self.lost = False
+        self.coordinator.on_connection(lambda state: self._note(state.value))
+        self.participant = Participant(
+            self.coordinator,
+            world.layout,
+            TASK,
+            Identity(host, 1, host),
+            self.workers,
+            world.clock,
+            validate,
+            new_guid=world.guid,
+        )
+
+    def _note(self, state: str) -> None:
+        self.lost = self.lost or state == "lost"
+
+    @property
+    def runs(self) -> bool:
+        return not (self.frozen or self.dead)
+
+    def live(self) -> None:
+        """What a running Core does in a moment: lease, machine node, worker's news, a turn."""
+        if not self.runs:
+            self.workers.emit()
+            return
+        self.renew()
+        self.work()
+        self.turn()
+
+    def turn(self) -> None:
+        if not self.runs:
+            return
+        try:
+            if self.lost:
+                self.lost = False
+                self.participant.on_session_lost()
+            Machines(self.coordinator, self.world.layout).publish(self.host, self._vitals())
+            self.participant.turn()
+        except NotConnected:
+            return
+
+    def _vitals(self) -> MachineRecord:
+        return MachineRecord(host=self.host, pid=1, process=self.host, started_ms=0, time_ms=0)
+
+    def renew(self) -> None:
+        """The lease thread."""
+        lease = self.workers.lease
+        if not self.runs or lease is None:
+            return
+        sent = self.world.clock()
+        try:
+            stat = self.coordinator.confirm([lease.path])[0]
+        except NotConnected:
+            return
+        lease.confirm(stat, sent, self.coordinator.session_timeout)
+
+    def work(self) -> None:
+        """The worker's news reach the participant."""
+        workers, participant = self.workers, self.participant
+        if not self.runs or workers.lease is None:
+            return
+        if not workers.may_emit():
+            workers.kill()
+            participant.on_lease_over()
+        elif workers.draining:
+            done = checkpoint_at(workers.position) if workers.position else None
+            workers.kill()
+            participant.on_drained(done)
+        elif not workers.streaming:
+            workers.streaming = True
+            participant.on_streaming(str(workers.position))
+        else:
+            workers.emit()
+            participant.on_progress(checkpoint_at(workers.position))
+
+    def save(self) -> None:
+        """The checkpoint writer."""
+        progress = self.workers.progress
+        if not self.runs or progress is None or not self.workers.position:
+            return
+        try:
+            progress.save(checkpoint_at(self.workers.position))
+        except (NotConnected, LeadershipLost):
+            return
+        except CoordinationError as error:
+            self.participant.on_failed(error.to_dict())
+
+    # Faults
+
+    def freeze(self) -> None:
+        self.frozen = True
+        self.coordinator.silence()
+
+    def thaw(self) -> None:
+        self.frozen = False
+        self.coordinator.hear()
+
+    def die(self) -> None:
+        """SIGKILL: the worker sees its pipe close."""
+        self.dead = True
+        self.workers.kill()
+        self.coordinator.silence()
