@@ -8,7 +8,7 @@ from replicator.config.tables import TableFilter
 from replicator.config.task import KafkaSink, TaskConfig
 from replicator.decode.decoder import BinlogDecoder
 from replicator.encode import formats
-from replicator.encode.topics import TopicNames
+from replicator.encode.topics import Topics
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 from replicator.model.term import Term
@@ -21,11 +21,11 @@ from replicator.transform.select import select
 
 def build_planner(config: TaskConfig) -> Planner:
     """Format, topic names and the choice of tables, joined."""
-    form = formats(config.sink.format, config.name)
-    topics = TopicNames(config.sink.topic, config.name)
+    form = formats[config.sink.format](config.name)
+    topics = Topics(config.sink.topic, config.name)
 
     def plan(table: Table) -> TablePlan:
-        return form.plan(table, topics.topic(table.database, table.name))
+        return form.plan(table, topics.topic(table))
 
     return select(TableFilter(config.source.tables).matches, plan)
 

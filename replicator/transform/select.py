@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
+from replicator.ports import Planner
 
 
-def select(
-    matches: Callable[[str, str], bool], plan: Callable[[Table], TablePlan | None]
-) -> Callable[[Table], TablePlan | None]:
+def select(matches: Callable[[str, str], bool], plan: Planner) -> Planner:
     """A planner for only those tables for which `matches(database, table)`; rows of others stay undecoded."""
 
     def planner(table: Table) -> TablePlan | None:
