@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -33,7 +34,10 @@ def command(what: str) -> None:
     known = _known()
     name = ".".join(path)
     if name and name not in known:
-        choices = [*known, *CODES]
+        if re.fullmatch(r"E\d{1,4}", code):
+            alike = [other for other in CODES if other[:3] == code[:3]]
+            raise click.UsageError(f"No such code: {code}. {'There are ' + ', '.join(alike) if alike else ''}".rstrip())
+        choices = list(known)
         near = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
         words = difflib.get_close_matches(path[-1], [key.rpartition(".")[2] for key in known], n=2, cutoff=0.6)
         near += [key for word in words for key in known if key.rpartition(".")[2] == word and key not in near]

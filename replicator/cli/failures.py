@@ -39,8 +39,8 @@ def exit_status(error: ReplicatorError) -> int:
     return _STATUS.get(error.code, ERROR)
 
 
-def show(error: ReplicatorError) -> None:
+def show(error: ReplicatorError, colour: bool | None = None) -> None:
     """One line per problem on stderr. A task file with several shows them all."""
     for one in getattr(error, "errors", ()) or (error,):
         head, _, rest = " ".join(str(one).split()).partition(":")
-        click.echo(f"{click.style(head, fg='red', bold=True)}:{rest}", err=True)
+        click.echo(f"{click.style(head, fg='red', bold=True)}:{rest}", err=True, color=colour)

@@ -37,6 +37,9 @@ def _processes() -> Mapping[str, Load]:
 class Main(LazyGroup):
     """Turns every end into an exit status: no command prints a traceback or exits by itself for an error."""
 
+    colour: bool | None = None
+    """What --color decided; errors are shown when click's context, which knows it too, is gone."""
+
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -59,13 +62,20 @@ class Main(LazyGroup):
             status = error.exit_code
         except ReplicatorError as error:
             _trace()
-            failures.show(error)
+            failures.show(error, self.colour)
             status = failures.exit_status(error)
         except OSError as error:
-            status = _reader_gone() if error.errno == errno.EPIPE else _fault(error)
+            status = _reader_gone() if error.errno == errno.EPIPE else self._fault(error)
         except Exception as error:
-            status = _fault(error)
+            status = self._fault(error)
         sys.exit(status)
+
+    def _fault(self, error: Exception) -> int:
+        """An error that nobody foresaw."""
+        _trace()
+        fix = "Run it again with `replicator --debug ...` and report what it prints."
+        failures.show(ProcessError("E5011", f"{type(error).__name__}: {error}"[:300], fix=fix), self.colour)
+        return failures.ERROR
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -83,14 +93,6 @@ def _reader_gone() -> int:
     return failures.BROKEN_PIPE
 
 
-def _fault(error: Exception) -> int:
-    """An error that nobody foresaw."""
-    _trace()
-    fix = "Run it again with `replicator --debug ...` and report what it prints."
-    failures.show(ProcessError("E5011", f"{type(error).__name__}: {error}"[:300], fix=fix))
-    return failures.ERROR
-
-
 def _trace() -> None:
     if os.environ.get("REPLICATOR_DEBUG"):
         traceback.print_exc()
@@ -98,6 +100,8 @@ def _trace() -> None:
 
 def _set_colour(ctx: click.Context, _param: click.Parameter, value: str) -> None:
     ctx.color = wants_colour(value)
+    if isinstance(ctx.command, Main):
+        ctx.command.colour = ctx.color
 
 
 @click.group(

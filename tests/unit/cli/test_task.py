@@ -1,0 +1,273 @@
+"""`replicator task` against a Server on a loopback port."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from replicator.cli import terminal
+from replicator.coordination.status import Status
+from tests.support.api import TASK, TOKEN, World
+from tests.unit.cli.conftest import Cli
+
+NAME = "copy_hot_item"
+HEADER = ["NAME", "STATE", "RUNNING", "STANDBYS", "LAG", "ROWS/S", "POSITION", "CHECKPOINT AGE", "EPOCH"]
+
+
+@pytest.fixture
+def made(world: World) -> World:
+    world.http.post("/tasks", content=TASK)
+    return world
+
+
+@pytest.fixture
+def running(made: World) -> World:
+    now = int(time.time() * 1000)
+    made.core("host-a").stand(
+        NAME, "running", position="binlog.000003:4711", lag_s=0.25, rows_per_s=1234.0, checkpoint_ms=now - 3000
+    )
+    made.core("host-b").stand(NAME, "standby")
+    return made
+
+
+def test_apply_creates_configures_and_leaves_alone(cli: Cli, world: World, file: Path) -> None:
+    result = cli("task", "apply", "-f", str(file), "--dry-run")
+    assert (result.exit_code, result.stdout) == (0, f"{NAME} created (dry run)\n")
+    assert world.http.get("/tasks").json()["items"] == []
+    assert cli("task", "apply", "-f", str(file)).stdout == f"{NAME} created\n"
+    assert cli("task", "apply", "-f", str(file)).stdout == f"{NAME} unchanged\n"
+    file.write_text(TASK.replace("3306", "3307"))
+    result = cli("task", "apply", "-f", str(file), "--dry-run")
+    assert (result.stdout, result.stderr) == (f"{NAME} configured (dry run)\n", "  source.port: 3306 -> 3307\n")
+    assert cli("task", "apply", "-f", str(file)).stdout == f"{NAME} configured\n"
+    assert world.http.get(f"/tasks/{NAME}").json()["version"] == 1
+
+
+def test_apply_reads_standard_input_and_json(cli: Cli, world: World) -> None:
+    text = json.dumps(yaml.safe_load(TASK))
+    assert cli("task", "apply", "-f", "-", input=text).stdout == f"{NAME} created\n"
+
+
+def test_apply_names_every_problem_and_its_line(cli: Cli, world: World, file: Path) -> None:
+    file.write_text(TASK.replace("port", "prot").replace("env:REPL_PASSWORD", "hunter2"))
+    result = cli("task", "apply", "-f", str(file))
+    assert result.exit_code == 1 and result.stdout == ""
+    first, second = result.stderr.splitlines()
+    assert first.startswith("E1002 config: source.prot is not known. Found: line 5.") and first.endswith("Write port")
+    assert second.startswith("E1005 config: source.password") and "hunter2" not in second
+
+
+def test_apply_on_what_is_not_there(cli: Cli, world: World, tmp_path: Path) -> None:
+    result = cli("task", "apply", "-f", str(tmp_path / "none.yaml"))
+    assert result.exit_code == 1 and "No such file" in result.stderr
+    assert cli("task", "apply").exit_code == 2
+
+
+def test_apply_refuses_another_kind_of_source(cli: Cli, made: World, file: Path) -> None:
+    file.write_text(TASK.replace("type: mysql", "type: mariadb"))
+    result = cli("task", "apply", "-f", str(file))
+    assert result.exit_code == 4 and "E1009" in result.stderr
+
+
+def test_get_as_a_table(cli: Cli, running: World) -> None:
+    result = cli("task", "get")
+    head, row = result.stdout.splitlines()
+    assert [column for column in HEADER if column in head] == HEADER
+    cells = row.split()
+    assert cells[:7] == [NAME, "running", "host-a", "1", "0.2s", "1234", "binlog.000003:4711"]
+    assert cells[7] in ("3.0s", "3.1s", "3.2s", "3.3s", "3.4s", "3.5s")
+    assert cli("task", "get", "--no-headers").stdout.splitlines()[0].startswith(NAME)
+
+
+def test_get_in_other_forms(cli: Cli, running: World) -> None:
+    task = json.loads(cli("task", "get", NAME, "-o", "json").stdout)
+    assert (task["apiVersion"], task["kind"], task["host"]) == ("v1", "Task", "host-a")
+    listed = yaml.safe_load(cli("task", "get", "-o", "yaml").stdout)
+    assert (listed["kind"], listed["items"][0]["name"]) == ("TaskList", NAME)
+    assert cli("task", "get", "-o", "name").stdout == f"{NAME}\n"
+    wide = cli("task", "get", "-o", "wide").stdout
+    assert "GTID" in wide and "host-b" in wide
+
+
+def test_get_fits_a_narrow_terminal(cli: Cli, running: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replicator.cli.task.render.width", lambda: 60)
+    lines = cli("task", "get").stdout.splitlines()
+    assert max(map(terminal.cells, lines)) <= 60
+    assert lines[0].split()[:3] == ["NAME", "STATE", "RUNNING"]
+
+
+def test_get_without_tasks_says_what_to_do(cli: Cli, world: World) -> None:
+    result = cli("task", "get")
+    assert (result.exit_code, result.stdout) == (0, "") and "task apply" in result.stderr
+
+
+def test_watch_prints_what_changes(cli: Cli, running: World) -> None:
+    def end() -> None:
+        time.sleep(0.4)
+        Status(running.bus.coordinator, running.bus.layout).set(NAME, "paused", "test")
+        time.sleep(0.4)
+        running.bus.coordinator.suspend()  # type: ignore[attr-defined]
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    result = cli("task", "get", "-w", "-o", "json", "--interval", "0.1")
+    thread.join()
+    assert result.exit_code == 5 and "E4002" in result.stderr
+    seen = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [task["desired"] for task in seen] == ["running", "paused"]
+
+
+def test_an_unknown_name_gets_a_suggestion(cli: Cli, made: World) -> None:
+    for arguments in (["get"], ["describe"], ["pause"], ["history"], ["switchover"], ["delete", "-y"], ["wait"]):
+        result = cli("task", *arguments, "copy_hot_itme")
+        assert result.exit_code == 3, arguments
+        assert "E5003" in result.stderr and f"Did you mean '{NAME}'?" in result.stderr
+
+
+def test_describe(cli: Cli, running: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = cli("task", "describe", NAME).stdout
+    for part in (
+        "State:      running",
+        "Running on: host-a",
+        "Standbys:   host-b",
+        "password: env:REPL_PASSWORD",
+        "created",
+    ):
+        assert part in text
+    assert json.loads(cli("task", "describe", NAME, "-o", "json").stdout)["name"] == NAME
+
+
+def test_describe_shows_what_is_wrong_and_how_to_mend_it(cli: Cli, made: World) -> None:
+    error = {"code": "E2206", "what": "the binlog is purged", "found": "a", "wanted": "b", "fix": "Make a new task."}
+    made.core("host-a").stand(NAME, "failed", error=error)
+    text = cli("task", "describe", NAME).stdout
+    assert "State:      failed E2206" in text
+    assert "  E2206 the binlog is purged\n" in text and "    Fix:      Make a new task.\n" in text
+
+
+def test_pause_resume_history(cli: Cli, made: World) -> None:
+    assert cli("task", "pause", NAME, "--reason", "backup").stdout == f"{NAME} pausing\n"
+    assert made.http.get(f"/tasks/{NAME}").json()["desired_reason"] == "backup"
+    assert cli("task", "resume", NAME).stdout == f"{NAME} resuming\n"
+    rows = cli("task", "history", NAME).stdout.splitlines()
+    assert rows[0].split()[:2] == ["TIME", "WHAT"]
+    assert [row.split()[3] for row in rows[1:]] == ["created", "paused", "resumed"]
+    items = json.loads(cli("task", "history", NAME, "-n", "1", "-o", "json").stdout)["items"]
+    assert [item["happened"] for item in items] == ["resumed"]
+    assert "@" in items[0]["by"]
+
+
+def test_switchover_waits_for_the_other_to_run(cli: Cli, made: World) -> None:
+    first = made.core("host-a").stand(NAME, "running")
+    second = made.core("host-b").stand(NAME, "standby")
+
+    def obey() -> None:
+        path = made.bus.layout.commands(NAME)
+        while not made.bus.coordinator.children(path):
+            time.sleep(0.02)
+        first.leave(NAME)
+        second.stand(NAME, "running")
+
+    thread = threading.Thread(target=obey)
+    thread.start()
+    result = cli("task", "switchover", NAME, "--to", "host-b")
+    thread.join()
+    assert result.exit_code == 0 and result.stdout.startswith(f"{NAME} host-a -> host-b in ")
+
+
+def test_switchover_refused_or_late(cli: Cli, running: World) -> None:
+    result = cli("task", "switchover", NAME, "--to", "host-z")
+    assert result.exit_code == 4 and "healthy standbys: host-b" in result.stderr
+    assert cli("task", "switchover", NAME, "--timeout", "0.1").exit_code == 7
+    assert cli("task", "switchover", NAME, "--no-wait").stdout == f"{NAME} host-a -> host-b\n"
+
+
+def test_retry(cli: Cli, running: World) -> None:
+    assert cli("task", "retry", NAME).exit_code == 4
+
+
+def test_wait(cli: Cli, running: World) -> None:
+    assert cli("task", "wait", NAME, "--for", "running").stdout == f"{NAME} running\n"
+    result = cli("task", "wait", NAME, "--for", "paused", "--timeout", "0.2")
+    assert result.exit_code == 7 and "E5009" in result.stderr
+    assert cli("task", "wait", "nobody", "--for", "deleted").stdout == "nobody deleted\n"
+
+
+def test_wait_for_running_ends_when_the_task_has_failed(cli: Cli, made: World) -> None:
+    made.core("host-a").stand(NAME, "failed", error={"code": "E2101", "what": "wrong password", "fix": "Correct it."})
+    result = cli("task", "wait", NAME)
+    assert result.exit_code == 4 and "E2101 wrong password" in result.stderr and "Correct it." in result.stderr
+
+
+def test_delete_asks_only_where_somebody_can_answer(cli: Cli, made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cli("task", "delete", NAME).exit_code == 2
+    monkeypatch.setattr("replicator.cli.task.delete.interactive", lambda: True)
+    assert cli("task", "delete", NAME, "--no-input").exit_code == 2
+    assert cli("task", "delete", NAME, input="other\n").exit_code == 2
+    assert len(made.http.get("/tasks").json()["items"]) == 1
+    result = cli("task", "delete", NAME, input=f"{NAME}\n")
+    assert (result.exit_code, result.stdout) == (0, f"{NAME} deleted\n")
+    assert made.http.get("/tasks").json()["items"] == []
+
+
+def test_delete_waits_and_says_who_stands(cli: Cli, running: World) -> None:
+    result = cli("task", "delete", NAME, "-y", "--timeout", "0.2")
+    assert result.exit_code == 7 and "host-a, host-b" in result.stderr
+    assert cli("task", "get").stdout.splitlines()[1].split()[1] == "deleting"
+
+
+def test_tokens(cli: Cli, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REPLICATOR_TOKEN")
+    result = cli("task", "get")
+    assert result.exit_code == 6 and "E5006" in result.stderr
+    path = tmp_path / "token"
+    path.write_text(TOKEN)
+    path.chmod(0o600)
+    assert cli("task", "get", "--token-file", str(path)).exit_code == 0
+    monkeypatch.setenv("REPLICATOR_TOKEN_FILE", str(path))
+    assert cli("task", "get").exit_code == 0
+    monkeypatch.setenv("REPLICATOR_TOKEN", "wrong-wrong-wrong-wrong")
+    assert cli("task", "get").exit_code == 6
+    path.chmod(0o644)
+    monkeypatch.delenv("REPLICATOR_TOKEN")
+    assert "chmod 600" in cli("task", "get").stderr
+
+
+def test_the_token_of_a_server_of_the_same_user_is_found(
+    cli: Cli, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REPLICATOR_TOKEN")
+    path = tmp_path / "state" / "mysql-replicator" / "server.token"
+    path.parent.mkdir(parents=True)
+    path.write_text(TOKEN + "\n")
+    path.chmod(0o600)
+    assert cli("task", "get").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "server", ["http://127.0.0.1:1", "ftp://x", "nonsense", "http://", "http://[::1", "http://x:99999"]
+)
+def test_no_server(cli: Cli, world: World, server: str) -> None:
+    result = cli("task", "get", "--server", server)
+    assert result.exit_code == 5 and result.stderr.startswith("E5005 process:"), result.stderr
+
+
+def test_something_else_answers(cli: Cli, world: World) -> None:
+    result = cli("task", "get", "--server", f"{world.bus.url}/elsewhere")
+    assert result.exit_code == 1 and "E5013" in result.stderr
+
+
+def test_names_complete(world: World, made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.shell_completion import ShellComplete
+
+    from replicator.cli.main import main
+
+    shell = ShellComplete(main, {}, "replicator", "_REPLICATOR_COMPLETE")
+    assert [item.value for item in shell.get_completions(["task", "describe"], "copy")] == [NAME]
+    monkeypatch.setenv("REPLICATOR_SERVER", "http://127.0.0.1:1")
+    assert shell.get_completions(["task", "describe"], "copy") == []
