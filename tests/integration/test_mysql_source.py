@@ -180,6 +180,7 @@ def test_a_gtid_that_the_server_never_executed(server: Database) -> None:
 
 
 def test_the_purged_gtids_are_named(mysql: MySQL) -> None:
+    mysql.execute("CREATE DATABASE IF NOT EXISTS not_purged")
     before = source(mysql).end_position()
     mysql.execute("CREATE DATABASE IF NOT EXISTS purged")
     mysql.execute("FLUSH BINARY LOGS")
@@ -205,9 +206,9 @@ def test_start_at_a_file_knows_the_set_before_it(mysql: MySQL) -> None:
 
 
 def test_start_at_a_gtid(server: Database) -> None:
-    position = source(server).end_position()
     server.execute("CREATE DATABASE IF NOT EXISTS gtid_start")
     server.execute("CREATE TABLE IF NOT EXISTS gtid_start.t (id INT AUTO_INCREMENT PRIMARY KEY)")
+    position = source(server).end_position()
     server.execute("INSERT INTO gtid_start.t VALUES ()")
     made = source(server, start={"gtid": position.gtid.upper()})
     start = made.start_position()

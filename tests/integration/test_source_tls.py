@@ -1,0 +1,132 @@
+"""Encrypted sources: verified, refused, and unverified only on demand."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from dev.servers.database import Database
+from replicator.config.task import MySQLSource as Config
+from replicator.errors import SourceError
+from replicator.source.mysql import MySQLSource
+from tests.support.binlog_reader import transactions
+
+
+class Authority:
+    """Certificates for this test alone, in `folder`."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.certificate = self._sign(name, self.key.public_key(), authority=True)
+        self.ca = self._write("ca.pem", self.certificate.public_bytes(serialization.Encoding.PEM))
+
+    def leaf(self, host: str) -> tuple[Path, Path]:
+        key = ec.generate_private_key(ec.SECP256R1())
+        pem = serialization.Encoding.PEM
+        plain = serialization.NoEncryption()
+        certificate = self._sign(f"{self.name} leaf", key.public_key(), host=host)
+        return (
+            self._write(f"{host}.pem", certificate.public_bytes(pem)),
+            self._write(f"{host}.key", key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)),
+        )
+
+    def _sign(self, subject: str, key: Any, *, authority: bool = False, host: str = "") -> x509.Certificate:
+        now = datetime.datetime.now(datetime.UTC)
+        own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
+        issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, self.name)])
+        builder = x509.CertificateBuilder(issuer, own, key, x509.random_serial_number())
+        builder = builder.not_valid_before(now - datetime.timedelta(hours=1))
+        builder = builder.not_valid_after(now + datetime.timedelta(hours=1))
+        builder = builder.add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        if host:
+            names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
+            builder = builder.add_extension(names, critical=False)
+        return builder.sign(self.key, hashes.SHA256())
+
+    def _write(self, name: str, data: bytes) -> Path:
+        path = self.folder / f"{self.name}-{name}"
+        path.write_bytes(data)
+        return path
+
+
+@pytest.fixture(params=["mysql", "mariadb"])
+def encrypted(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Database, Authority, str]:
+    """A server with a certificate for 127.0.0.1, its authority, and its kind."""
+    make: Callable[..., Database] = request.getfixturevalue(f"make_{request.param}")
+    authority = Authority(tmp_path, "ours")
+    certificate, key = authority.leaf("127.0.0.1")
+    options = [f"--ssl-ca={authority.ca}", f"--ssl-cert={certificate}", f"--ssl-key={key}"]
+    return make(extra_args=options), authority, request.param
+
+
+def source(server: Database, kind: str, **tls: Any) -> MySQLSource:
+    data = {"type": kind, "port": server.port, "user": "replicator", "password": "env:X", "heartbeat_s": 1}
+    return MySQLSource(Config.model_validate(data | ({"tls": tls} if tls else {})), "tls", "replicator")
+
+
+def test_verified_refused_and_insecure(encrypted: tuple[Database, Authority, str], tmp_path: Path) -> None:
+    server, authority, kind = encrypted
+    server.execute("CREATE DATABASE d")
+    server.execute("CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, v LONGTEXT)")
+
+    made = source(server, kind, ca=str(authority.ca))
+    position = made.end_position()
+    for size in (10, 300_000, 3_000_000):
+        server.execute("INSERT INTO d.t (v) VALUES (REPEAT('x', %s))", (size,))
+    stream = made.open(position)
+    assert stream._encrypted
+    assert transactions(stream) == 3
+    server.execute("INSERT INTO d.t (v) VALUES ('while it is open')")
+    assert transactions(stream) == 1
+    stream.close()
+
+    stranger = Authority(tmp_path, "stranger")
+    for tls in ({"ca": str(stranger.ca)}, {"insecure": False}):  # another authority; the system's authorities
+        with pytest.raises(SourceError) as raised:
+            source(server, kind, **tls).end_position()
+        assert raised.value.code == "E2102"
+        assert "source.tls.ca" in raised.value.fix
+        assert not raised.value.transient
+    assert source(server, kind, insecure=True).end_position().offset > 4
+    with pytest.raises(SourceError) as raised:
+        source(server, kind, ca=str(tmp_path / "absent.pem")).end_position()
+    assert raised.value.code == "E2102"
+
+
+def test_a_certificate_for_another_host(make_mysql: Callable[..., Database], tmp_path: Path) -> None:
+    authority = Authority(tmp_path, "ours")
+    certificate, key = authority.leaf("192.0.2.1")
+    server = make_mysql(extra_args=[f"--ssl-ca={authority.ca}", f"--ssl-cert={certificate}", f"--ssl-key={key}"])
+    with pytest.raises(SourceError) as raised:
+        source(server, "mysql", ca=str(authority.ca)).end_position()
+    assert raised.value.code == "E2102"
+    assert "127.0.0.1" in raised.value.found
+
+
+def test_a_server_that_takes_encrypted_connections_only(make_mysql: Callable[..., Database]) -> None:
+    """With the certificates that MySQL makes for itself."""
+    server = make_mysql()
+    server.execute("SET GLOBAL require_secure_transport = ON")
+    with pytest.raises(SourceError) as raised:
+        source(server, "mysql").end_position()
+    assert raised.value.code == "E2102"
+    assert "source.tls" in raised.value.fix
+    assert source(server, "mysql", insecure=True).end_position().offset > 4
+
+
+def test_a_server_without_tls(mariadb: Database) -> None:
+    if mariadb.execute("SELECT @@have_ssl")[0][0] == "YES":
+        pytest.skip("this server has TLS by default")
+    with pytest.raises(SourceError) as raised:
+        source(mariadb, "mariadb", insecure=True).end_position()
+    assert raised.value.code == "E2102"
