@@ -1,0 +1,231 @@
+"""Handlers of the events that make up transactions: GTID, QUERY, TABLE_MAP, rows, XID, XA."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from replicator.decode import gtidevents, refusals
+from replicator.decode.collector import Collector
+from replicator.decode.compiler import Context
+from replicator.decode.progress import Progress, State
+from replicator.decode.statements import Kind, Statement, classify
+from replicator.decode.versions import Versions
+from replicator.errors import ReplicatorError
+from replicator.model.table import Table
+from replicator.ports import Planner
+
+_QUERY: Final = struct.Struct("<IIBHH").unpack_from
+_DUMMY_TABLE: Final = 0xFFFFFF
+
+
+class Changes:
+    """Every handler gets (buffer, first byte of the body, end of the body, timestamp, server id).
+
+    Attributes:
+        text: the buffer as latin-1.
+        context: what plans print.
+    """
+
+    def __init__(
+        self,
+        planner: Planner,
+        versions: Versions,
+        collector: Collector,
+        progress: Progress,
+        clock: Callable[[], int],
+        counters: Counter[str],
+    ) -> None:
+        self.text = ""
+        self.context = Context()
+        self._planner = planner
+        self._versions = versions
+        self._ids = versions.ids
+        self._collector = collector
+        self._progress = progress
+        self._clock = clock
+        self._counters = counters
+        self._uuids = gtidevents.UuidTexts()
+        self._standalone = False
+        self._harmless: set[str] = set()  # XA transactions that were prepared without rows for us
+
+    # GTIDs
+
+    def mysql_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        uuid, number, commit_us = gtidevents.mysql(b, p, end)
+        self._announce_mysql(self._uuids[uuid], number, commit_us)
+
+    def tagged_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        gtid = gtidevents.tagged(b, p, end)
+        self._announce_mysql(gtid.tsid, gtid.number, gtid.commit_us)
+
+    def _announce_mysql(self, tsid: str, number: int, commit_us: int) -> None:
+        self._collector.announce((tsid, number), commit_us)
+        context = self.context
+        text = f"{tsid}:{number}"
+        context.gtid = f'"{text}"'
+        context.position = text.encode()
+        context.ts_us = commit_us
+        context.thread = "null"
+
+    def anonymous_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        _, _, commit_us = gtidevents.mysql(b, p, end)
+        self._collector.announce(None, commit_us)
+        self._without_gtid(commit_us)
+
+    def _without_gtid(self, commit_us: int) -> None:
+        context = self.context
+        context.gtid = context.thread = "null"
+        context.position = f"{self._progress.file}:{self._progress.start}".encode()
+        context.ts_us = commit_us
+
+    def mariadb_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        number, domain, flags = gtidevents.mariadb(b, p, end)
+        self._collector.announce((domain, server_id, number), 0)
+        self._standalone = bool(flags & gtidevents.STANDALONE)
+        context = self.context
+        text = f"{domain}-{server_id}-{number}"
+        context.gtid = f'"{text}"'
+        context.position = text.encode()
+        context.thread = "null"
+        if not self._standalone:
+            self._collector.open()
+
+    # Rows
+
+    def table_map(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        if p + 8 > end:
+            raise refusals.structure("a table map is cut short")
+        table_id = int.from_bytes(b[p : p + 6], "little")
+        raw = b[p + 6 : end]
+        version = self._ids.get(table_id)
+        if version is None or version.raw != raw:
+            self._versions.map(table_id, raw)
+
+    def rows_v1(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        self._rows(b, p, p + 8, end, timestamp, server_id, operation)
+
+    def rows_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        extra = b[p + 8] | b[p + 9] << 8
+        if extra < 2:
+            raise refusals.structure("a row event's extra data has an impossible length", f"{extra} bytes")
+        self._rows(b, p, p + 8 + extra, end, timestamp, server_id, operation)
+
+    def _rows(self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        collector = self._collector
+        table_id = int.from_bytes(b[p : p + 6], "little")
+        version = self._ids.get(table_id)
+        if version is None:
+            if table_id == _DUMMY_TABLE:  # says only that a statement ends
+                return
+            raise refusals.structure("a row event without its table map", f"table id {table_id}")
+        if collector.state is not State.OPEN:
+            raise refusals.structure("a row event outside a transaction", version.table.qualified)
+        if version.plan is None:
+            return
+        context = self.context
+        context.pos = self._progress.at
+        context.server_id = server_id
+        context.now_ns = self._clock()
+        if not collector.commit_us:
+            context.ts_us = timestamp * 1_000_000
+        rows = version.functions[operation] or version.compile(operation)
+        row, size = rows(b, self.text, at, end, collector.row, collector.append, context)
+        collector.took(row, size)
+
+    # Ends
+
+    def xid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        if self._collector.state is State.BETWEEN or p + 8 > end:
+            raise refusals.structure("a commit (XID) without a transaction")
+        self._collector.finish(timestamp)
+
+    def query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        thread, _, database_size, _, status_size = _QUERY(b, p)
+        at = p + 13 + status_size + database_size + 1
+        if at > end:
+            raise refusals.structure("a query event is cut short")
+        text = b[at:end]
+        if text == b"BEGIN":
+            self._begin(thread)
+        elif text == b"COMMIT" and self._collector.state is State.OPEN:
+            self._collector.finish(timestamp)
+        else:
+            database = b[at - 1 - database_size : at - 1].decode("utf-8", "replace")
+            self._statement(text, database, thread, timestamp)
+
+    def _begin(self, thread: int) -> None:
+        collector = self._collector
+        announced = collector.state is not State.BETWEEN
+        collector.open()
+        if not announced:
+            self._without_gtid(0)
+        self.context.thread = thread
+
+    def _statement(self, text: bytes, database: str, thread: int, timestamp: int) -> None:
+        collector, statement = self._collector, classify(text)
+        kind, shown = statement.kind, text[:200].decode("utf-8", "replace")
+        is_open = collector.state is State.OPEN
+        if kind in (Kind.BEGIN, Kind.XA_START):
+            self._begin(thread)
+        elif kind is Kind.CHANGE:
+            self._refuse_change(statement, database, shown)
+            self._other(timestamp)
+        elif kind is Kind.XA_COMMIT and statement.argument not in self._harmless:
+            raise refusals.finished_elsewhere(shown)
+        elif is_open and kind is Kind.COMMIT:
+            collector.finish(timestamp)
+        elif is_open and kind is Kind.ROLLBACK:
+            collector.roll_back(shown, timestamp)
+        elif is_open and kind is Kind.SAVEPOINT:
+            collector.savepoint(statement.argument)
+        elif is_open and kind is Kind.ROLLBACK_TO:
+            collector.roll_back_to(statement.argument, shown)
+        elif not (is_open and kind is Kind.XA_END):
+            self._other(timestamp)
+
+    def _other(self, timestamp: int) -> None:
+        """DDL and whatever else changes no rows: a transaction of its own, unless one is open."""
+        self._counters["ddl"] += 1
+        if self._collector.state is State.OPEN:
+            return
+        if self._collector.state is State.BETWEEN:
+            self._collector.announce(None, 0)
+        self._collector.finish(timestamp)
+
+    def _refuse_change(self, statement: Statement, database: str, shown: str) -> None:
+        target = statement.target
+        if target is None:
+            raise refusals.statement(shown, None)
+        table = Table(target[0] or database, target[1], ())
+        try:
+            replicated = self._planner(table) is not None
+        except (ReplicatorError, LookupError, ValueError):
+            replicated = True  # a plan was begun for it
+        if replicated:
+            raise refusals.statement(shown, (table.database, table.name))
+
+    def xa_prepare(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """one_phase: XA COMMIT ... ONE PHASE, an ordinary commit. Else the rows wait for XA COMMIT."""
+        if p + 13 > end:
+            raise refusals.structure("XA_PREPARE_LOG_EVENT is cut short")
+        one_phase = b[p]
+        if not one_phase and self._collector.row:
+            raise refusals.prepared()
+        if not one_phase:
+            self._harmless.add(_xid_text(b[p + 1 : end]))
+        self._collector.finish(timestamp)
+
+    def incident(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        raise refusals.incident(b[p + 3 : end].decode("utf-8", "replace"))
+
+
+def _xid_text(raw: bytes) -> str:
+    """As the servers write it in XA COMMIT: X'gtrid',X'bqual',format."""
+    form, first, second = struct.unpack_from("<III", raw)
+    data = raw[12:]
+    if first + second > len(data):
+        raise refusals.structure("XA_PREPARE_LOG_EVENT is cut short")
+    return f"X'{data[:first].hex()}',X'{data[first : first + second].hex()}',{form}"

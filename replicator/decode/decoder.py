@@ -1,0 +1,288 @@
+"""Binlog bytes -> batches of records: the state machine over events.
+
+    BETWEEN --GTID--> ANNOUNCED --BEGIN--> OPEN --rows--> OPEN --XID, COMMIT--> BETWEEN
+                          └-------------------------DDL-----------------------------^
+
+MariaDB's GTID event begins the transaction by itself unless it is flagged standalone. Events are dispatched by a table;
+a type that is not in it is skipped only when its header says that it may be.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Final, Literal
+from zlib import crc32
+
+from replicator.decode import events, refusals
+from replicator.decode.changes import Changes
+from replicator.decode.collector import Collector
+from replicator.decode.compiler import Renderer
+from replicator.decode.framing import FileFraming, Framing, PacketFraming, ServerError
+from replicator.decode.progress import Flavor, Progress
+from replicator.decode.renderers import rendering as standard_rendering
+from replicator.decode.versions import Versions
+from replicator.errors import DecodeError, ReplicatorError
+from replicator.model.batch import Batch
+from replicator.model.gtid import GtidSet, MariaDBPosition
+from replicator.model.jsontext import quote
+from replicator.model.position import Position
+from replicator.ports import Planner
+
+_HEADER: Final = events.HEADER.unpack_from
+_U32: Final = struct.Struct("<I").unpack_from
+_DAMAGE: Final = (struct.error, LookupError, ValueError, ArithmeticError, RecursionError)
+"""What reading damaged bytes may raise: every read is checked, by us or by the interpreter."""
+
+_SKIPPED: Final = (
+    events.STOP,
+    events.INTVAR,
+    events.RAND,
+    events.USER_VAR,
+    events.IGNORABLE,
+    events.ROWS_QUERY,
+    events.TRANSACTION_CONTEXT,
+    events.VIEW_CHANGE,
+    events.MARIADB_ANNOTATE_ROWS,
+    events.MARIADB_BINLOG_CHECKPOINT,
+)
+"""Without rows and without meaning for them; counted."""
+
+_SENT_AGAIN: Final = frozenset(
+    {
+        events.FORMAT_DESCRIPTION,
+        events.ROTATE,
+        events.PREVIOUS_GTIDS,
+        events.HEARTBEAT,
+        events.HEARTBEAT_V2,
+        events.MARIADB_GTID_LIST,
+        events.MARIADB_START_ENCRYPTION,
+    }
+)
+
+Handler = Callable[[bytes, int, int, int, int], None]
+"""(buffer, first byte of the body, end of the body, timestamp in s, server id)"""
+
+
+class BinlogDecoder:
+    """See `ports.Decoder`.
+
+    Args:
+        planner: asked once per table version.
+        position: where the stream begins; the first `position.rows` rows of its first transaction are not emitted.
+        framing: as the stream's.
+        server_error: makes the error for an ERR packet.
+        rendering: other renderers, in tests.
+        clock: wall clock, ns since the epoch.
+
+    Attributes:
+        position: after the last batch.
+        counters: events passed over, by name, and `ddl`: statements that changed no rows.
+    """
+
+    def __init__(
+        self,
+        planner: Planner,
+        *,
+        position: Position,
+        flavor: Flavor,
+        framing: Literal["packet", "file"],
+        server_error: ServerError,
+        rendering: Renderer = standard_rendering,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.counters: Counter[str] = Counter()
+        self.position = position
+        self._framing: Framing = PacketFraming(server_error) if framing == "packet" else FileFraming()
+        self._in_file = framing == "file"
+        self._progress = Progress(position, flavor)
+        self._versions = Versions(planner, rendering, mariadb=flavor == "mariadb")
+        self._collector = Collector(self._progress, position.rows)
+        self._changes = Changes(planner, self._versions, self._collector, self._progress, clock, self.counters)
+        self._handlers = self._table(self._changes)
+        self._checksum = False
+        self._kind = 0
+        self._failure: ReplicatorError | None = None
+        self._name_file()
+
+    def feed(self, data: bytes) -> list[Batch]:
+        """See `ports.Decoder.feed`. When an event can't be read, what was complete before it is still returned, and
+        the error comes with the next call; `feed(b"")` will do."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            self._events(data)
+        except ReplicatorError as error:
+            self._failure = self._located(error)
+        except _DAMAGE as error:
+            what, found = f"{events.name(self._kind)} can't be read", f"{type(error).__name__}: {error}"
+            self._failure = self._located(refusals.structure(what, found))
+        batches = self._collector.batches(failed=self._failure is not None)
+        if self._failure is not None and not batches:
+            raise self._failure
+        if batches:
+            self.position = batches[-1].position
+        return batches
+
+    def _located(self, error: ReplicatorError) -> ReplicatorError:
+        if not isinstance(error, DecodeError) or error.position:
+            return error
+        fields = {**error.to_dict(), "position": f"{self._progress} ({events.name(self._kind)})"}
+        return DecodeError(fields.pop("code"), fields.pop("what"), **fields)
+
+    def _events(self, data: bytes) -> None:
+        progress, handlers = self._progress, self._handlers
+        current, view = b"", memoryview(b"")
+        for buffer, start, end in self._framing.split(data):
+            if buffer is not current:
+                current, view = buffer, memoryview(buffer)
+                self._changes.text = buffer.decode("latin-1")
+            timestamp, kind, server_id, size, log_pos, flags = _HEADER(buffer, start)
+            self._kind = kind
+            if size != end - start:
+                raise refusals.structure("an event's size is not that of its frame", f"{size} and {end - start} bytes")
+            if kind == events.FORMAT_DESCRIPTION or kind == events.ROTATE:
+                end = self._unsure_end(buffer, start, end, flags)
+            elif self._checksum:
+                end -= events.CHECKSUM_SIZE
+                if end < start + events.HEADER_SIZE or crc32(view[start:end]) != _U32(buffer, end)[0]:
+                    raise refusals.structure("the checksum of an event is wrong")
+            if not log_pos:
+                self._without_position(size, flags)
+            elif not flags & events.FLAG_ARTIFICIAL:
+                progress.advance(log_pos, size, kind)
+            handler = handlers.get(kind)
+            if handler is None:
+                self._unknown(kind, flags)
+            else:
+                handler(buffer, start + events.HEADER_SIZE, end, timestamp, server_id)
+
+    def _unsure_end(self, b: bytes, start: int, end: int, flags: int) -> int:
+        """Where the body ends of an event that may come before the stream has said whether it has checksums: there is
+        one if it fits. (FORMAT_DESCRIPTION always leaves room for one, and says whether it is used.)"""
+        body = end - events.CHECKSUM_SIZE
+        if body <= start + events.HEADER_SIZE:
+            return end
+        fits = crc32(b[start:body]) == _U32(b, body)[0]
+        described = self._kind == events.FORMAT_DESCRIPTION
+        used = b[body - 1] == 1 if described else self._checksum and not flags & events.FLAG_ARTIFICIAL
+        if used and not fits:
+            raise refusals.structure("the checksum of an event is wrong")
+        return body if fits or described else end
+
+    def _without_position(self, size: int, flags: int) -> None:
+        """Made for the stream or sent again at its beginning, or else without an end position of its own."""
+        if not flags & events.FLAG_ARTIFICIAL and self._kind not in _SENT_AGAIN:
+            self._progress.at = self._progress.offset
+            self._progress.offset += size
+
+    def _unknown(self, kind: int, flags: int) -> None:
+        if not flags & events.FLAG_IGNORABLE:
+            raise refusals.unreadable(kind)
+        self.counters[events.name(kind)] += 1
+
+    def _table(self, changes: Changes) -> dict[int, Handler]:
+        rows: dict[int, Handler] = {}
+        for operation in range(3):  # insert, update, delete
+            rows[events.WRITE_ROWS_V1 + operation] = partial(changes.rows_v1, operation=operation)
+            rows[events.WRITE_ROWS + operation] = partial(changes.rows_v2, operation=operation)
+        return {
+            **dict.fromkeys(_SKIPPED, self._skipped),
+            **rows,
+            events.TABLE_MAP: changes.table_map,
+            events.XID: changes.xid,
+            events.QUERY: changes.query,
+            events.GTID: changes.mysql_gtid,
+            events.ANONYMOUS_GTID: changes.anonymous_gtid,
+            events.GTID_TAGGED: changes.tagged_gtid,
+            events.MARIADB_GTID: changes.mariadb_gtid,
+            events.XA_PREPARE: changes.xa_prepare,
+            events.INCIDENT: changes.incident,
+            events.PREVIOUS_GTIDS: self._previous_gtids,
+            events.MARIADB_GTID_LIST: self._gtid_list,
+            events.FORMAT_DESCRIPTION: self._format_description,
+            events.ROTATE: self._rotate,
+            events.HEARTBEAT: self._heartbeat,
+            events.HEARTBEAT_V2: self._heartbeat_v2,
+            events.MARIADB_START_ENCRYPTION: self._encrypted,
+        }
+
+    # Handlers of the events around transactions
+
+    def _skipped(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        self.counters[events.name(self._kind)] += 1
+
+    def _between(self) -> None:
+        if not self._collector.between:
+            raise refusals.structure("a transaction is not finished where its file ends or begins")
+
+    def _format_description(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Binlog version 2 bytes, server version 50, created 4, header length 1, post-header lengths, checksum 1."""
+        self._between()
+        version, header = int.from_bytes(b[p : p + 2], "little"), b[p + 56]
+        lengths = b[p + 57 : end - 1]
+        mapped = lengths[events.TABLE_MAP - 1 : events.TABLE_MAP] == b"\x08"
+        usual = mapped and version == 4 and header == events.HEADER_SIZE
+        if not usual or b[end - 1] > 1:
+            found = f"binlog version {version}, headers of {header} bytes, checksum algorithm {b[end - 1]}"
+            raise refusals.structure("the binlog's format is not known", found)
+        self._checksum = b[end - 1] == 1
+        self._versions.forget_ids()
+
+    def _rotate(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        self._between()
+        offset, file = int.from_bytes(b[p : p + 8], "little"), b[p + 8 : end].decode("utf-8")
+        if not file or not file.isprintable() or offset < 4:
+            raise refusals.structure("a rotation to a file without a name", repr(file))
+        moved = (file, offset) != (self._progress.file, self._progress.offset)
+        self._progress.rotate(file, offset)
+        self._versions.forget_ids()
+        self._name_file()
+        if moved:
+            self._collector.boundary()
+
+    def _name_file(self) -> None:
+        self._changes.context.file = quote(self._progress.file).encode().decode("latin-1")
+
+    def _heartbeat(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Its header has moved the position; between transactions it is a boundary."""
+        if self._collector.between:
+            self._collector.boundary()
+
+    def _heartbeat_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Fields (type, length, value): 1 file name, 2 position as a length-encoded integer."""
+        at = p
+        while at + 2 <= end and b[at]:
+            kind, size = b[at], b[at + 1]
+            value = b[at + 2 : min(at + 2 + size, end)]
+            if kind == 2 and value:
+                width = {252: 2, 253: 3, 254: 8}.get(value[0], 0)
+                offset = int.from_bytes(value[1 : 1 + width], "little") if width else value[0]
+                self._progress.offset = max(self._progress.offset, offset)
+            at += 2 + size
+        self._heartbeat(b, p, end, timestamp, server_id)
+
+    def _previous_gtids(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        if not self._progress.tracked:
+            self._progress.earlier_mysql(GtidSet.decode(b[p:end]))
+        if self._collector.between:
+            self._progress.settle()
+
+    def _gtid_list(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Count 4 (upper 4 bits: flags), then domain 4, server 4, sequence 8 each; a domain's last one counts."""
+        count = int.from_bytes(b[p : p + 4], "little") & 0x0FFFFFFF
+        if p + 4 + 16 * count > end:
+            raise refusals.structure("a GTID list is cut short")
+        executed = MariaDBPosition()
+        for at in range(p + 4, p + 4 + 16 * count, 16):
+            executed.add(*struct.unpack_from("<IIQ", b, at))
+        self._progress.earlier_mariadb(executed)
+
+    def _encrypted(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """A server decrypts what it streams; a file's bytes from here on are not events."""
+        if self._in_file:
+            raise refusals.unreadable(self._kind)
+        self.counters[events.name(self._kind)] += 1

@@ -1,0 +1,177 @@
+"""The optional metadata of TABLE_MAP events (`Table_map_event::Optional_metadata_field_type` in MySQL's rows_event.h;
+MariaDB's is the same up to type 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+import msgspec
+
+from replicator.decode import charsets
+from replicator.errors import DecodeError
+from replicator.model import types
+from replicator.model.table import Column
+
+_NUMERIC: Final = types.INTEGERS | {types.FLOAT, types.DOUBLE, types.NEWDECIMAL}
+_CHARACTER: Final = types.CHARACTERS | types.BLOBS | {types.MARIADB_BLOB_COMPRESSED, types.MARIADB_VARCHAR_COMPRESSED}
+_CHOICES: Final = frozenset({types.ENUM, types.SET})
+_UTF8MB4: Final = 45
+
+
+class Reader:
+    """A cursor over `raw` up to `end`; reading over it raises DecodeError E2302."""
+
+    def __init__(self, raw: bytes, at: int, end: int) -> None:
+        self.raw, self.at, self.end = raw, at, end
+
+    def take(self, size: int) -> bytes:
+        at = self.at
+        if size < 0 or at + size > self.end:
+            raise DecodeError("E2302", "a table map is cut short", found=f"{size} bytes wanted at byte {at}")
+        self.at = at + size
+        return self.raw[at : self.at]
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def packed(self) -> int:
+        """A length-encoded integer."""
+        first = self.byte()
+        if first < 251:
+            return first
+        if first in (251, 255):
+            raise DecodeError("E2302", "a table map holds a length that is none", found=f"byte {first}")
+        return int.from_bytes(self.take((2, 3, 8)[first - 252]), "little")
+
+    def name(self, size: int) -> str:
+        return self.take(size).decode("utf-8", "replace")
+
+    def part(self, size: int) -> Reader:
+        """A cursor over the next `size` bytes, which this one leaves behind."""
+        start = self.at
+        self.take(size)
+        return Reader(self.raw, start, self.at)
+
+    def __bool__(self) -> bool:
+        return self.at < self.end
+
+    def numbers(self) -> Iterator[int]:
+        while self:
+            yield self.packed()
+
+
+class Draft(msgspec.Struct):
+    """A column while its metadata is being read; members are bytes until their character set is known."""
+
+    index: int
+    name: str
+    type: int
+    meta: int
+    nullable: bool = True
+    unsigned: bool = False
+    collation: int | None = None
+    members: list[bytes] = []
+    geometry: int | None = None
+    visible: bool = True
+    dimensions: int | None = None
+
+    def column(self) -> Column:
+        """Raises DecodeError E2307 for members in a character set that is not known."""
+        collation = _UTF8MB4 if self.collation is None else self.collation
+        members = tuple(charsets.decode(collation, member) for member in self.members)
+        return Column(
+            self.index,
+            self.name,
+            self.type,
+            self.meta,
+            self.nullable,
+            self.unsigned,
+            self.collation,
+            members,
+            self.geometry,
+            self.visible,
+            self.dimensions,
+        )
+
+
+class Optional:
+    """The optional metadata: a list of (type, length, value). Unknown types are passed over, as the servers do."""
+
+    def __init__(self, fields: list[Draft]) -> None:
+        self.fields = fields
+        self.named = False
+        self.primary_key: tuple[int, ...] = ()
+
+    def read(self, kind: int, value: Reader) -> None:
+        reads: dict[int, Callable[[Reader], None]] = {
+            1: self._signedness,
+            2: lambda part: self._default_collation(part, _CHARACTER),
+            3: lambda part: self._each(part, _CHARACTER, "collation"),
+            4: self._names,
+            5: lambda part: self._members(part, types.SET),
+            6: lambda part: self._members(part, types.ENUM),
+            7: lambda part: self._each(part, frozenset({types.GEOMETRY}), "geometry"),
+            8: self._simple_key,
+            9: self._prefixed_key,
+            10: lambda part: self._default_collation(part, _CHOICES),
+            11: lambda part: self._each(part, _CHOICES, "collation"),
+            12: self._visibility,
+            13: lambda part: self._each(part, frozenset({types.VECTOR}), "dimensions"),
+        }
+        read = reads.get(kind)
+        if read is not None:
+            read(value)
+
+    def _of(self, kinds: frozenset[int]) -> list[Draft]:
+        return [field for field in self.fields if field.type in kinds]
+
+    def _flags(self, value: Reader, fields: list[Draft], key: str) -> None:
+        bits = value.take((len(fields) + 7) // 8)
+        for index, field in enumerate(fields):
+            setattr(field, key, bool(bits[index >> 3] & 0x80 >> (index & 7)))
+
+    def _signedness(self, value: Reader) -> None:
+        self._flags(value, self._of(_NUMERIC), "unsigned")
+
+    def _visibility(self, value: Reader) -> None:
+        self._flags(value, self.fields, "visible")
+
+    def _names(self, value: Reader) -> None:
+        for field in self.fields:
+            field.name = value.name(value.packed())
+        self.named = True
+
+    def _each(self, value: Reader, kinds: frozenset[int], key: str) -> None:
+        for field, number in zip(self._of(kinds), value.numbers(), strict=False):
+            setattr(field, key, number)
+
+    def _default_collation(self, value: Reader, kinds: frozenset[int]) -> None:
+        """The default, then pairs (which of the columns concerned, its collation) for those that differ."""
+        fields = self._of(kinds)
+        default = value.packed()
+        for field in fields:
+            field.collation = default
+        numbers = value.numbers()
+        for index, collation in zip(numbers, numbers, strict=False):
+            self._at(fields, index).collation = collation
+
+    def _members(self, value: Reader, kind: int) -> None:
+        for field in self._of(frozenset({kind})):
+            field.members = [value.take(value.packed()) for _ in range(value.packed())]
+
+    def _simple_key(self, value: Reader) -> None:
+        self.primary_key = tuple(self._index(index) for index in value.numbers())
+
+    def _prefixed_key(self, value: Reader) -> None:
+        numbers = value.numbers()
+        self.primary_key = tuple(self._index(index) for index, _ in zip(numbers, numbers, strict=False))
+
+    def _index(self, index: int) -> int:
+        return self._at(self.fields, index).index
+
+    @staticmethod
+    def _at(fields: list[Draft], index: int) -> Draft:
+        if index >= len(fields):
+            raise DecodeError("E2302", "a table map names a column that it does not have", found=f"column {index}")
+        return fields[index]

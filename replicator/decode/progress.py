@@ -1,0 +1,102 @@
+"""Where the decoder stands: file, offset, executed GTIDs, and the transaction at hand."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Literal
+
+from replicator.decode.events import HEARTBEAT
+from replicator.errors import DecodeError
+from replicator.model.gtid import GtidSet, MariaDBPosition
+from replicator.model.position import Position
+
+Flavor = Literal["mysql", "mariadb"]
+_WRAP = 1 << 32
+_BACKWARDS = 1 << 31
+
+
+class State(IntEnum):
+    BETWEEN = 0
+    """At a transaction boundary."""
+    ANNOUNCED = 1
+    """A GTID event has come, and nothing of its transaction yet."""
+    OPEN = 2
+
+
+class Progress:
+    """
+    Attributes:
+        file, offset: end of the event at hand.
+        at: its first byte.
+        start: first byte of the transaction at hand.
+        tracked: False while the executed GTID set is not known: the stream began at a file position behind the start of
+            a file, and the next file's list of earlier GTIDs has not come yet.
+    """
+
+    def __init__(self, position: Position, flavor: Flavor) -> None:
+        self.file = position.file
+        self.offset = position.offset
+        self.at = position.offset
+        self.start = position.offset
+        self.tracked = bool(position.gtid)
+        self.mysql = GtidSet.parse(position.gtid if flavor == "mysql" else "")
+        self.mariadb = MariaDBPosition.parse(position.gtid if flavor == "mariadb" else "")
+        self._executed: GtidSet | MariaDBPosition = self.mysql if flavor == "mysql" else self.mariadb
+        self._flavor = flavor
+        self._boundary = (position.file, position.offset)
+        self._text: str | None = position.gtid
+        self._whole_file = position.offset <= 4
+
+    def advance(self, log_pos: int, size: int, kind: int) -> None:
+        """To the end that an event's header gives, modulo 4 GiB: binlogs may be longer than that."""
+        step = (log_pos - self.offset) % _WRAP
+        if step >= _BACKWARDS:
+            if kind == HEARTBEAT:
+                return
+            raise DecodeError(
+                "E2302", "the binlog goes backwards", found=f"end position {log_pos} after {self.offset} (mod 4 GiB)"
+            )
+        self.offset += step
+        self.at = self.offset - size
+
+    def rotate(self, file: str, offset: int) -> None:
+        """The stream goes on in `file`; a boundary."""
+        self.file, self.offset = file, offset
+        self._whole_file = offset <= 4
+        self.settle()
+
+    def settle(self) -> None:
+        """Everything up to here is done."""
+        self._boundary = (self.file, self.offset)
+
+    def executed_changed(self) -> None:
+        self._text = None
+
+    def earlier_mysql(self, executed: GtidSet) -> None:
+        """What a file says was executed before it: taken when nothing better is known, and it is whole."""
+        if not self.tracked and self._whole_file:
+            self.mysql.update(executed)
+            self.tracked, self._text = True, None
+
+    def earlier_mariadb(self, executed: MariaDBPosition) -> None:
+        if not self.tracked and self._whole_file:
+            self.mariadb = self._executed = executed
+            self.tracked, self._text = True, None
+
+    def _gtid(self) -> str:
+        if not self.tracked:
+            return ""
+        if self._text is None:
+            self._text = str(self._executed)
+        return self._text
+
+    def boundary(self) -> Position:
+        """Behind the last transaction that is done."""
+        return Position(*self._boundary, self._gtid())
+
+    def inside(self, rows: int) -> Position:
+        """After `rows` rows of the transaction at hand."""
+        return Position(self.file, self.start, self._gtid(), rows)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.at}"

@@ -1,0 +1,82 @@
+"""Events that carry rows or meaning and that are not read: what they are, and how to make the source not write them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.decode import events
+from replicator.errors import DecodeError
+
+_ROW_FORMAT: Final = "SET GLOBAL binlog_format = 'ROW'; then make a new task that starts behind this event."
+_MARIADB_COMPRESSION: Final = "SET GLOBAL log_bin_compress = OFF; then make a new task that starts behind this event."
+_REMEDIES: Final[dict[int, str]] = {
+    events.TRANSACTION_PAYLOAD: (
+        "SET GLOBAL binlog_transaction_compression = OFF; reconnect the sessions that set it themselves; then make a "
+        "new task that starts behind this transaction."
+    ),
+    events.PARTIAL_UPDATE_ROWS: (
+        "SET GLOBAL binlog_row_value_options = ''; reconnect the sessions that set it themselves; then make a new "
+        "task that starts behind this event."
+    ),
+    events.BEGIN_LOAD_QUERY: _ROW_FORMAT,
+    events.EXECUTE_LOAD_QUERY: _ROW_FORMAT,
+    **dict.fromkeys(
+        range(events.MARIADB_QUERY_COMPRESSED, events.MARIADB_DELETE_ROWS_COMPRESSED + 1), _MARIADB_COMPRESSION
+    ),
+}
+
+
+def unreadable(kind: int) -> DecodeError:
+    """An event type that may not be skipped."""
+    return DecodeError(
+        "E2301",
+        f"{events.name(kind)} is not read, and may not be skipped",
+        wanted="plain row events",
+        fix=_REMEDIES.get(kind, "Exclude what writes it, or use a version that reads it; see docs/errors.md."),
+    )
+
+
+def prepared() -> DecodeError:
+    return DecodeError(
+        "E2301",
+        "XA_PREPARE_LOG_EVENT: rows of a distributed transaction that may still be rolled back",
+        wanted="transactions that are committed as one",
+        fix="Finish the XA transaction, do without XA on the replicated tables, and make a new task behind it.",
+    )
+
+
+def finished_elsewhere(statement: str) -> DecodeError:
+    return DecodeError(
+        "E2301",
+        "XA COMMIT of a transaction that was prepared before this stream began",
+        found=statement,
+        fix="Re-snapshot the tables that it changed, and make a new task behind it.",
+    )
+
+
+def undone(statement: str) -> DecodeError:
+    return DecodeError(
+        "E2301",
+        f"{statement} of rows that are delivered already",
+        wanted="transactions that are committed",
+        fix="Re-snapshot the tables that the transaction touched, and make a new task behind it.",
+    )
+
+
+def incident(message: str) -> DecodeError:
+    return DecodeError("E2305", "the server lost changes before they reached the binlog", found=message or "no message")
+
+
+def statement(text: str, target: tuple[str, str] | None) -> DecodeError:
+    where = f"of {'.'.join(filter(None, target))}" if target else "of a table that its text does not tell"
+    return DecodeError(
+        "E2303",
+        f"rows {where} were changed by a statement that is in the binlog as text",
+        found=text[:200],
+        wanted="binlog_format = ROW in every session",
+        fix="SET GLOBAL binlog_format = 'ROW'; reconnect the sessions; re-snapshot the table and make a new task.",
+    )
+
+
+def structure(what: str, found: str = "") -> DecodeError:
+    return DecodeError("E2302", what, found=found, wanted="an undamaged binlog")

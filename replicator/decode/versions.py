@@ -1,0 +1,86 @@
+"""Table versions by the raw bytes of their TABLE_MAP events, each with its plan and its generated functions."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+from replicator.decode import tablemap
+from replicator.decode.compiler import Operation, Renderer, Rows, compile_rows
+from replicator.errors import DecodeError
+from replicator.model.plan import TablePlan
+from replicator.model.table import Table
+from replicator.ports import Planner
+
+_OPERATIONS: Final[tuple[Operation, ...]] = ("insert", "update", "delete")
+_MOST_VERSIONS: Final = 2000
+_MOST_IDS: Final = 20_000
+
+
+class Version:
+    """One table version. `functions` are by operation (insert, update, delete), None until first needed."""
+
+    __slots__ = ("_rendering", "functions", "plan", "raw", "table")
+
+    def __init__(self, raw: bytes, table: Table, plan: TablePlan | None, rendering: Renderer) -> None:
+        self.raw = raw
+        self.table = table
+        self.plan = plan
+        self.functions: list[Rows | None] = [None, None, None]
+        self._rendering = rendering
+
+    def compile(self, operation: int) -> Rows:
+        """Only for a version with a plan. Raises DecodeError for columns that can't be read or written."""
+        assert self.plan is not None, "asked only for replicated tables"  # noqa: S101
+        rows = compile_rows(self.plan, self.table, _OPERATIONS[operation], self._rendering)
+        self.functions[operation] = rows
+        return rows
+
+
+class Versions:
+    """The versions of the tables in a stream. Table ids hold until the next file; versions are kept over files, the
+    least recently mapped ones are dropped."""
+
+    def __init__(self, planner: Planner, rendering: Renderer, *, mariadb: bool) -> None:
+        self.ids: dict[int, Version] = {}
+        self._known: OrderedDict[bytes, Version] = OrderedDict()
+        self._planner = planner
+        self._rendering = rendering
+        self._mariadb = mariadb
+
+    def forget_ids(self) -> None:
+        self.ids.clear()
+
+    def map(self, table_id: int, raw: bytes) -> None:
+        """`raw`: the TABLE_MAP's body behind the table id.
+
+        Raises:
+            DecodeError: E2302; E2306 when a replicated table comes without its column names.
+        """
+        version = self.ids.get(table_id)
+        if version is not None and version.raw == raw:
+            return
+        version = self._known.get(raw)
+        if version is None:
+            version = self._known[raw] = self._parse(raw)
+            if len(self._known) > _MOST_VERSIONS:
+                self._known.popitem(last=False)
+        else:
+            self._known.move_to_end(raw)
+        if len(self.ids) >= _MOST_IDS:
+            self.ids.pop(next(iter(self.ids)))
+        self.ids.pop(table_id, None)
+        self.ids[table_id] = version
+
+    def _parse(self, raw: bytes) -> Version:
+        mapped = tablemap.parse(raw, mariadb=self._mariadb)
+        plan = self._planner(mapped.table)
+        if plan is not None and not mapped.named:
+            raise DecodeError(
+                "E2306",
+                f"the table map of {mapped.table.qualified} has no column names",
+                found="binlog_row_metadata = MINIMAL",
+                wanted="binlog_row_metadata = FULL",
+                fix="SET GLOBAL binlog_row_metadata = 'FULL'; then make a new task that starts behind these rows.",
+            )
+        return Version(raw, mapped.table, plan, self._rendering)
