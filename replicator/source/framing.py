@@ -25,6 +25,24 @@ _BETWEEN_TRANSACTIONS = frozenset({3, 4, 15, 26, 33, 34, 35, 42, 161, 162, 163, 
 MariaDB: BINLOG_CHECKPOINT, GTID, GTID_LIST, START_ENCRYPTION."""
 
 
+def opening(file: str, offset: int, head: bytes) -> bytes:
+    """What is sent before the events at `offset`. `head`: the file's first bytes, magic number included.
+
+    Raises SourceError E2302 when that is no binlog file.
+    """
+    description = format_description(file, head)
+    rotate = artificial_rotate(file, offset, description)
+    return rotate if offset == HEADER else rotate + _repeated(description)
+
+
+def _repeated(description: bytes) -> bytes:
+    """Without an end position: the stream has passed it."""
+    event = bytearray(description)
+    struct.pack_into("<I", event, 13, 0)
+    struct.pack_into("<I", event, len(event) - 4, zlib.crc32(event[:-4]))
+    return bytes(event)
+
+
 def artificial_rotate(file: str, offset: int, description: bytes) -> bytes:
     """The event that says where the following ones come from; with a checksum when the file's own events have one."""
     body = struct.pack("<Q", offset) + file.encode()

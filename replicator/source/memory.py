@@ -9,7 +9,7 @@ from typing import Literal
 
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
-from replicator.source.framing import HEADER, MAGIC, artificial_rotate, format_description, packets, split_events
+from replicator.source.framing import HEADER, MAGIC, opening, packets, split_events
 
 _CHUNK = 256 << 10
 
@@ -85,7 +85,7 @@ class MemoryServer:
                 )
             if (position.file, position.offset) not in self._boundaries:
                 raise SourceError("E2209", f"{position} is not the start of a transaction")
-            stream = MemoryStream(self, position)
+            stream = MemoryStream(self, position, bytes(self._files[position.file]))
             self._open.append(stream)
             return stream
 
@@ -101,13 +101,8 @@ class MemoryServer:
         following = names.index(file) + 1
         if following == len(names):
             return None
-        return names[following], HEADER, self.opening(names[following], HEADER)
-
-    def opening(self, file: str, offset: int) -> bytes:
-        """The events that come before those at `offset`, except where the description is among these."""
-        description = format_description(file, bytes(self._files[file]))
-        rotate = artificial_rotate(file, offset, description)
-        return rotate if offset == HEADER else rotate + description
+        name = names[following]
+        return name, HEADER, opening(name, HEADER, bytes(self._files[name]))
 
     def closed(self, stream: MemoryStream) -> None:
         with self.changed:
@@ -136,13 +131,13 @@ class MemoryStream:
 
     framing: Literal["packet", "file"] = "packet"
 
-    def __init__(self, server: MemoryServer, position: Position) -> None:
+    def __init__(self, server: MemoryServer, position: Position, head: bytes) -> None:
         self.position = position
         self.broken = False
         self._closed = False
         self._server = server
         self._file, self._offset = position.file, position.offset
-        self._first = server.opening(position.file, position.offset)
+        self._first = opening(position.file, position.offset, head)
 
     def read(self, timeout: float) -> bytes:
         deadline = time.monotonic() + timeout

@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal
 
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
-from replicator.source.framing import HEADER, artificial_rotate, format_description, starts_transaction
+from replicator.source.framing import HEADER, opening, starts_transaction
 
 _CHUNK = 1 << 20
 _EVENT_HEAD = 19
@@ -112,9 +112,7 @@ class RecordedStream:
             self._current.seek(offset)
         except OSError as error:
             raise SourceError("E2206", f"{path} can't be read", found=str(error)) from error
-        description = format_description(path.name, head)
-        rotate = artificial_rotate(path.name, offset, description)
-        return rotate if offset == HEADER else rotate + description
+        return opening(path.name, offset, head)
 
     @staticmethod
     def _read(file: BinaryIO) -> bytes:

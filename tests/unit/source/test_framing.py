@@ -11,6 +11,7 @@ from replicator.source.framing import (
     artificial_rotate,
     format_description,
     has_checksum,
+    opening,
     packets,
     split_events,
     starts_transaction,
@@ -55,6 +56,17 @@ def test_packets_split_at_16_megabytes(size: int) -> None:
     assert sum(lengths) == size
     assert all(length == 0xFFFFFF for length in lengths[:-1])
     assert lengths[-1] < 0xFFFFFF
+
+
+@pytest.mark.parametrize("checksum", [True, False])
+def test_a_stream_that_begins_behind_the_description_repeats_it_without_its_position(checksum: bool) -> None:
+    description = BinlogWriter(checksum=checksum).format_description()
+    at_start, later = opening("b.000001", 4, MAGIC + description), opening("b.000001", 999, MAGIC + description)
+    assert len(split_events(at_start)) == 1
+    _, repeated = split_events(later)
+    assert repeated[13:17] == bytes(4)
+    assert repeated[17:-4] == description[17:-4]
+    assert struct.unpack("<I", repeated[-4:])[0] == zlib.crc32(repeated[:-4])
 
 
 def test_only_the_first_event_of_a_transaction_starts_one() -> None:
