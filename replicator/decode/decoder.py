@@ -166,7 +166,10 @@ class BinlogDecoder:
         body = end - events.CHECKSUM_SIZE
         if body <= start + events.HEADER_SIZE:
             return end
-        fits = crc32(b[start:body]) == _U32(b, body)[0]
+        # The flag of a file that is being written is set and cleared in place, without a new checksum.
+        flags_at = start + events.HEADER_SIZE - 2
+        plain = b[start:flags_at] + bytes((b[flags_at] & ~events.FLAG_IN_USE,)) + b[flags_at + 1 : body]
+        fits = crc32(plain) == _U32(b, body)[0]
         described = self._kind == events.FORMAT_DESCRIPTION
         used = b[body - 1] == 1 if described else self._checksum and not flags & events.FLAG_ARTIFICIAL
         if used and not fits:

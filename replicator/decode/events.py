@@ -15,6 +15,8 @@ HEADER_SIZE: Final = 19
 MAGIC: Final = b"\xfebin"
 CHECKSUM_SIZE: Final = 4
 
+FLAG_IN_USE: Final = 0x01
+"""In FORMAT_DESCRIPTION: the file was not closed."""
 FLAG_ARTIFICIAL: Final = 0x20
 """Made by the server for this stream; not in the file."""
 FLAG_IGNORABLE: Final = 0x80
@@ -78,7 +80,7 @@ _OLD: Final = {
     21: "PRE_GA_UPDATE_ROWS",
     22: "PRE_GA_DELETE_ROWS",
 }
-_NOT_TYPES: Final = frozenset({"HEADER_SIZE", "CHECKSUM_SIZE", "FLAG_ARTIFICIAL", "FLAG_IGNORABLE"})
+_NOT_TYPES: Final = frozenset({"HEADER_SIZE", "CHECKSUM_SIZE", "FLAG_ARTIFICIAL", "FLAG_IN_USE", "FLAG_IGNORABLE"})
 
 NAMES: Final[dict[int, str]] = _OLD | {
     value: name.removeprefix("MARIADB_")
