@@ -7,6 +7,7 @@ configuration keys for them.
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from replicator.sink.kafka.errors import describe, translate
 
 BOOTSTRAP_MS = 10_000
 REQUEST_MS = 10_000
+ADMIN_MS = 5_000  # asked while batches wait: the answer may not take long
 
 # The library waits this long before a transaction may begin while the broker still writes the last one's markers:
 # with its default of 100 ms every transaction takes 112 ms, with 3 ms it takes 10.
@@ -50,7 +52,7 @@ def connect_producer(config: KafkaSink, transactional_id: str | None) -> KafkaPr
 
 
 def connect_admin(config: KafkaSink) -> KafkaAdminClient:
-    return _connect(KafkaAdminClient, config, {"request_timeout_ms": REQUEST_MS})
+    return _connect(KafkaAdminClient, config, {"request_timeout_ms": ADMIN_MS})
 
 
 def connect_consumer(config: KafkaSink) -> KafkaConsumer:
@@ -89,6 +91,7 @@ def _connect(kind: Callable[..., C], config: KafkaSink, options: dict[str, Any])
         for client in clients:
             with contextlib.suppress(Exception):
                 client.close()
+        gc.collect()  # sockets of failed attempts hang in cycles; an outage must not eat our descriptors
         brokers = ", ".join(config.bootstrap_servers)
         refused = translate(error, "login refused")
         if refused.code == "E3103":
