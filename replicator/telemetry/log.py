@@ -51,5 +51,6 @@ def setup(style: str | None = None, *, level: str = "info") -> None:
 
 
 def get_logger(name: str) -> Any:
-    """A structlog logger; `name` becomes the field `logger`."""
-    return structlog.get_logger().bind(logger=name)
+    """A structlog logger; `name` becomes the field `component`."""
+    # lazy: a logger made while modules are imported must follow the set-up that comes later
+    return structlog.get_logger(component=name)

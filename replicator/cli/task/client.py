@@ -14,7 +14,6 @@ from urllib.parse import quote
 import httpx
 
 from replicator.codes import CODES
-from replicator.config.load import TaskConfigError
 from replicator.config.token import default_token_file, read_token
 from replicator.coordination.layout import escape
 from replicator.errors import ConfigError, CoordinationError, ProcessError, ReplicatorError
@@ -137,6 +136,8 @@ def _user() -> str:
 
 def _error(content: dict[str, Any]) -> ReplicatorError:
     """The Server's error as our own, so that it is shown and counted like any other."""
+    from replicator.config.load import TaskConfigError  # here: pydantic would double the start of every command
+
     listed = content.get("errors")
     errors = [_one(fields) for fields in listed] if isinstance(listed, list) and len(listed) > 1 else []
     if errors and all(isinstance(error, ConfigError) for error in errors):
