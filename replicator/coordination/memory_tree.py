@@ -20,6 +20,7 @@ class _Entry:
         self.version = 0
         self.czxid = self.mzxid = zxid
         self.ctime_ms = self.mtime_ms = time.time_ns() // 1_000_000
+        self.names: set[str] = set()
         self.sequence = 0
         """The number that the next sequential child gets. It restarts with the node, as ZooKeeper's does."""
 
@@ -30,20 +31,38 @@ class Tree:
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {"/": _Entry(b"", 0, 0)}
         self._zxid = 0
+        self._before: dict[str, _Entry | None] = {}
         self._changes: list[tuple[Change, str]] = []
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All changes within have one transaction id."""
-        before = {path: copy.copy(entry) for path, entry in self._entries.items()}
         changes, zxid = len(self._changes), self._zxid
+        self._before.clear()
         self._zxid += 1
         try:
             yield
         except CoordinationError:
-            self._entries, self._zxid = before, zxid
+            self._undo()
+            self._zxid = zxid
             del self._changes[changes:]
             raise
+
+    def _keep(self, path: str) -> None:
+        """Remembers an entry as it was before the transaction's first change of it."""
+        if path not in self._before:
+            entry = self._entries.get(path)
+            kept = copy.copy(entry)
+            if entry is not None and kept is not None:
+                kept.names = set(entry.names)
+            self._before[path] = kept
+
+    def _undo(self) -> None:
+        for path, entry in self._before.items():
+            if entry is None:
+                self._entries.pop(path, None)
+            else:
+                self._entries[path] = entry
 
     def take_changes(self) -> list[tuple[Change, str]]:
         taken, self._changes = self._changes, []
@@ -67,20 +86,11 @@ class Tree:
             owner=entry.owner,
             ctime_ms=entry.ctime_ms,
             mtime_ms=entry.mtime_ms,
-            children=len(self._names(path)),
-        )
-
-    def _names(self, path: str) -> list[str]:
-        prefix = path.rstrip("/") + "/"
-        return sorted(
-            other[len(prefix) :]
-            for other in self._entries
-            if other.startswith(prefix) and other != "/" and "/" not in other[len(prefix) :]
+            children=len(entry.names),
         )
 
     def children(self, path: str) -> list[str]:
-        self._entry(path)
-        return self._names(path)
+        return sorted(self._entry(path).names)
 
     def owned_by(self, session: int) -> list[str]:
         return sorted(path for path, entry in self._entries.items() if entry.owner == session)
@@ -101,7 +111,10 @@ class Tree:
             path = f"{path}{parent.sequence:010d}"
         if path in self._entries:
             raise NodeExists("E4005", f"{path} exists already")
+        self._keep(above)
+        self._keep(path)
         parent.sequence += 1
+        parent.names.add(path.rpartition("/")[2])
         self._entries[path] = _Entry(data, owner, self._zxid)
         self._changes += [("created", path), ("children", above)]
         return path
@@ -109,6 +122,7 @@ class Tree:
     def set(self, path: str, data: bytes, version: int) -> Stat:
         _check_size(path, data)
         self.check(path, version)
+        self._keep(path)
         entry = self._entry(path)
         entry.data, entry.mzxid = data, self._zxid
         entry.version += 1
@@ -118,10 +132,14 @@ class Tree:
 
     def delete(self, path: str, version: int = -1) -> None:
         self.check(path, version)
-        if self._names(path):
+        if self._entry(path).names:
             raise NodeExists("E4005", f"{path} has children")
+        above, _, name = path.rpartition("/")
+        self._keep(above or "/")
+        self._keep(path)
         del self._entries[path]
-        self._changes += [("deleted", path), ("children", path.rpartition("/")[0] or "/")]
+        self._entry(above or "/").names.discard(name)
+        self._changes += [("deleted", path), ("children", above or "/")]
 
     def check(self, path: str, version: int) -> None:
         if version not in (-1, self._entry(path).version):

@@ -12,6 +12,7 @@ from replicator.coordination.machines import Machines
 from replicator.coordination.memory import MemoryEnsemble
 from replicator.coordination.participant import Identity, Participant
 from replicator.coordination.progress import TermProgress
+from replicator.coordination.ports import Connection
 from replicator.coordination.records import MachineRecord
 from replicator.coordination.registry import Registry
 from replicator.errors import ConfigError, CoordinationError, LeadershipLost, NotConnected
@@ -50,6 +51,7 @@ class World:
         self.cores: list[SimCore] = []
         self.emitted: list[tuple[int, int]] = []
         """(epoch, transaction) in the order consumers saw them."""
+        self._epoch = self._highest = 0
         self._numbers = itertools.count(1)
         self.admin = self.ensemble.session()
         Registry(self.admin, self.layout).create(TASK, {"name": TASK}, "test")
@@ -67,9 +69,9 @@ class World:
         return [core for core in self.cores if core.workers.may_emit()]
 
     def emit(self, epoch: int, transaction: int) -> None:
-        assert not self.emitted or epoch >= max(seen for seen, _ in self.emitted), "a stale epoch after a newer one"
-        highest = max((seen for _, seen in self.emitted), default=0)
-        assert transaction <= highest + 1, f"transactions {highest + 1}..{transaction - 1} were skipped"
+        assert epoch >= self._epoch, "a stale epoch after a newer one"
+        assert transaction <= self._highest + 1, f"transactions after {self._highest} were skipped"
+        self._epoch, self._highest = epoch, max(self._highest, transaction)
         self.emitted.append((epoch, transaction))
 
     def settle(self, seconds: float = 30.0, step: float = 0.25) -> None:
@@ -230,7 +232,13 @@ class SimCore:
 
     def thaw(self) -> None:
         self.frozen = False
-        self.coordinator.hear()
+        self.reconnect()
+
+    def reconnect(self) -> None:
+        if self.coordinator.connection is Connection.SUSPENDED:
+            self.coordinator.resume()
+        else:
+            self.coordinator.hear()
 
     def die(self) -> None:
         """SIGKILL: the worker sees its pipe close."""
