@@ -13,7 +13,8 @@ from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.table import Column
 
-_NUMERIC: Final = types.INTEGERS | {types.FLOAT, types.DOUBLE, types.NEWDECIMAL}
+_NUMERIC: Final = types.INTEGERS | {types.FLOAT, types.DOUBLE, types.NEWDECIMAL, types.YEAR}
+"""Columns with a sign bit; that YEAR has one is seen in the events of both servers."""
 _CHARACTER: Final = types.CHARACTERS | types.BLOBS | {types.MARIADB_BLOB_COMPRESSED, types.MARIADB_VARCHAR_COMPRESSED}
 _CHOICES: Final = frozenset({types.ENUM, types.SET})
 _UTF8MB4: Final = 45
@@ -98,7 +99,9 @@ class Draft(msgspec.Struct):
 class Optional:
     """The optional metadata: a list of (type, length, value). Unknown types are passed over, as the servers do."""
 
-    def __init__(self, fields: list[Draft]) -> None:
+    def __init__(self, fields: list[Draft], *, mariadb: bool) -> None:
+        # MariaDB lists GEOMETRY with the character columns (as binary), MySQL does not.
+        self._characters = _CHARACTER | {types.GEOMETRY} if mariadb else _CHARACTER
         self.fields = fields
         self.named = False
         self.primary_key: tuple[int, ...] = ()
@@ -106,8 +109,8 @@ class Optional:
     def read(self, kind: int, value: Reader) -> None:
         reads: dict[int, Callable[[Reader], None]] = {
             1: self._signedness,
-            2: lambda part: self._default_collation(part, _CHARACTER),
-            3: lambda part: self._each(part, _CHARACTER, "collation"),
+            2: lambda part: self._default_collation(part, self._characters),
+            3: lambda part: self._each(part, self._characters, "collation"),
             4: self._names,
             5: lambda part: self._members(part, types.SET),
             6: lambda part: self._members(part, types.ENUM),

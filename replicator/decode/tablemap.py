@@ -56,7 +56,7 @@ def parse(raw: bytes, *, mariadb: bool) -> TableMap:
     bits = int.from_bytes(reader.take((count + 7) // 8), "little")
     for column in columns:
         column.nullable = bool(bits >> column.index & 1)
-    optional = Optional(columns)
+    optional = Optional(columns, mariadb=mariadb)
     while reader:
         kind = reader.byte()
         optional.read(kind, reader.part(reader.packed()))
