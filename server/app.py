@@ -47,6 +47,7 @@ def create_routes(coordinator: Coordinator, layout: Layout) -> FastAPI:
 def _document(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, routes=app.routes)
+        _document_errors(made["paths"])
         components = made.setdefault("components", {})
         components.setdefault("schemas", {}).update(http.schemas() | _config_schemas())
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
@@ -54,6 +55,15 @@ def _document(app: FastAPI) -> dict[str, Any]:
         made["paths"][f"{PREFIX}/health"]["get"]["security"] = []
         app.openapi_schema = made
     return app.openapi_schema
+
+
+def _document_errors(paths: dict[str, Any]) -> None:
+    """Every error has one form; the one that FastAPI would describe for 422 is not ours."""
+    schema = {"$ref": "#/components/schemas/Failure"}
+    error = {"description": "an error", "content": {"application/json": {"schema": schema}}}
+    for operation in (operation for methods in paths.values() for operation in methods.values()):
+        operation["responses"].pop("422", None)
+        operation["responses"]["default"] = error
 
 
 def _config_schemas() -> dict[str, Any]:

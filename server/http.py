@@ -22,6 +22,7 @@ ANSWERS = (
     views.MachineList,
     views.Accepted,
     views.Health,
+    views.Failure,
 )
 _REF = "#/components/schemas/{name}"
 

@@ -123,6 +123,24 @@ class Accepted(View, kw_only=True):
     to: str = ""
 
 
+class Problem(msgspec.Struct, kw_only=True):
+    """An error as `replicator.errors.ReplicatorError.to_dict` writes it."""
+
+    code: str
+    what: str
+    found: str
+    wanted: str
+    fix: str
+    position: str
+
+
+class Failure(msgspec.Struct, kw_only=True):
+    """`error`: the first, `errors`: all of them."""
+
+    error: Problem
+    errors: list[Problem]
+
+
 class Health(View, kw_only=True):
     kind: str = "Health"
     status: str

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
-import yaml
 
 from replicator.cli.terminal import clean, fitting, table, width
 
@@ -48,6 +47,15 @@ def age(time_ms: int) -> str:
     return duration(time.time() - time_ms / 1000) if time_ms else "-"
 
 
+def moving(item: Item) -> bool:
+    """Lag and rate of a task that stands still are old, whatever their number."""
+    return item["state"] in ("running", "draining")
+
+
+def lag(item: Item) -> str:
+    return duration(item["lag_s"]) if moving(item) and item["lag_s"] is not None else "-"
+
+
 def rate(value: float | None) -> str:
     if value is None:
         return "-"
@@ -67,8 +75,8 @@ COLUMNS: dict[str, Callable[[Item], str]] = {
     "STATE": lambda item: coloured(clean(state(item))),
     "RUNNING": lambda item: clean(item["host"]) or "-",
     "STANDBYS": lambda item: str(len(item["standbys"])),
-    "LAG": lambda item: "-" if item["lag_s"] is None else duration(item["lag_s"]),
-    "ROWS/S": lambda item: rate(item["rows_per_s"]),
+    "LAG": lambda item: lag(item),
+    "ROWS/S": lambda item: rate(item["rows_per_s"] if moving(item) else None),
     "POSITION": lambda item: clean(item["position"]) or "-",
     "CHECKPOINT AGE": lambda item: age(item["checkpoint_ms"]),
     "EPOCH": lambda item: str(item["epoch"] or "-"),
@@ -98,6 +106,8 @@ def as_json(value: Any) -> str:
 
 
 def as_yaml(value: Any) -> str:
+    import yaml  # here: it is a tenth of the start of every command
+
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
 
 

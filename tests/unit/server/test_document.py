@@ -1,0 +1,72 @@
+"""The OpenAPI document says what the API does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import jsonschema
+import pytest
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
+
+from tests.support.api import TASK, World
+
+NAME = "copy_hot_item"
+
+
+@pytest.fixture
+def document(world: World) -> dict[str, Any]:
+    made: dict[str, Any] = world.http.get("/openapi.json").json()
+    return made
+
+
+def refs(node: Any) -> set[str]:
+    if isinstance(node, dict):
+        found = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+        return found.union(*map(refs, node.values()))
+    return set().union(*map(refs, node)) if isinstance(node, list) else set()
+
+
+def test_every_reference_resolves_and_every_operation_has_a_name(document: dict[str, Any]) -> None:
+    names = [ref.removeprefix("#/components/schemas/") for ref in refs(document)]
+    assert set(names) <= set(document["components"]["schemas"])
+    operations = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
+    assert len(operations) == len(set(operations))
+    assert document["security"] == [{"token": []}]
+
+
+def test_answers_are_as_documented(world: World, document: dict[str, Any]) -> None:
+    registry: Any = Registry().with_resource("urn:doc", Resource(document, DRAFT202012))
+
+    def check(answer: httpx.Response, path: str, method: str) -> None:
+        responses = document["paths"][f"/api/v1{path}"][method]["responses"]
+        described = responses.get(str(answer.status_code), responses["default"])
+        schema = described["content"]["application/json"]["schema"]
+        whole = {"$ref": "urn:doc" + schema["$ref"]}
+        jsonschema.Draft202012Validator(whole, registry=registry).validate(answer.json())
+
+    http = world.http
+    check(http.post("/tasks", content=TASK), "/tasks", "post")
+    world.core("host-a").stand(NAME, "running", position="binlog.000001:4")
+    world.core("host-b").stand(NAME, "standby")
+    refused = http.post("/tasks", content="name: [")
+    assert "error" in refused.json()
+    check(refused, "/tasks", "post")
+    check(http.get("/tasks"), "/tasks", "get")
+    check(http.get(f"/tasks/{NAME}"), "/tasks/{name}", "get")
+    check(http.put(f"/tasks/{NAME}", content=TASK.replace("3306", "1")), "/tasks/{name}", "put")
+    check(http.post(f"/tasks/{NAME}/switchover"), "/tasks/{name}/switchover", "post")
+    check(http.get(f"/tasks/{NAME}/history"), "/tasks/{name}/history", "get")
+    check(http.post(f"/tasks/{NAME}/pause"), "/tasks/{name}/pause", "post")
+    check(http.get("/machines"), "/machines", "get")
+    check(http.get("/health"), "/health", "get")
+    check(http.delete(f"/tasks/{NAME}?wait=0"), "/tasks/{name}", "delete")
+    with pytest.raises(jsonschema.ValidationError):
+        check(http.get(f"/tasks/{NAME}/history"), "/tasks/{name}", "get")
+
+
+def test_the_configuration_s_schema_is_in_it(document: dict[str, Any]) -> None:
+    body = document["paths"]["/api/v1/tasks"]["post"]["requestBody"]["content"]
+    assert body["application/yaml"]["schema"] == {"$ref": "#/components/schemas/TaskConfig"}
+    assert document["components"]["schemas"]["TaskConfig"]["additionalProperties"] is False
