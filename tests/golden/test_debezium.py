@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from dev.servers import MySQL
-from tests.golden.compare import Record, by_topic, differences, load, masked
+from tests.golden.compare import HERE, Record, by_topic, differences, load, masked
 from tests.golden.rules import RULES, Rule
-from tests.golden.script import decode, run, statements
+from tests.support.decoded import decoded
+from tests.support.script import run, statements
 
 NOT_RUN = frozenset({"invalid_date", "name_auto"})  # Debezium stops there
 XA = frozenset({"xa"})  # we stop there: rows of a transaction that may still be rolled back
@@ -73,15 +74,28 @@ def zoo() -> dict[str, list[Record]]:
     return load("zoo.debezium.jsonl.gz")
 
 
+def records(server: MySQL) -> dict[str, list[Record]]:
+    found = decoded(server, "golden", lambda table: table.database != "mysql")
+    return by_topic(
+        Record(
+            topic.removeprefix("golden."),
+            key.decode() if key is not None else None,
+            value.decode() if value is not None else None,
+            tuple((name, text.decode()) for name, text in headers),
+        )
+        for topic, key, value, _, _, headers in found
+    )
+
+
 def test_the_type_and_behaviour_zoo(zoo: dict[str, list[Record]], make_mysql: Callable[..., MySQL]) -> None:
     server = make_mysql()
-    run(server, statements("zoo.sql", leave_out=NOT_RUN | XA))
-    ours = by_topic(decode(server))
-    theirs = {topic: records for topic, records in zoo.items() if topic != "zoo.xa_t"}
+    run(server, statements(HERE / "zoo.sql", leave_out=NOT_RUN | XA))
+    ours = records(server)
+    theirs = {topic: expected for topic, expected in zoo.items() if topic != "zoo.xa_t"}
     assert sorted(ours) == sorted(theirs)
     comparison = Comparison()
-    for topic, records in theirs.items():
-        comparison.topic(topic, records, ours[topic])
+    for topic, expected in theirs.items():
+        comparison.topic(topic, expected, ours[topic])
     assert not comparison.unexplained, "\n".join([f"{len(comparison.unexplained)}:", *comparison.unexplained[:40]])
     needless = {rule.name for rule in RULES if not rule.columns & {"zoov.vec.v"}} - comparison.used
     assert not needless, f"rules that explain nothing: {needless}"
@@ -90,11 +104,11 @@ def test_the_type_and_behaviour_zoo(zoo: dict[str, list[Record]], make_mysql: Ca
 
 def test_vectors(make_mysql: Callable[..., MySQL]) -> None:
     server = make_mysql()
-    run(server, statements("vector.sql"))
-    ours, theirs = by_topic(decode(server)), load("vector.debezium.jsonl.gz")
+    run(server, statements(HERE / "vector.sql"))
+    ours, theirs = records(server), load("vector.debezium.jsonl.gz")
     assert sorted(ours) == sorted(theirs)
     comparison = Comparison()
-    for topic, records in theirs.items():
-        comparison.topic(topic, records, ours[topic])
+    for topic, expected in theirs.items():
+        comparison.topic(topic, expected, ours[topic])
     assert not comparison.unexplained, comparison.unexplained
     assert comparison.used == {"java-digits-vector"}

@@ -1,0 +1,58 @@
+"""What our decoder and the debezium format make of a server's binlog files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dev.servers import Database, MariaDB
+from replicator.decode.decoder import BinlogDecoder
+from replicator.encode import formats
+from replicator.encode.topics import Topics
+from replicator.errors import ReplicatorError
+from replicator.model.batch import Record
+from replicator.model.plan import TablePlan
+from replicator.model.position import Position
+from replicator.model.table import Table
+
+Wanted = Callable[[Table], bool]
+
+
+def new_file(server: Database) -> str:
+    """Begins a new binlog file and returns its name."""
+    server.execute("FLUSH BINARY LOGS")
+    return files(server)[-1]
+
+
+def files(server: Database) -> list[str]:
+    return [str(row[0]) for row in server.execute("SHOW BINARY LOGS")]
+
+
+def decoded(server: Database, task: str, wanted: Wanted, since: str | None = None) -> list[Record]:
+    """The records of a task with the default topics, from the beginning of a file on, or of the oldest."""
+    topics = Topics("{task}.{database}.{table}", task)
+    debezium = formats["debezium"](task)
+
+    def plan(table: Table) -> TablePlan | None:
+        return debezium.plan(table, topics.topic(table)) if wanted(table) else None
+
+    server.execute("FLUSH BINARY LOGS")
+    names = files(server)
+    names = names[names.index(since) if since else 0 :]
+    decoder = BinlogDecoder(
+        plan,
+        position=Position(names[0], 4),
+        flavor="mariadb" if isinstance(server, MariaDB) else "mysql",
+        framing="file",
+        server_error=_no_error,
+    )
+    ((folder,),) = server.execute("SELECT @@datadir")
+    found: list[Record] = []
+    for name in names:
+        for batch in [*decoder.feed((Path(str(folder)) / name).read_bytes()[4:]), *decoder.feed(b"")]:
+            found.extend(batch.records)
+    return found
+
+
+def _no_error(errno: int, sqlstate: str, message: str) -> ReplicatorError:
+    raise AssertionError(f"an error packet in a file: {errno} {sqlstate} {message}")
