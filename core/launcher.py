@@ -18,6 +18,13 @@ from core.protocol import FromWorker, ToWorker, WorkerSpec
 from core.worker import main
 
 _REAP_SECONDS = 1.0
+_PRELOADED = (
+    "core.worker",
+    # What the data path imports late, so that other processes need not load it.
+    "replicator.source.mysql",
+    "replicator.sink.kafka.exactly_once",
+    "replicator.sink.kafka.at_least_once",
+)
 
 
 class Worker:
@@ -77,7 +84,7 @@ class Launcher:
 
     def __init__(self, log_style: str | None = None) -> None:
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["core.worker"])
+        self._context.set_forkserver_preload(list(_PRELOADED))
         self._log_style = log_style
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
