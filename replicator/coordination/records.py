@@ -97,7 +97,8 @@ class HistoryRecord(Record):
 class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Live figures of one task on one Core, part of MachineRecord. Times in ms since the epoch by the Core's clock,
     lag in seconds, rates per second. `error` is `ReplicatorError.to_dict()` of a FAILED task;
-    `config_error` of a configuration that was refused while an older one goes on."""
+    `config_error` of a configuration that was refused while an older one goes on; `waiting` of something transient that
+    the worker tries again by itself. rows and transactions count since the task was made."""
 
     state: str
     guid: str = ""
@@ -118,6 +119,7 @@ class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     config_version: int = -1
     error: dict[str, str] | None = None
     config_error: dict[str, str] | None = None
+    waiting: dict[str, str] | None = None
 
 
 class MachineRecord(Record):

@@ -1,0 +1,297 @@
+"""The Core's agent: one process, one session, many tasks.
+
+Threads: this loop (events -> turns), and one each for leases, checkpoints, pipes and vitals. The loop alone decides;
+the others only keep what it decided alive, and hand what they learn to its queue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import time
+import uuid
+from collections.abc import Callable, Sequence
+
+from core.bench import Bench, Starter
+from core.checkpoints import CheckpointWriter
+from core.leases import LeaseKeeper
+from core.pipes import PipeReader, Speaker
+from core.protocol import FromWorker, Progress
+from core.runner import Runner
+from core.vitals import Vitals
+from replicator.coordination.layout import Layout
+from replicator.coordination.machines import Machines
+from replicator.coordination.ports import Connection, Coordinator
+from replicator.coordination.records import TaskFigures
+from replicator.coordination.registry import Registry
+from replicator.coordination.view import Validate
+from replicator.errors import CoordinationError, NotConnected, ReplicatorError
+from replicator.telemetry import log
+
+STOP_SECONDS = 12.0
+"""After which a process that was asked to end kills its workers and goes."""
+_CUT_OFF_SECONDS = 3.0
+"""The same without a connection: nothing can be released then."""
+_LOG = log.get_logger("core")
+
+Event = Callable[[], None]
+
+
+class Agent:
+    """Args:
+    host: label of this machine; another process of that name makes us `HOST~xxxx`.
+    tasks: the tasks to stand for, registered when nobody did yet; empty for all that exist and will exist.
+    launcher: makes workers.
+    """
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        layout: Layout,
+        host: str,
+        tasks: Sequence[str],
+        launcher: Starter,
+        validate: Validate,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._coordinator = coordinator
+        self._tasks = tuple(tasks)
+        self._clock = clock
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._runners: dict[str, Runner] = {}
+        self._registry = Registry(coordinator, layout)
+        self._vitals = Vitals(coordinator, Machines(coordinator, layout), host, uuid.uuid4().hex, clock)
+        self._bench = Bench(
+            coordinator=coordinator,
+            layout=layout,
+            identity=self._vitals.identity,
+            launcher=launcher,
+            leases=LeaseKeeper(coordinator, self._later_wake, clock),
+            writer=CheckpointWriter(self._later_write_failed, clock),
+            pipes=PipeReader(self._heard),
+            clock=clock,
+            validate=validate,
+        )
+        self._stopping = False
+        self._stop_at = 0.0
+        self._cut_off_since: float | None = None
+        self._list_due = 0.0
+        self._watching_list = False
+
+    # From other threads
+
+    def stop(self) -> None:
+        """Drain, release, withdraw, and let `run` return. Also from a signal handler."""
+        self._events.put(self._begin_stop)
+
+    def _later_wake(self, task: str) -> None:
+        self._events.put(lambda: self._wake(task))
+
+    def _later_write_failed(self, task: str, error: CoordinationError) -> None:
+        def tell() -> None:
+            runner = self._runners.get(task)
+            if runner is not None:
+                runner.on_write_failed(error)
+                runner.due = 0.0
+
+        self._events.put(tell)
+
+    def _heard(self, task: str, worker: Speaker, message: FromWorker | None) -> None:
+        runner = self._runners.get(task)
+        if runner is None or not runner.is_current(worker):
+            return
+        if isinstance(message, Progress):
+            runner.on_progress(message)
+        self._events.put(lambda: self._hear(runner, worker, message))
+
+    def _on_connection(self, state: Connection) -> None:
+        self._events.put(lambda: self._connection_changed(state))
+
+    def _list_changed(self, change: object, path: str) -> None:
+        def look() -> None:
+            self._watching_list = False
+            self._list_due = 0.0
+
+        self._events.put(look)
+
+    # The loop
+
+    def run(self, up: Callable[[str], None] = lambda host: None) -> None:
+        """Until stopped. `up` is called with our name when we stand for our tasks."""
+        bench = self._bench
+        self._coordinator.on_connection(self._on_connection)
+        for part in (bench.leases, bench.writer, bench.pipes):
+            part.start()
+        try:
+            if self._begin():
+                self._vitals.start(self._figures)
+                up(bench.identity.host)
+                self._loop()
+        finally:
+            self._end()
+
+    def _begin(self) -> bool:
+        """Name and tasks; again and again until ZooKeeper takes them. False when we were stopped before."""
+        while not self._stopping:
+            try:
+                self._bench.identity = self._vitals.claim(self._asked_to_stop)
+                for task in self._tasks:
+                    self._registry.register(task, self._bench.identity.host)
+                    self._add(task)
+                return not self._stopping
+            except NotConnected:
+                self._wait(0.2)
+            except CoordinationError as error:
+                _LOG.error("not started yet", code=error.code, error=str(error))
+                self._wait(2.0)
+        return False
+
+    def _asked_to_stop(self) -> bool:
+        self._take(0.0)
+        return self._stopping
+
+    def _loop(self) -> None:
+        while not self._done():
+            self._take(self._next_due())
+            now = self._clock()
+            if now >= self._list_due and not self._stopping:
+                self._look_for_tasks(now)
+            for runner in list(self._runners.values()):
+                if now >= runner.due:
+                    self._turn(runner)
+
+    def _next_due(self) -> float:
+        """Seconds until something is to be done by the clock."""
+        dues = [runner.due for runner in self._runners.values()]
+        if not self._stopping:
+            dues.append(self._list_due)
+        else:
+            dues.append(self._clock() + 0.2)
+        return max(0.0, min(dues, default=0.0) - self._clock())
+
+    def _wait(self, seconds: float) -> None:
+        end = self._clock() + seconds
+        while not self._stopping and (left := end - self._clock()) > 0:
+            self._take(left)
+
+    def _take(self, timeout: float) -> None:
+        """Handles what is in the queue; waits up to `timeout` seconds for the first."""
+        with contextlib.suppress(queue.Empty):
+            event = self._events.get(timeout=timeout) if timeout > 0 else self._events.get_nowait()
+            while True:
+                event()
+                event = self._events.get_nowait()
+
+    @property
+    def _reread(self) -> float:
+        """Seconds after which a task is looked at again although no watch fired."""
+        return max(0.5, self._coordinator.session_timeout / 4)
+
+    def _turn(self, runner: Runner) -> None:
+        participant = runner.participant
+        try:
+            participant.turn()
+            runner.due = self._clock() + self._reread
+            if participant.hold_until:
+                runner.due = min(runner.due, participant.hold_until)
+        except NotConnected:
+            runner.due = self._clock() + 0.2
+        except ReplicatorError as error:
+            _LOG.error("turn failed", task=runner.task, code=error.code, error=str(error))
+            runner.due = self._clock() + self._reread
+        runner.report()
+
+    # Tasks
+
+    def _look_for_tasks(self, now: float) -> None:
+        self._list_due = now + self._reread
+        if self._tasks:
+            return
+        try:
+            watch = None if self._watching_list else self._list_changed
+            self._watching_list = True
+            names = self._registry.names(watch)
+        except NotConnected:
+            self._watching_list = False
+            self._list_due = now + 0.2
+            return
+        except CoordinationError as error:
+            self._watching_list = False
+            _LOG.error("tasks not readable", code=error.code, error=str(error))
+            return
+        for name in names:
+            self._add(name)
+        for name in set(self._runners) - set(names):
+            self._remove(name)
+
+    def _add(self, task: str) -> None:
+        if task not in self._runners:
+            self._runners[task] = Runner(task, self._bench, lambda: self._later_wake(task))
+
+    def _remove(self, task: str) -> None:
+        """A task that exists no more; its own turn has seen to its worker first."""
+        if self._runners[task].participant.gone:
+            del self._runners[task]
+        else:
+            self._runners[task].due = 0.0
+
+    def _figures(self) -> dict[str, TaskFigures]:
+        return {name: runner.figures() for name, runner in list(self._runners.items())}
+
+    # Events
+
+    def _wake(self, task: str) -> None:
+        runner = self._runners.get(task)
+        if runner is not None:
+            runner.due = 0.0
+
+    def _hear(self, runner: Runner, worker: Speaker, message: FromWorker | None) -> None:
+        if runner.is_current(worker):
+            runner.hear(message)
+            if not isinstance(message, Progress):
+                runner.due = 0.0
+
+    def _connection_changed(self, state: Connection) -> None:
+        _LOG.info("zookeeper", state=state.value, session=f"{self._coordinator.session_id:#x}")
+        self._cut_off_since = None if state is Connection.CONNECTED else self._clock()
+        if state is Connection.LOST:
+            for runner in self._runners.values():
+                runner.participant.on_session_lost()
+        if state is Connection.CONNECTED:
+            self._vitals.publish()  # before we stand: a session that stands has a machine node
+            self._list_due = 0.0
+            self._watching_list = False
+        for runner in self._runners.values():
+            runner.due = 0.0
+            runner.report()
+
+    # The end
+
+    def _begin_stop(self) -> None:
+        if self._stopping:
+            return
+        _LOG.info("stopping", tasks=len(self._runners))
+        self._stopping = True
+        self._stop_at = self._clock() + STOP_SECONDS
+        for runner in self._runners.values():
+            runner.participant.stop()
+            runner.due = 0.0
+
+    def _done(self) -> bool:
+        if not self._stopping:
+            return False
+        now = self._clock()
+        cut_off = self._cut_off_since is not None and now - self._cut_off_since > _CUT_OFF_SECONDS
+        return cut_off or now >= self._stop_at or all(entry.participant.gone for entry in self._runners.values())
+
+    def _end(self) -> None:
+        """Workers first: the session, and with it our nodes, must outlive every one of them."""
+        self._vitals.stop()
+        for runner in self._runners.values():
+            runner.kill()
+        bench = self._bench
+        bench.leases.stop()
+        bench.writer.stop()
+        bench.pipes.stop()
+        bench.launcher.close()
+        self._coordinator.close()

@@ -1,0 +1,56 @@
+"""What all tasks of a Core share, and what they ask of whoever makes workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Protocol
+
+from core.checkpoints import CheckpointWriter
+from core.leases import LeaseKeeper
+from core.pipes import PipeReader
+from core.protocol import FromWorker, ToWorker, WorkerSpec
+from replicator.coordination.layout import Layout
+from replicator.coordination.participant import Identity
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.view import Validate
+
+
+class WorkerProcess(Protocol):
+    """What `core.launcher.Worker` is to us; tests have plain objects."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def connection(self) -> Connection: ...
+
+    def extend(self, deadline: float) -> None: ...
+
+    def send(self, message: ToWorker) -> None: ...
+
+    def receive(self) -> list[FromWorker] | None: ...
+
+    def kill(self) -> None: ...
+
+
+class Starter(Protocol):
+    """What `core.launcher.Launcher` is to us."""
+
+    def start(self, spec: WorkerSpec, deadline: float) -> WorkerProcess: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass
+class Bench:
+    coordinator: Coordinator
+    layout: Layout
+    identity: Identity
+    launcher: Starter
+    leases: LeaseKeeper
+    writer: CheckpointWriter
+    pipes: PipeReader
+    clock: Callable[[], float]
+    validate: Validate

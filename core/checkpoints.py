@@ -1,0 +1,144 @@
+"""The checkpoint writer: one thread that puts the progress of all running terms into their lastCommit.
+
+ZooKeeper pays a disk flush for each write, so a term writes at most once per `checkpoint_interval_ms`, and only the
+latest progress; what is urgent (at_least_once waits for it) goes at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from core.protocol import Progress
+from replicator.coordination.progress import TermProgress
+from replicator.errors import CoordinationError, LeadershipLost, NotConnected
+
+_RETRY = 0.2
+"""Seconds until a write whose outcome is unknown is tried again."""
+
+
+class _Pen:
+    def __init__(self, term: TermProgress, interval: float, saved: Callable[[int], None]) -> None:
+        self.term = term
+        self.interval = interval
+        self.saved = saved
+        self.writing = threading.Lock()
+        self.pending: Progress | None = None
+        self.due = 0.0
+        self.ended = False
+
+
+class CheckpointWriter:
+    """Args:
+    failed: called with (task, error) from this thread when a term can't write any more; must not block. The error is
+        LeadershipLost when the term is over.
+    """
+
+    def __init__(
+        self, failed: Callable[[str, CoordinationError], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._failed = failed
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._pens: dict[str, _Pen] = {}
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
+        self.written_ms: dict[str, int] = {}
+        """When each task's lastCommit was last written by us, ms since the epoch."""
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def begin(self, task: str, term: TermProgress, interval: float, saved: Callable[[int], None]) -> None:
+        """interval: seconds between writes; saved: called with the number of what was written."""
+        with self._changed:
+            self._pens[task] = _Pen(term, interval, saved)
+
+    def submit(self, task: str, progress: Progress) -> None:
+        """The latest progress of a task; what an earlier one said and was not written is covered by it."""
+        with self._changed:
+            pen = self._pens.get(task)
+            if pen is None or pen.ended:
+                return
+            pen.pending = progress
+            if progress.urgent:
+                pen.due = 0.0
+            self._changed.notify()
+
+    def end(self, task: str) -> None:
+        """Returns when no write of this task is under way; what was not written is dropped."""
+        with self._changed:
+            pen = self._pens.pop(task, None)
+            self.written_ms.pop(task, None)
+            if pen is None:
+                return
+            pen.ended = True
+        with pen.writing:
+            return
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
+        self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while True:
+            found = self._next()
+            if found is None:
+                return
+            self._write(*found)
+
+    def _next(self) -> tuple[str, _Pen, Progress] | None:
+        """Waits for the next thing to write; None at the end."""
+        with self._changed:
+            while not self._stopped:
+                waiting = [(pen.due, task) for task, pen in self._pens.items() if pen.pending is not None]
+                if not waiting:
+                    self._changed.wait()
+                    continue
+                due, task = min(waiting)
+                left = due - self._clock()
+                if left > 0:
+                    self._changed.wait(left)
+                    continue
+                pen = self._pens[task]
+                progress, pen.pending = pen.pending, None
+                if progress is not None:
+                    return task, pen, progress
+        return None
+
+    def _write(self, task: str, pen: _Pen, progress: Progress) -> None:
+        with pen.writing:
+            if pen.ended:
+                return
+            try:
+                pen.term.save(progress.checkpoint)
+            except LeadershipLost as error:
+                self._give_up(task, pen, error)
+            except NotConnected:
+                self._later(pen, progress)
+            except CoordinationError as error:
+                self._give_up(task, pen, error)
+            else:
+                self._done(task, pen)
+                pen.saved(progress.number)
+
+    def _done(self, task: str, pen: _Pen) -> None:
+        with self._changed:
+            self.written_ms[task] = time.time_ns() // 1_000_000
+            urgent = pen.pending is not None and pen.pending.urgent
+            pen.due = 0.0 if urgent else self._clock() + pen.interval
+
+    def _later(self, pen: _Pen, progress: Progress) -> None:
+        with self._changed:
+            if pen.pending is None:
+                pen.pending = progress
+            pen.due = self._clock() + _RETRY
+
+    def _give_up(self, task: str, pen: _Pen, error: CoordinationError) -> None:
+        with self._changed:
+            pen.ended = True
+            pen.pending = None
+        self._failed(task, error)

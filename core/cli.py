@@ -1,0 +1,83 @@
+"""`replicator core`: starts a Core and keeps it until it is told to stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from types import FrameType
+from typing import Any
+
+import click
+
+from core.agent import Agent
+from core.launcher import Launcher
+from replicator.config.load import parse_task, to_data
+from replicator.coordination.layout import DEFAULT_ROOT, Layout
+from replicator.errors import NotConnected
+from replicator.telemetry import log
+from replicator.zookeeper.client import DEFAULT_SESSION_TIMEOUT, ZookeeperCoordinator
+
+_CONNECT_SECONDS = 5.0
+_LOG = log.get_logger("core")
+
+
+def _validate(config: dict[str, Any]) -> dict[str, Any]:
+    return to_data(parse_task(config))
+
+
+@click.command("core", short_help="A replication host: stands for tasks and runs those it leads.")
+@click.option("--zookeeper", required=True, metavar="HOST:PORT[,...]", envvar="REPLICATOR_ZOOKEEPER", show_envvar=True)
+@click.option("--task", "tasks", multiple=True, metavar="NAME", help="Stand for this task only; repeatable.")
+@click.option("--host", default=socket.gethostname, help="Our name; default: this machine's.")
+@click.option("--root", default=DEFAULT_ROOT, show_default=True, help="The bus's node in ZooKeeper.")
+@click.option(
+    "--session-timeout",
+    default=DEFAULT_SESSION_TIMEOUT,
+    show_default=True,
+    type=click.FloatRange(1, 300),
+    help="Asked of ZooKeeper, seconds. A standby takes over that long after a leader's death.",
+)
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(
+    zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_timeout: float, log_format: str
+) -> None:
+    """Stand for tasks, run those that we lead, and take over from hosts that die.
+
+    Without --task it stands for every task, and for new ones as they appear. SIGTERM or Ctrl-C hands everything over
+    and ends; a second one ends at once.
+    """
+    log.setup(log_format)
+    launcher = Launcher(log_format)
+    launcher.warm()
+    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    try:
+        coordinator.wait_connected(_CONNECT_SECONDS)
+    except NotConnected as error:
+        _LOG.error("waiting for zookeeper", code=error.code, error=error.what, fix=error.fix)
+    agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate)
+    _stop_on_signals(agent)
+
+    def up(name: str) -> None:
+        stands = ", ".join(tasks) or "all tasks"
+        session = f"session {coordinator.session_timeout:g} s"
+        print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {stands}", flush=True)
+
+    agent.run(up)
+
+
+def _stop_on_signals(agent: Agent) -> None:
+    asked = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            # Our workers see their pipes close and stop at once; the session runs out by itself.
+            sys.stderr.write("core: ends at once\n")
+            os._exit(128 + number)
+        asked = True
+        agent.stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)

@@ -1,0 +1,142 @@
+"""The lease thread: asks every T/6 whether our nodes still stand, and extends the leases of those that do.
+
+Nothing else runs in this thread and all nodes are asked for in one pipelined exchange, so that no amount of other work
+makes a lease run out.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from replicator.coordination.lease import Lease
+from replicator.coordination.ports import Connection, Coordinator, Stat
+from replicator.errors import LeadershipLost, NotConnected
+
+CHECKS_PER_TIMEOUT = 6
+
+
+class Extensible(Protocol):
+    def extend(self, deadline: float) -> None: ...
+
+
+class LeaseKeeper:
+    """Args:
+    over: called with a task whose node is gone, from this thread; must not block.
+    """
+
+    def __init__(
+        self, coordinator: Coordinator, over: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._coordinator = coordinator
+        self._over = over
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._held: dict[str, tuple[Lease, Extensible | None]] = {}
+        self._kick = threading.Event()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
+
+    def start(self) -> None:
+        self._coordinator.on_connection(self._on_connection)
+        self._thread.start()
+
+    def begin(self, task: str, path: str, epoch: int) -> Lease:
+        """The first confirmation, which a worker needs before it starts.
+
+        Raises LeadershipLost when the node is gone, NotConnected.
+        """
+        lease = Lease(path, epoch, self._coordinator.session_id)
+        sent = self._clock()
+        stat = self._coordinator.confirm([path])[0]
+        if not lease.confirm(stat, sent, self._coordinator.session_timeout):
+            raise LeadershipLost("E4008", f"our node in the election of '{task}' is gone")
+        with self._lock:
+            self._held[task] = (lease, None)
+        return lease
+
+    def attach(self, task: str, worker: Extensible) -> None:
+        """The worker whose lease it is; it gets what was confirmed while it was being started."""
+        with self._lock:
+            held = self._held.get(task)
+            if held is None:
+                worker.extend(0.0)
+                return
+            self._held[task] = (held[0], worker)
+            worker.extend(held[0].deadline)
+
+    def drop(self, task: str) -> None:
+        """Ends a lease for good."""
+        with self._lock:
+            held = self._held.pop(task, None)
+            if held is not None:
+                _end(*held)
+
+    def left(self, task: str) -> float:
+        """Seconds of lease left, 0.0 at least."""
+        with self._lock:
+            held = self._held.get(task)
+            return max(0.0, held[0].deadline - self._clock()) if held else 0.0
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for held in self._held.values():
+                _end(*held)
+            self._held.clear()
+        self._kick.set()
+        self._thread.join(timeout=5)
+
+    def _on_connection(self, state: Connection) -> None:
+        """In the coordinator's thread. A lost session ends every lease at once; a connection that is back is used at
+        once."""
+        if state is Connection.LOST:
+            with self._lock:
+                for held in self._held.values():
+                    _end(*held)
+        elif state is Connection.CONNECTED:
+            self._kick.set()
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._kick.wait(self._coordinator.session_timeout / CHECKS_PER_TIMEOUT)
+            self._kick.clear()
+            self._round()
+
+    def _round(self) -> None:
+        with self._lock:
+            held = {task: lease for task, (lease, _) in self._held.items() if not lease.over}
+        if not held:
+            return
+        sent = self._clock()
+        try:
+            stats = self._coordinator.confirm([lease.path for lease in held.values()])
+        except NotConnected:
+            return  # the leases run on to their ends
+        timeout = self._coordinator.session_timeout
+        gone = [
+            task
+            for (task, lease), stat in zip(held.items(), stats, strict=True)
+            if not self._confirm(task, lease, stat, sent, timeout)
+        ]
+        for task in gone:
+            self._over(task)
+
+    def _confirm(self, task: str, lease: Lease, stat: Stat | None, sent: float, timeout: float) -> bool:
+        """False when the term is over. One step under the lock: a lease that was ended is never extended again."""
+        with self._lock:
+            current = self._held.get(task)
+            if current is None or current[0] is not lease:
+                return True  # ended meanwhile, by ourselves
+            good = lease.confirm(stat, sent, timeout)
+            if current[1] is not None:
+                current[1].extend(lease.deadline)
+            return good
+
+
+def _end(lease: Lease, worker: Extensible | None) -> None:
+    lease.end()
+    if worker is not None:
+        worker.extend(0.0)

@@ -1,0 +1,199 @@
+"""One task on this Core: its part in the election, its worker, and what is told about both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from core.bench import Bench, WorkerProcess
+from core.figures import Gauge
+from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Streaming, Waiting, WorkerSpec
+from replicator.coordination.clock import now_ms
+from replicator.coordination.participant import Participant
+from replicator.coordination.progress import TermProgress
+from replicator.coordination.records import TaskFigures
+from replicator.coordination.state import State
+from replicator.coordination.view import Config
+from replicator.errors import CoordinationError, LeadershipLost, ProcessError
+from replicator.model.checkpoint import Checkpoint
+from replicator.telemetry import log
+
+_LEASE_OVER = "E4008"
+
+
+class Runner:
+    """Everything but `figures` and `on_progress` is called from the agent's loop.
+
+    Args:
+        wake: asks for a turn of this task; called from any thread.
+    """
+
+    def __init__(self, task: str, bench: Bench, wake: Callable[[], None]) -> None:
+        self.task = task
+        self.due = 0.0
+        """Monotonic time of the next turn."""
+        self.gauge = Gauge(bench.clock)
+        self._bench = bench
+        self._worker: WorkerProcess | None = None
+        self._since_ms = now_ms()
+        self._told = State.ABSENT
+        self._told_error: dict[str, str] | None = None
+        self._log = log.get_logger("core").bind(task=task, host=bench.identity.host)
+        self.participant = Participant(
+            bench.coordinator, bench.layout, task, bench.identity, self, bench.clock, bench.validate, wake
+        )
+
+    # What the participant asks of its workers
+
+    def start(self, epoch: int, name: str, config: Config, checkpoint: Checkpoint | None, uid: str) -> None:
+        bench, task = self._bench, self.task
+        path = bench.layout.contender(task, name)
+        lease = bench.leases.begin(task, path, epoch)
+        spec = WorkerSpec(task, uid, epoch, bench.identity.host, config.data, checkpoint)
+        try:
+            worker = bench.launcher.start(spec, lease.deadline)
+        except (OSError, EOFError) as error:
+            bench.leases.drop(task)
+            self._log.error("worker not started", code="E5008", error=str(error))
+            raise ProcessError("E5008", f"no worker could be started for '{task}'", found=str(error)) from error
+        self._worker = worker
+        self.gauge.reset()
+        interval = float(config.data.get("checkpoint_interval_ms", 1000)) / 1000
+        term = TermProgress(bench.coordinator, bench.layout, task, name, epoch, uid)
+        bench.writer.begin(task, term, interval, lambda number: worker.send(Saved(number)))
+        bench.leases.attach(task, worker)
+        bench.pipes.add(task, worker)
+        self._log.info("worker started", epoch=epoch, pid=worker.pid, config_version=config.version)
+
+    def drain(self) -> None:
+        if self._worker is not None:
+            self._worker.send(Drain())
+
+    def kill(self) -> None:
+        """The lease ends first: whatever the worker does until the signal reaches it, nothing leaves any more."""
+        self._bench.leases.drop(self.task)
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            self._bench.pipes.remove(worker)
+            worker.kill()
+        self._bench.writer.end(self.task)
+
+    # What the worker says
+
+    def is_current(self, worker: object) -> bool:
+        return worker is not None and worker is self._worker
+
+    def on_progress(self, progress: Progress) -> None:
+        """From the pipe thread, so that a checkpoint never waits for the loop."""
+        self.gauge.note(progress)
+        self._bench.writer.submit(self.task, progress)
+
+    def hear(self, message: FromWorker | None) -> None:
+        """A message of the current worker; None when it is gone without a last word."""
+        participant = self.participant
+        match message:
+            case Progress(checkpoint=checkpoint):
+                participant.on_progress(checkpoint)
+            case Streaming(position):
+                self.gauge.streaming(position)
+                participant.on_streaming(position)
+            case Waiting(error):
+                self.gauge.wait(error)
+                self._log.warning("waiting", code=error.get("code", ""), error=error.get("what", ""))
+            case Drained(checkpoint):
+                self.kill()
+                participant.on_drained(checkpoint)
+            case Failed(error, fenced):
+                self._on_failed(error, fenced)
+            case None:
+                self._on_gone()
+
+    def _on_failed(self, error: dict[str, str], fenced: bool) -> None:
+        self.kill()
+        if not fenced:
+            self.participant.on_failed(error)
+        elif error.get("code") == _LEASE_OVER:
+            self.participant.on_lease_over()
+        else:
+            self._log.warning("fenced by a later term", code=error.get("code", ""))
+            self.participant.on_fenced()
+
+    def _on_gone(self) -> None:
+        over = self._bench.leases.left(self.task) <= 0
+        self.kill()
+        if over:
+            self.participant.on_lease_over()
+            return
+        self._log.warning("worker died", code="E5008")
+        self.participant.on_died()
+
+    def on_write_failed(self, error: CoordinationError) -> None:
+        """The checkpoint writer can't go on. Without our node or our term there is nothing to decide: the next turn
+        sees it. Anything else would let the position stand still unnoticed."""
+        if not isinstance(error, LeadershipLost):
+            self.kill()
+            self.participant.on_failed(error.to_dict())
+
+    # What is told
+
+    def report(self) -> None:
+        """Logs a change of role. Called after each turn."""
+        participant = self.participant
+        state = participant.state
+        if state is not self._told:
+            self._since_ms = now_ms()
+            facts = participant.facts
+            self._log.info(state.value, epoch=facts.czxid, was=self._told.value)
+            self._told = state
+        error = self._error()
+        if error is not None and error != self._told_error:
+            self._log.error("not running", code=error["code"], error=error["what"], fix=error.get("fix", ""))
+        self._told_error = error
+
+    def _error(self) -> dict[str, str] | None:
+        failure = self.participant.facts.failure
+        if failure is not None:
+            return failure.error
+        view = self.participant.view
+        return view.config_error if view else None
+
+    def figures(self) -> TaskFigures:
+        """From any thread: reads immutable values only."""
+        facts, view, gauge = self.participant.facts, self.participant.view, self.gauge
+        rows_per_s, bytes_per_s = gauge.rates()
+        stored = view.commit.checkpoint if view else None
+        checkpoint = gauge.checkpoint or facts.checkpoint or (stored if self.participant.leads else None)
+        figures = TaskFigures(
+            state=facts.state.value,
+            guid=facts.guid,
+            epoch=facts.czxid,
+            sequence=view.own.sequence if view and view.own else -1,
+            since_ms=self._since_ms,
+            lease_left_s=round(self._bench.leases.left(self.task), 3),
+            config_version=facts.worker.config.version if facts.worker else (facts.good.version if facts.good else -1),
+            error=facts.failure.error if facts.failure else None,
+            config_error=view.config_error if view else None,
+            checkpoint_ms=self._bench.writer.written_ms.get(self.task, stored.time_ms if stored else 0),
+        )
+        worker, last = self._worker, gauge.last
+        if checkpoint is not None:
+            figures = msgspec.structs.replace(
+                figures,
+                position=str(checkpoint.position),
+                gtid=checkpoint.position.gtid,
+                rows=checkpoint.rows,
+                transactions=checkpoint.transactions,
+            )
+        if worker is not None:
+            figures = msgspec.structs.replace(
+                figures,
+                worker_pid=worker.pid,
+                position=gauge.position or figures.position,
+                rows_per_s=round(rows_per_s, 1),
+                bytes_per_s=round(bytes_per_s, 1),
+                waiting=gauge.waiting,
+            )
+        if worker is not None and last is not None:
+            figures = msgspec.structs.replace(figures, lag_s=last.lag_s, last_event_ms=last.last_event_ms)
+        return figures

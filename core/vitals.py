@@ -1,0 +1,126 @@
+"""The vitals thread: this machine and all its tasks in one znode, written once a second; and its name."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+
+import psutil
+
+from replicator.coordination.clock import now_ms
+from replicator.coordination.machines import Machines
+from replicator.coordination.participant import Identity
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import MachineRecord, TaskFigures
+from replicator.errors import CoordinationError, NodeExists, NotConnected
+from replicator.telemetry import log
+
+INTERVAL = 1.0
+_PATIENCE = 1.5
+"""Session timeouts for which the node of a process that may be dead is waited for."""
+_LOG = log.get_logger("core")
+
+
+class Vitals:
+    """Args:
+    host: the name to go by; `identity.host` is what it became.
+    figures: of every task, by name.
+    """
+
+    def __init__(
+        self, coordinator: Coordinator, machines: Machines, host: str, process: str, clock: Callable[[], float]
+    ) -> None:
+        self._coordinator = coordinator
+        self._machines = machines
+        self._clock = clock
+        self._identity = Identity(host, os.getpid(), process)
+        self._figures: Callable[[], dict[str, TaskFigures]] = dict
+        self._started_ms = now_ms()
+        self._process = psutil.Process()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="vitals", daemon=True)
+
+    @property
+    def identity(self) -> Identity:
+        return self._identity
+
+    def claim(self, stopped: Callable[[], bool]) -> Identity:
+        """Takes our name, or `HOST~xxxx` when another living Core has it.
+
+        A process that was killed keeps its name for up to a session timeout; only one that keeps it for longer lives.
+
+        Raises NotConnected.
+        """
+        end = self._clock() + _PATIENCE * self._coordinator.session_timeout
+        while not stopped():
+            try:
+                self._publish()
+                break
+            except NodeExists as error:
+                if self._clock() >= end:
+                    self._rename(error)
+                    end += 5.0
+                else:
+                    time.sleep(0.1)
+        return self._identity
+
+    def _rename(self, error: NodeExists) -> None:
+        """`~` and four digits of our own: both processes stay visible."""
+        name = f"{self._identity.host}~{self._identity.process[:4]}"
+        _LOG.error(f"going on as {name}", code=error.code, error=error.what, found=error.found, fix=error.fix)
+        self._identity = Identity(name, self._identity.pid, self._identity.process)
+
+    def start(self, figures: Callable[[], dict[str, TaskFigures]]) -> None:
+        self._figures = figures
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+
+    def _run(self) -> None:
+        while not self._stop.wait(INTERVAL):
+            self.publish()
+
+    def publish(self) -> None:
+        """Never raises: a machine that can't be shown goes on working."""
+        try:
+            self._publish()
+        except NotConnected:
+            return
+        except NodeExists as error:
+            self._rename(error)  # after a lost session somebody else took the name
+        except CoordinationError as error:
+            _LOG.warning("vitals not written", code=error.code, error=error.what)
+
+    def _publish(self) -> None:
+        self._machines.publish(self._identity.host, self._record())
+
+    def _record(self) -> MachineRecord:
+        memory = psutil.virtual_memory()
+        return MachineRecord(
+            host=self._identity.host,
+            pid=self._identity.pid,
+            process=self._identity.process,
+            started_ms=self._started_ms,
+            time_ms=now_ms(),
+            version=_version(),
+            cores=psutil.cpu_count() or 0,
+            load1=round(os.getloadavg()[0], 2),
+            memory_bytes=memory.total - memory.available,
+            memory_total_bytes=memory.total,
+            rss_bytes=self._process.memory_info().rss,
+            session_timeout_s=self._coordinator.session_timeout,
+            tasks=self._figures(),
+        )
+
+
+def _version() -> str:
+    try:
+        return version("mysql-replicator")
+    except PackageNotFoundError:
+        return ""
