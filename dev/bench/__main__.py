@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from dev.bench.job import Job, Outcome, measure
 from dev.bench.load import Load, Segment
 from dev.bench.ours import PARTITIONS
 from dev.bench.report import Entry, entry, table, write
+from dev.checker.consumer import read_topics
 from dev.errors import ServerUnavailable
 from dev.progress import say, step
 from dev.servers import Kafka, MariaDB, MySQL
@@ -18,6 +20,7 @@ from dev.servers.database import Database
 from dev.servers.kafka import kafka_broker
 from dev.servers.stack import start_all
 
+PATHS = ("ours", "plain")
 OUTPUT = Path("build/bench.json")
 BINLOG = ["--max-binlog-size=1073741824", "--sync-binlog=0"]
 
@@ -30,9 +33,30 @@ class Bench:
         self._kafka = kafka
         self._numbers = itertools.count(1)
 
+    def compare(self, segment: Segment) -> None:
+        """Both paths must say the same of the same rows, else their speeds can't be compared. Also warms Kafka up."""
+        topics = [f"bench_compare_{path}" for path in PATHS]
+        for path, topic in zip(PATHS, topics, strict=True):
+            self._into(topic, path, segment, segment.rows if path == "plain" else 0)
+        ours, plain = (contents(self._kafka.bootstrap, topic) for topic in topics)
+        for partition, told in plain.items():
+            for mine, theirs in zip(ours.get(partition, []), told, strict=False):
+                if mine != theirs:
+                    raise RuntimeError(f"the two paths differ: ours {mine}, plain {theirs}")
+            if len(ours.get(partition, [])) < len(told):
+                raise RuntimeError(f"partition {partition} of {segment.name} has fewer records than the plain one")
+        for topic in topics:
+            _delete(self._kafka.bootstrap, topic)
+
     def run(self, path: str, segment: Segment, limit: int = 0) -> Outcome:
-        user, password = self._database.replicator
         name = f"bench_{segment.name}_{path}_{next(self._numbers)}"
+        try:
+            return self._into(name, path, segment, limit)
+        finally:
+            _delete(self._kafka.bootstrap, name)
+
+    def _into(self, name: str, path: str, segment: Segment, limit: int) -> Outcome:
+        user, password = self._database.replicator
         self._kafka.create_topic(name, PARTITIONS, **{"file.delete.delay.ms": "100"})
         job = Job(
             path,
@@ -49,10 +73,7 @@ class Bench:
             segment.rows,
             limit,
         )
-        try:
-            outcome = measure(job)
-        finally:
-            _delete(self._kafka.bootstrap, name)
+        outcome = measure(job)
         # Ours stops behind the end by up to one read of the socket: those rows are delivered and count too.
         if outcome.rows < (limit or segment.rows):
             raise RuntimeError(f"{path} delivered {outcome.rows} of {limit or segment.rows} rows of {segment.name}")
@@ -72,6 +93,16 @@ class Bench:
         ours = [self.run("ours", segment).peak_mb for _ in range(runs)]
         plain = [self.run("plain", segment).peak_mb]
         return entry(segment.name, "MB", ours, plain)
+
+
+def contents(bootstrap: str, topic: str) -> dict[int, list[tuple[bytes, str, object, object]]]:
+    """(key, op, before, after) per record, by partition in order; tombstones have op "tombstone"."""
+    found: dict[int, list[tuple[bytes, str, object, object]]] = {}
+    for record in read_topics(bootstrap, topic.__eq__):
+        value = json.loads(record.value) if record.value is not None else {"op": "tombstone"}
+        told = (record.key, value["op"], value.get("before"), value.get("after"))
+        found.setdefault(record.partition, []).append(told)
+    return found
 
 
 def _delete(bootstrap: str, topic: str) -> None:
@@ -129,8 +160,7 @@ def measured(bench: Bench, load: Load, options: argparse.Namespace) -> list[Entr
         single = load.single("rows_tx1", scaled(120_000)) if "rows_tx1" in wanted else warm
         groups = load.groups("rows_tx10000", scaled(400_000, 10_000), 10_000) if "rows_tx10000" in wanted else warm
         huge = load.groups("memory_tx200000", 200_000, 200_000) if "memory_tx200000" in wanted else warm
-    for path in ("ours", "plain"):  # Kafka's internal topics are made, its code compiled
-        bench.run(path, warm)
+    bench.compare(warm)
     entries = []
     if single is not warm:
         entries.append(bench.rates(single, scaled(15_000), options.runs))

@@ -105,8 +105,11 @@ def _images(event: Any, row: dict[str, Any]) -> tuple[dict[str, Any] | None, dic
 
 
 def _texts(image: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The envelope carries JSON columns as text; the reader gives them parsed, with bytes for keys."""
-    if image is not None and isinstance(image["payload"], dict):
+    """TIMESTAMP and JSON columns travel as text; the reader gives the latter parsed, with bytes for keys."""
+    if image is None:
+        return None
+    image["updated"] = image["updated"].isoformat(timespec="milliseconds") + "Z"
+    if isinstance(image["payload"], dict):
         decoded = {_text(key): _text(value) for key, value in image["payload"].items()}
         image["payload"] = json.dumps(decoded, separators=(",", ":"))
     return image

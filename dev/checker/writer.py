@@ -184,10 +184,11 @@ class Writer:
                 self._alive.add(change.key)
 
     def _resolve(self, connection: pymysql.connections.Connection[Any], transaction: Transaction) -> None:
-        """A transaction is all or nothing: its first change tells."""
+        """A transaction is all or nothing: its first change tells. The locking read waits for a COMMIT that the server
+        is still at: a plain one would see the row as it was before and the journal would lie."""
         change = transaction.changes[0]
         with connection.cursor() as cursor:
-            cursor.execute(f"SELECT counter FROM {self._database}.hot_item WHERE id = %s", (change.key,))
+            cursor.execute(f"SELECT counter FROM {self._database}.hot_item WHERE id = %s FOR UPDATE", (change.key,))
             row = cursor.fetchone()
         connection.commit()
         done = row is None if change.op == "d" else row is not None and row[0] == change.counter
