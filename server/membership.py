@@ -14,7 +14,7 @@ import uuid
 from replicator.coordination.layout import Layout, parse_contender
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import ServerRecord, dump
-from replicator.errors import CoordinationError, NodeMissing, SessionLost
+from replicator.errors import CoordinationError, NodeMissing
 from replicator.telemetry.log import get_logger
 
 _log = get_logger("server")
@@ -39,8 +39,6 @@ class Membership:
         try:
             if not self._leaving.is_set():
                 self.is_master = self._registered()
-        except SessionLost:
-            self._guid, self.is_master = uuid.uuid4().hex, False
         except CoordinationError:
             self.is_master = False
 
