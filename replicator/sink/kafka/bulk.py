@@ -227,12 +227,16 @@ class BulkFeed:
             result.wait(timeout_ms=timeout * 1000)
 
     def close(self, timeout: float) -> None:
-        """Not KafkaProducer.close: that flushes first, and raises when it can't."""
         self._ending = True
-        self._sender.force_close()
-        self._sender.join(timeout)
-        self._producer._unregister_cleanup()
-        self._producer._closed = True
+        discard(self._producer, timeout)
+
+
+def discard(producer: KafkaProducer, timeout: float) -> None:
+    """Closes a producer without sending what it holds. KafkaProducer.close flushes first, and raises when it can't."""
+    producer._sender.force_close()
+    producer._sender.join(timeout)
+    producer._unregister_cleanup()
+    producer._closed = True
 
 
 _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (

@@ -94,6 +94,10 @@ def _innermost(error: BaseException) -> BaseException:
     return kafka_errors.for_code(int(match[1]))(str(error)) if match else error
 
 
+_BROKERS_WORDS = re.compile(r"error_message='([^']+)'")
+
+
 def describe(error: BaseException) -> str:
-    """Kind and text of an error of the client, for `found`."""
-    return f"{type(error).__name__}: {error}"[:300].rstrip(": ")
+    """Kind and text of an error of the client, for `found`; the broker's own words where it has any."""
+    words = _BROKERS_WORDS.search(str(error))
+    return f"{type(error).__name__}: {words[1] if words else error}"[:300].rstrip(": ")

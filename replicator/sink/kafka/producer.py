@@ -7,7 +7,6 @@ configuration keys for them.
 from __future__ import annotations
 
 import contextlib
-import gc
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -18,6 +17,7 @@ from kafka.net.compat import KafkaNetClient
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkUnavailable
 from replicator.sink.kafka.errors import describe, translate
+from replicator.sink.kafka.sockets import PROXY_URL
 
 BOOTSTRAP_MS = 10_000
 REQUEST_MS = 10_000
@@ -84,6 +84,7 @@ def _connect(kind: Callable[..., C], config: KafkaSink, options: dict[str, Any])
             bootstrap_timeout_ms=BOOTSTRAP_MS,
             reconnect_backoff_ms=20,
             reconnect_backoff_max_ms=1000,
+            proxy_url=PROXY_URL,
             kafka_client=make_client,
             **options,
         )
@@ -91,7 +92,6 @@ def _connect(kind: Callable[..., C], config: KafkaSink, options: dict[str, Any])
         for client in clients:
             with contextlib.suppress(Exception):
                 client.close()
-        gc.collect()  # sockets of failed attempts hang in cycles; an outage must not eat our descriptors
         brokers = ", ".join(config.bootstrap_servers)
         refused = translate(error, "login refused")
         if refused.code == "E3103":

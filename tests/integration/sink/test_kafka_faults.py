@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from collections import defaultdict
@@ -21,9 +20,6 @@ from replicator.sink import open_sink
 from tests.conformance.sinks import Lease, at, batch
 from tests.support.consume import Consumed, read_all
 
-# kafka-python leaves the socket of a failed connection attempt to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
-
 DELIVERIES = ["exactly_once", "at_least_once"]
 
 
@@ -32,15 +28,8 @@ def config(bootstrap: str, **options: Any) -> KafkaSink:
     return KafkaSink(type="kafka", bootstrap_servers=(bootstrap,), **settings)
 
 
-@pytest.fixture(autouse=True)
-def collected() -> Iterator[None]:
-    """So that such sockets are collected here and not in somebody else's test."""
-    yield
-    gc.collect()
-
-
 @pytest.fixture
-def make(collected: None) -> Iterator[Callable[..., Sink]]:
+def make() -> Iterator[Callable[..., Sink]]:
     made: list[Sink] = []
 
     def one(bootstrap: str, task: str, **options: Any) -> Sink:
