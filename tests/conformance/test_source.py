@@ -9,11 +9,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pymysql
 import pytest
 
 from dev.servers.database import Database
 from replicator.config.task import MySQLSource as Config
+from replicator.decode.decoder import BinlogDecoder
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
 from replicator.ports import Source, Stream
@@ -22,6 +22,7 @@ from replicator.source.mysql import MySQLSource
 from replicator.source.recorded import RecordedSource
 from tests.support.binlog_reader import ARTIFICIAL, GTIDS, Event, Walker
 from tests.support.binlog_writer import MemoryBinlog
+from tests.support.binlogs import purge_all_but_last
 
 XID, ROTATE, FORMAT_DESCRIPTION = 16, 4, 15
 
@@ -112,13 +113,8 @@ class Real(Rig):
         self.server.execute("FLUSH BINARY LOGS")
 
     def purge(self) -> None:
-        """A file that a dump still reads stays, and a dump notices only at its next heartbeat that nobody listens."""
         self.disconnect()
-        deadline = time.monotonic() + 10
-        while len(files := self.server.execute("SHOW BINARY LOGS")) > 1 and time.monotonic() < deadline:
-            with contextlib.suppress(pymysql.Error):
-                self.server.execute(f"PURGE BINARY LOGS TO '{files[-1][0]}'")
-            time.sleep(0.05)
+        purge_all_but_last(self.server)
 
     def disconnect(self) -> None:
         rows = self.server.execute("SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%'")
@@ -334,3 +330,41 @@ def test_an_error_packet_becomes_an_error_for_people(rig: Rig) -> None:
         error = stream.server_error(1105, "HY000", "something else")
     assert error.code == "E2211"
     assert "something else" in str(error)
+
+
+def decode(source: Source, position: Position, flavour: str, end: Position) -> tuple[Position, list[Position]]:
+    """From `position` on through the decoder, which carries no table here, until `end`; where it then stands, and the
+    boundaries on the way. A server that looks for a GTID says where it stands with its first heartbeat only."""
+    with opened(source, position) as stream:
+        decoder = BinlogDecoder(
+            lambda table: None,
+            position=position,
+            flavor="mariadb" if flavour == "mariadb" else "mysql",
+            framing=stream.framing,
+            server_error=stream.server_error,
+        )
+        found = [position]
+        deadline = time.monotonic() + 5
+        with contextlib.suppress(SourceUnavailable):  # the end of a recording
+            while (decoder.position.order != end.order or len(found) == 1) and time.monotonic() < deadline:
+                found += [batch.position for batch in decoder.feed(stream.read(0.1)) if batch.boundary]
+    return decoder.position, found
+
+
+def test_the_decoder_arrives_where_the_source_says_its_end_is(rig: Rig, request: pytest.FixtureRequest) -> None:
+    """With the same GTID set, from every position on the way."""
+    flavour = request.node.callspec.params["rig"]
+    marks = [rig.source().end_position()]
+    for number in range(3):
+        rig.commit()
+        marks.append(rig.source().end_position())
+        if number == 1:
+            rig.rotate()
+    end = marks[-1]
+    for mark in marks[:-1]:
+        reached, boundaries = decode(rig.source(), mark, flavour, end)
+        assert (reached.file, reached.offset) == (end.file, end.offset)
+        assert flavour == "recorded" or reached.gtid == end.gtid  # files do not say what a server has executed
+        for position in boundaries[1:-1]:
+            again, _ = decode(rig.source(), position, flavour, end)
+            assert again == reached

@@ -17,6 +17,7 @@ from replicator.errors import SourceError, SourceUnavailable
 from replicator.model.position import Position
 from replicator.source.mysql import MySQLSource
 from tests.support.binlog_reader import ErrorPacket, Walker, transactions
+from tests.support.binlogs import purge_all_but_last
 
 KINDS = ["mysql", "mariadb"]
 
@@ -183,9 +184,7 @@ def test_the_purged_gtids_are_named(mysql: MySQL) -> None:
     mysql.execute("CREATE DATABASE IF NOT EXISTS not_purged")
     before = source(mysql).end_position()
     mysql.execute("CREATE DATABASE IF NOT EXISTS purged")
-    mysql.execute("FLUSH BINARY LOGS")
-    time.sleep(0.2)
-    mysql.execute(f"PURGE BINARY LOGS TO '{mysql.execute('SHOW BINARY LOGS')[-1][0]}'")
+    purge_all_but_last(mysql)
     with pytest.raises(SourceError) as raised:
         source(mysql).open(before)
     lost = mysql.execute("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_purged, %s)", (before.gtid,))[0][0]

@@ -96,9 +96,12 @@ class BinlogWriter:
         return self.event(PREVIOUS_GTIDS, body)
 
     def gtid(self) -> bytes:
-        """The next transaction's, without logical clock and times, which may be absent."""
+        """The next transaction's, with its logical clock and commit time; its length stays 0, unknown."""
         self.number += 1
-        return self.event(GTID, b"\x01" + uuids.UUID(self.uuid).bytes + struct.pack("<q", self.number))
+        body = b"\x01" + uuids.UUID(self.uuid).bytes + struct.pack("<qB", self.number, 2)
+        body += struct.pack("<qq", self.number - 1, self.number)
+        body += (self.timestamp * 1_000_000).to_bytes(7, "little") + b"\0" + struct.pack("<I", 80_400)
+        return self.event(GTID, body)
 
     def query(self, sql: str, database: str = "") -> bytes:
         name = database.encode()

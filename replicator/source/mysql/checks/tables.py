@@ -22,7 +22,10 @@ Names = list[tuple[str, str]]
 def check(session: Session, server: Server, config: MySQLSource) -> tuple[list[Finding], Names]:
     """Findings, and (database, table) of what the patterns choose. Tables without SELECT are not visible."""
     choice = TableFilter(config.tables)
-    chosen = [name for name in _all_tables(session) if choice.matches(*name)]
+    named = set(choice.literal())
+    chosen = [
+        name for name in _all_tables(session) if choice.matches(*name) and (name[0] not in _SYSTEM or name in named)
+    ]
     findings = [_exist(server, choice, chosen)]
     if chosen:
         findings += [_primary_keys(session, chosen), _cascades(session, server, chosen)]
@@ -32,9 +35,7 @@ def check(session: Session, server: Server, config: MySQLSource) -> tuple[list[F
 
 def _all_tables(session: Session) -> Names:
     rows = session.rows(
-        "SELECT table_schema, table_name FROM information_schema.tables "
-        "WHERE table_type = 'BASE TABLE' AND table_schema NOT IN (%s, %s, %s, %s) ORDER BY 1, 2",
-        _SYSTEM,
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' ORDER BY 1, 2"
     )
     return [(str(database), str(table)) for database, table in rows]
 
