@@ -121,7 +121,8 @@ class Control:
         self._not_deleting(name)
         if self._desired(name) != desired:
             self._status.set(name, desired, by, reason)
-            self._note(name, {"running": "resumed"}.get(desired, desired), by, reason)
+            # the order, with who and why; the Core's own entry ("paused", "resumed") says when it came about
+            self._note(name, "pause" if desired == "paused" else "resume", by, reason)
 
     def retry(self, name: str, by: str) -> CommandRecord:
         """Raises ProcessError E5007 unless the task is FAILED."""
@@ -143,12 +144,11 @@ class Control:
         self._not_deleting(name)
         view = self.task(name)
         if view.desired != "running" or view.state != State.RUNNING.value:
-            found = view.state if view.desired == "running" else f"{view.state}, wanted {view.desired}"
+            found = f"{view.state}, and {view.desired} is wanted"
             raise ProcessError("E5007", f"task '{name}' is not running", found=found, wanted="running")
         target = _target(view, to)
         arguments = {"to": target.guid if to else "", "host": to}
         record = self._commands.submit(name, "switchover", arguments, by)
-        self._note(name, "switchover", by, f"from {view.host} to {target.host}")
         return record, target.host
 
     # Deletion

@@ -104,7 +104,7 @@ def test_the_life_of_a_task(server: Running, zookeeper: ZooKeeper, file: Path, t
         coordinator.close()
     assert server.cli("apply", "-f", str(file)) == f"{NAME} unchanged\n"
     server.cli("pause", NAME)
-    assert "paused" in server.cli("history", NAME)
+    assert "pause" in server.cli("history", NAME)
     assert server.cli("delete", NAME, "-y") == f"{NAME} deleted\n"
     assert "E5003" in server.cli("get", NAME, status=3)
     assert server.cli("apply", "-f", str(file)) == f"{NAME} created\n"

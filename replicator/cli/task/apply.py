@@ -15,7 +15,7 @@ from replicator.cli.terminal import clean
 from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.config.text import MAX_BYTES
-from replicator.errors import ConfigError, ReplicatorError
+from replicator.errors import ConfigError
 
 
 @click.command("apply")
@@ -47,7 +47,7 @@ def _read(path: str) -> bytes:
 
 
 def _apply(client: Client, text: bytes, config: TaskConfig, dry_run: bool) -> str:
-    present = _present(client, config.name)
+    present = client.find(config.name)
     if present is None:
         client.create(text, dry_run)
         return "created"
@@ -58,15 +58,6 @@ def _apply(client: Client, text: bytes, config: TaskConfig, dry_run: bool) -> st
         click.echo(line, err=True)
     client.replace(config.name, text, present["version"], dry_run)
     return "configured"
-
-
-def _present(client: Client, name: str) -> dict[str, Any] | None:
-    try:
-        return client.task(name)
-    except ReplicatorError as error:
-        if error.code == "E5003":
-            return None
-        raise
 
 
 def _same(old: dict[str, Any], config: TaskConfig) -> bool:

@@ -62,6 +62,15 @@ class Client:
     def task(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET")
 
+    def find(self, name: str) -> dict[str, Any] | None:
+        """None for a task that is not there."""
+        try:
+            return self._ask("GET", _path(name))
+        except ReplicatorError as error:
+            if error.code == "E5003":
+                return None
+            raise
+
     def create(self, text: bytes, dry_run: bool) -> dict[str, Any]:
         return self._ask("POST", "/tasks", content=text, params=_flag(dry_run))
 
@@ -82,7 +91,7 @@ class Client:
 
     def _of(self, name: str, method: str, below: str = "", **options: Any) -> dict[str, Any]:
         try:
-            return self._ask(method, f"/tasks/{quote(escape(name), safe='')}{below}", **options)
+            return self._ask(method, f"{_path(name)}{below}", **options)
         except ReplicatorError as error:
             if error.code != "E5003":
                 raise
@@ -120,6 +129,11 @@ class Client:
         if "error" in content:
             raise _error(content)
         return content
+
+
+def _path(name: str) -> str:
+    """The name is escaped as its znode's is, and once more for the URL: always one segment."""
+    return f"/tasks/{quote(escape(name), safe='')}"
 
 
 def _flag(dry_run: bool) -> dict[str, str]:

@@ -9,7 +9,7 @@ import click
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import name_argument, timeout_option, with_client
 from replicator.cli.terminal import clean, interactive
-from replicator.errors import ProcessError, ReplicatorError
+from replicator.errors import ProcessError
 
 _POLL = 0.5
 _SERVER_WAITS = 10.0
@@ -47,12 +47,9 @@ def _confirm(name: str, no_input: bool) -> None:
 
 def _wait(client: Client, name: str, deadline: float) -> None:
     while True:
-        try:
-            task = client.task(name)
-        except ReplicatorError as error:
-            if error.code == "E5003":
-                return
-            raise
+        task = client.find(name)
+        if task is None:
+            return
         if time.monotonic() >= deadline:
             hosts = ", ".join(one["host"] for one in task["instances"])
             raise ProcessError("E5009", f"'{name}' is still being deleted", found=f"standing: {hosts or 'nobody'}")

@@ -11,7 +11,7 @@ from replicator.cli.task import render
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import name_argument, timeout_option, with_client
 from replicator.cli.terminal import clean
-from replicator.errors import ProcessError, ReplicatorError
+from replicator.errors import ProcessError
 
 _POLL = 0.1
 _FAILED_FOR = 2.0
@@ -31,7 +31,7 @@ def command(name: str, wanted: str, timeout: float, client: Client) -> None:
     deadline = time.monotonic() + timeout
     failed_since: float | None = None
     while True:
-        task = _read(client, name, wanted)
+        task = client.find(name) if wanted == "deleted" else client.task(name)
         if task is None or (task["state"] == wanted and task["desired"] != "deleted"):
             click.echo(f"{clean(name)} {wanted}")
             return
@@ -42,16 +42,6 @@ def command(name: str, wanted: str, timeout: float, client: Client) -> None:
         if now >= deadline:
             raise ProcessError("E5009", f"'{name}' is not {wanted} after {timeout:g} s", found=render.state(task))
         time.sleep(_POLL)
-
-
-def _read(client: Client, name: str, wanted: str) -> dict[str, Any] | None:
-    """None for a task that is gone, where that is wanted."""
-    try:
-        return client.task(name)
-    except ReplicatorError as error:
-        if error.code == "E5003" and wanted == "deleted":
-            return None
-        raise
 
 
 def _failed(name: str, task: dict[str, Any]) -> ProcessError:

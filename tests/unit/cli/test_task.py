@@ -156,9 +156,9 @@ def test_pause_resume_history(cli: Cli, made: World) -> None:
     assert cli("task", "resume", NAME).stdout == f"{NAME} resuming\n"
     rows = cli("task", "history", NAME).stdout.splitlines()
     assert rows[0].split()[:2] == ["TIME", "WHAT"]
-    assert [row.split()[3] for row in rows[1:]] == ["created", "paused", "resumed"]
+    assert [row.split()[3] for row in rows[1:]] == ["created", "pause", "resume"]
     items = json.loads(cli("task", "history", NAME, "-n", "1", "-o", "json").stdout)["items"]
-    assert [item["happened"] for item in items] == ["resumed"]
+    assert [item["happened"] for item in items] == ["resume"]
     assert "@" in items[0]["by"]
 
 

@@ -102,7 +102,7 @@ def test_pause_and_resume(made: World) -> None:
     assert made.http.post(f"/tasks/{NAME}/resume").json()["desired"] == "running"
     items = made.http.get(f"/tasks/{NAME}/history").json()["items"]
     assert [(item["happened"], item["by"]) for item in items] == [
-        ("created", "ann"), ("paused", "bob"), ("resumed", "127.0.0.1"),
+        ("created", "ann"), ("pause", "bob"), ("resume", "127.0.0.1"),
     ]  # fmt: skip
     assert len(made.http.get(f"/tasks/{NAME}/history?limit=1").json()["items"]) == 1
     assert code(made.http.post(f"/tasks/{NAME}/pause", json={"why": "x"})) == (422, "E1002")
