@@ -30,7 +30,8 @@ class Change(msgspec.Struct, frozen=True):
     Attributes:
         kind: "started", "fail-over", "switchover" or "running again" for a new term, else the kind of the entry.
         previous: the host that was RUNNING before, where another one took over.
-        seconds: how long nobody was RUNNING, 0 when unknown.
+        seconds: how long the change took: from the release, or, where nobody released, from being first in line.
+            0 when unknown.
     """
 
     task: str
@@ -47,69 +48,73 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class _Story:
-    """Reads the entries in order. "released", "lost" and the outcome of the order "switchover" are not lines of their
-    own: they say why the next "running" came about."""
+    """Reads the entries of one task. Terms are told apart by their epoch, because the last word of an old term and the
+    first one of the next are written by two hosts and may stand in either order.
 
-    def __init__(self, task: str) -> None:
-        self.told: list[Change] = []
+    "released" and "switchover" say that a term ended on purpose, "lost" that it did not; none of them is a line of its
+    own, they explain the next "running". A worker that starts again within a term writes "running" once more.
+    """
+
+    def __init__(self, task: str, entries: Sequence[Entry]) -> None:
         self._task = task
-        self._leader = ""
-        self._released = False
-        self._gap_from = 0
-        self._order: HistoryRecord | None = None
+        self._ended = {entry.record.epoch: entry.record for entry in entries if _handed_over(entry.record)}
+        self._leader: HistoryRecord | None = None
 
-    def read(self, entry: Entry) -> None:
+    def tell(self, entry: Entry) -> Change | None:
         record = entry.record
-        if record.kind in ("released", "lost"):
-            self._released, self._gap_from = record.kind == "released", record.time_ms
-            self._leader = self._leader or record.host
-        elif record.kind == "switchover":
-            self._order = record
-        elif record.kind == "running":
-            self._took_over(entry)
-        else:
-            self._tell(entry, record.kind)
+        if record.kind == "running":
+            return self._term(entry)
+        if _handed_over(record):
+            self._leader = self._leader or record  # the history before it was trimmed
+            return None
+        return None if record.kind in ("lost", "switchover") else self._line(entry, record.kind)
 
-    def _took_over(self, entry: Entry) -> None:
+    def _term(self, entry: Entry) -> Change:
         record, leader = entry.record, self._leader
-        gap = (record.time_ms - self._gap_from) / 1000 if self._gap_from and leader else 0.0
-        kind = self._kind(record.host)
-        previous = leader if kind in ("fail-over", "switchover") and leader != record.host else ""
-        self._tell(entry, kind, previous=previous, seconds=max(record.seconds or gap, 0.0))
-        self._leader, self._released, self._gap_from, self._order = record.host, False, 0, None
+        self._leader = record
+        if leader is None:
+            return self._line(entry, "started", seconds=record.seconds)
+        if leader.epoch == record.epoch and leader.host == record.host:
+            return self._line(entry, "running again")
+        ended = self._ended.get(leader.epoch)
+        if ended is not None and leader.host == record.host:
+            return self._line(entry, "running again")
+        previous = leader.host if leader.host != record.host else ""
+        if ended is None:
+            return self._line(entry, "fail-over", previous=previous, seconds=record.seconds)
+        gap = max(record.time_ms - ended.time_ms, 0) / 1000
+        return self._line(entry, "switchover", previous=previous, seconds=gap or record.seconds, because=ended)
 
-    def _kind(self, host: str) -> str:
-        if not self._leader:
-            return "started"
-        if not self._released:
-            return "fail-over"
-        return "switchover" if self._leader != host else "running again"
-
-    def _tell(self, entry: Entry, kind: str, previous: str = "", seconds: float = 0.0) -> None:
-        record, order = entry.record, self._order if kind == "switchover" else None
-        self.told.append(
-            Change(
-                task=self._task,
-                sequence=entry.number,
-                kind=kind,
-                tone=_TONES.get(kind, "idle"),
-                time_ms=record.time_ms,
-                host=record.host,
-                previous=previous,
-                epoch=record.epoch,
-                by=record.by or (order.by if order else ""),
-                reason=record.reason or (order.reason if order else ""),
-                seconds=seconds,
-            )
+    def _line(
+        self, entry: Entry, kind: str, *, previous: str = "", seconds: float = 0.0, because: HistoryRecord | None = None
+    ) -> Change:
+        record = entry.record
+        reason = because.reason if because is not None and because.kind == "released" else ""
+        return Change(
+            task=self._task,
+            sequence=entry.number,
+            kind=kind,
+            tone=_TONES.get(kind, "idle"),
+            time_ms=record.time_ms,
+            host=record.host,
+            previous=previous,
+            epoch=record.epoch,
+            by=record.by or (because.by if because is not None else ""),
+            reason=record.reason or reason,
+            seconds=seconds,
         )
+
+
+def _handed_over(record: HistoryRecord) -> bool:
+    """A switchover that found its target RUNNING already changed nothing."""
+    return record.kind == "released" or (record.kind == "switchover" and record.reason.startswith("to "))
 
 
 def changes(task: str, entries: Sequence[Entry]) -> list[Change]:
     """Oldest first."""
-    story = _Story(task)
-    for entry in entries:
-        story.read(entry)
-    return story.told
+    story = _Story(task, entries)
+    told = [story.tell(entry) for entry in entries]
+    return [change for change in told if change is not None]
 
 
 def latest(told: Iterable[Change], limit: int = 30) -> tuple[Change, ...]:

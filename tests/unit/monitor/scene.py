@@ -191,9 +191,9 @@ def night() -> Bus:
     bus.happened("copy_hot_item", "running", 400_000, host="host-z", epoch=4294960000)
     bus.happened("copy_hot_item", "running", 7200, host="host-a", epoch=4294971000, seconds=11.3,
                  reason="host-z did not renew its lease")  # fmt: skip
-    bus.happened("orders_to_lake", "running", 90_000, host="host-a")
-    bus.happened("orders_to_lake", "released", 3601, host="host-a")
-    bus.happened("orders_to_lake", "running", 3600.4, host="host-b", seconds=0.42, by="jan")
+    bus.happened("orders_to_lake", "running", 90_000, host="host-a", epoch=1)
+    bus.happened("orders_to_lake", "switchover", 3601, host="host-a", epoch=1, by="jan", reason="to host-b")
+    bus.happened("orders_to_lake", "running", 3600.4, host="host-b", epoch=2, seconds=0.1)
     bus.happened("prices", "paused", 1800, by="maria", reason="maintenance window of the price engine")
     bus.happened(
         "billing_invoices",
@@ -203,7 +203,7 @@ def night() -> Bus:
         reason="E2104 the account 'replicator' may not read the binlog",
     )
     bus.happened("clickstream_sessions", "running", 4000, host=rack)
-    bus.happened("clickstream_sessions", "lost", 12, host=rack, reason="session expired")
+    bus.happened("clickstream_sessions", "lost", 12, host="host-b", reason="its session or its node is gone")
     bus.happened("audit_trail", "configured", 95, by="jan", reason="version 7")
     server = ServerRecord(host="host-a", pid=311, address="127.0.0.1:8080", since_ms=now_ms() - 90_000_000)
     bus.admin.create(

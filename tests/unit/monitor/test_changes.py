@@ -20,37 +20,70 @@ def test_first_term() -> None:
     assert (change.kind, change.host, change.previous, change.tone) == ("started", "a", "", "ok")
 
 
-def test_take_over_without_release_is_a_fail_over() -> None:
-    change = told(happened("running", 10, "a"), happened("running", 99, "b", seconds=11.0))[-1]
-    assert (change.kind, change.previous, change.host, change.seconds) == ("fail-over", "a", "b", 11.0)
+def test_a_term_that_was_not_released_is_a_fail_over() -> None:
+    change = told(
+        happened("running", 10, "a", epoch=1),
+        happened("lost", 98, "b", epoch=1, reason="its session or its node is gone"),
+        happened("running", 99, "b", epoch=2, seconds=1.0),
+    )[-1]
+    assert (change.kind, change.previous, change.host, change.seconds) == ("fail-over", "a", "b", 1.0)
     assert change.tone == "warn"
 
 
-def test_lost_lease_is_a_fail_over_and_gives_the_gap() -> None:
-    change = told(happened("running", 10, "a"), happened("lost", 50, "a"), happened("running", 54.5, "b"))[-1]
-    assert (change.kind, change.seconds) == ("fail-over", 4.5)
+def test_a_frozen_leader_tells_of_its_loss_later() -> None:
+    lines = told(
+        happened("running", 10, "a", epoch=1),
+        happened("running", 99, "b", epoch=2),
+        happened("lost", 120, "a", epoch=1),
+        happened("released", 130, "b", epoch=2),
+        happened("running", 131, "a", epoch=3),
+    )
+    assert [line.kind for line in lines] == ["started", "fail-over", "switchover"]
 
 
-def test_release_is_a_switchover_with_who_ordered_it() -> None:
+def test_an_ordered_switchover_names_who_ordered_it() -> None:
     change = told(
-        happened("running", 10, "a"),
-        happened("switchover", 49, "a", by="jan"),
-        happened("released", 50, "a"),
-        happened("running", 50.4, "b"),
+        happened("running", 10, "a", epoch=1),
+        happened("switchover", 50, "a", epoch=1, by="jan", reason="to b"),
+        happened("running", 50.4, "b", epoch=2, seconds=0.1),
     )[-1]
     assert (change.kind, change.previous, change.by, change.tone) == ("switchover", "a", "jan", "ok")
     assert round(change.seconds, 3) == 0.4
 
 
+def test_a_release_that_is_written_after_the_next_term_began() -> None:
+    change = told(
+        happened("running", 10, "a", epoch=1),
+        happened("running", 50.2, "b", epoch=2, seconds=0.2),
+        happened("released", 50.3, "a", epoch=1, reason="SIGTERM"),
+    )[-1]
+    assert (change.kind, change.previous, change.seconds, change.reason) == ("switchover", "a", 0.2, "SIGTERM")
+
+
+def test_a_switchover_to_the_running_one_changes_nothing() -> None:
+    lines = told(
+        happened("running", 10, "a", epoch=1),
+        happened("switchover", 20, "a", epoch=1, reason="is RUNNING already"),
+        happened("running", 99, "b", epoch=2),
+    )
+    assert [line.kind for line in lines] == ["started", "fail-over"]
+
+
 def test_the_same_host_comes_back() -> None:
-    again = told(happened("running", 10, "a"), happened("released", 50, "a"), happened("running", 60, "a"))[-1]
-    assert (again.kind, again.previous) == ("running again", "")
-    restarted = told(happened("running", 10, "a"), happened("running", 60, "a"))[-1]
-    assert (restarted.kind, restarted.previous) == ("fail-over", "")
+    worker = told(happened("running", 10, "a", epoch=1), happened("running", 60, "a", epoch=1))[-1]
+    assert (worker.kind, worker.previous) == ("running again", "")
+    released = told(
+        happened("running", 10, "a", epoch=1),
+        happened("released", 50, "a", epoch=1),
+        happened("running", 60, "a", epoch=2),
+    )[-1]
+    assert (released.kind, released.previous) == ("running again", "")
+    died = told(happened("running", 10, "a", epoch=1), happened("running", 60, "a", epoch=2))[-1]
+    assert (died.kind, died.previous) == ("fail-over", "")
 
 
 def test_history_that_was_trimmed_before_the_release() -> None:
-    change = told(happened("released", 50, "a"), happened("running", 51, "b"))[-1]
+    change = told(happened("released", 50, "a", epoch=1), happened("running", 51, "b", epoch=2))[-1]
     assert (change.kind, change.previous) == ("switchover", "a")
 
 

@@ -56,7 +56,7 @@ def test_fail_overs_are_counted() -> None:
     bus = small()
     eye = Eye(bus)
     eye.look()
-    bus.happened("copy_hot_item", "running", 0, host="host-b", seconds=3.0)
+    bus.happened("copy_hot_item", "running", 0, host="host-b", epoch=2**40, seconds=3.0)
     view = eye.look()
     assert value(view, "bus_failovers_total", task="copy_hot_item", reason="fail-over") == 1
     assert value(view, "bus_failover_duration_seconds_bucket", le="5.0") == 1

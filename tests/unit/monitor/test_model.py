@@ -118,7 +118,7 @@ def test_takeovers_are_counted_once_and_only_new_ones() -> None:
     bus = night()
     eye = Eye(bus)
     assert eye.look().takeovers == {}
-    bus.happened("copy_hot_item", "running", 0, host="host-b", seconds=3.0)
+    bus.happened("copy_hot_item", "running", 0, host="host-b", epoch=2**40, seconds=3.0)
     assert eye.look().takeovers == {"copy_hot_item": {"fail-over": 1}}
     view = eye.look()
     assert view.takeovers == {"copy_hot_item": {"fail-over": 1}}
