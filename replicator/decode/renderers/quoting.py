@@ -11,6 +11,9 @@ from replicator.model import jsontext
 needs_care: Final = re.compile('[\x00-\x1f"\\\\\x80-\xff]').search
 """None for latin-1 text of UTF-8 bytes that can stand between quotes as it is."""
 
+_escapes: Final = re.compile('[\x00-\x1f"\\\\\xf0-\xf4]').search
+"""The same for text that is known to be UTF-8; F0 to F4 begin the characters beyond the BMP."""
+
 
 def quote(text: str) -> str:
     """A JSON string from text."""
@@ -19,7 +22,12 @@ def quote(text: str) -> str:
 
 def quote_utf8(latin: str) -> str:
     """A JSON string from latin-1 text of UTF-8 bytes; bytes that are not UTF-8 become U+FFFD."""
-    return quote(latin.encode("latin-1").decode("utf-8", "replace"))
+    raw = latin.encode("latin-1")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        return quote(raw.decode("utf-8", "replace"))
+    return f'"{latin}"' if _escapes(latin) is None else quote(text)
 
 
 def base64(raw: bytes) -> str:
