@@ -199,7 +199,20 @@ class Agent:
         except ReplicatorError as error:
             _LOG.error("turn failed", task=runner.task, code=error.code, error=str(error))
             runner.due = self._clock() + self._reread
-        runner.report()
+        except Exception:
+            self._fault(runner)
+        self._report(runner)
+
+    def _fault(self, runner: Runner) -> None:
+        """A fault of ours in one task: that task stops emitting and is decided anew, the others go on."""
+        _LOG.exception("fault", task=runner.task, code="E5011")
+        runner.kill()
+        runner.participant.on_died()
+        runner.due = self._clock() + self._reread
+
+    def _report(self, runner: Runner) -> None:
+        if runner.report():
+            self._vitals.poke()
 
     # Tasks
 
@@ -246,10 +259,14 @@ class Agent:
             runner.due = 0.0
 
     def _hear(self, runner: Runner, worker: Speaker, message: FromWorker | None) -> None:
-        if runner.is_current(worker):
+        if not runner.is_current(worker):
+            return
+        if not isinstance(message, Progress):
+            runner.due = 0.0
+        try:
             runner.hear(message)
-            if not isinstance(message, Progress):
-                runner.due = 0.0
+        except Exception:
+            self._fault(runner)
 
     def _connection_changed(self, state: Connection) -> None:
         _LOG.info("zookeeper", state=state.value, session=f"{self._coordinator.session_id:#x}")
@@ -263,7 +280,7 @@ class Agent:
             self._watching_list = False
         for runner in self._runners.values():
             runner.due = 0.0
-            runner.report()
+            self._report(runner)
 
     # The end
 

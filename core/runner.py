@@ -60,7 +60,7 @@ class Runner:
         self._worker = worker
         self.gauge.reset()
         interval = float(config.data.get("checkpoint_interval_ms", 1000)) / 1000
-        term = TermProgress(bench.coordinator, bench.layout, task, name, epoch, uid)
+        term = TermProgress(bench.coordinator, bench.layout, task, name, epoch, uid, bench.identity.host)
         bench.writer.begin(task, term, interval, lambda number: worker.send(Saved(number)))
         bench.leases.attach(task, worker)
         bench.pipes.add(task, worker)
@@ -137,19 +137,22 @@ class Runner:
 
     # What is told
 
-    def report(self) -> None:
-        """Logs a change of role. Called after each turn."""
+    def report(self) -> bool:
+        """Logs a change of role. Called after each turn. True when something changed."""
         participant = self.participant
         state = participant.state
-        if state is not self._told:
+        changed = state is not self._told
+        if changed:
             self._since_ms = now_ms()
             facts = participant.facts
             self._log.info(state.value, epoch=facts.czxid, was=self._told.value)
             self._told = state
         error = self._error()
-        if error is not None and error != self._told_error:
-            self._log.error("not running", code=error["code"], error=error["what"], fix=error.get("fix", ""))
-        self._told_error = error
+        if error != self._told_error:
+            changed, self._told_error = True, error
+            if error is not None:
+                self._log.error("not running", code=error["code"], error=error["what"], fix=error.get("fix", ""))
+        return changed
 
     def _error(self) -> dict[str, str] | None:
         failure = self.participant.facts.failure

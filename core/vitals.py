@@ -40,7 +40,8 @@ class Vitals:
         self._figures: Callable[[], dict[str, TaskFigures]] = dict
         self._started_ms = now_ms()
         self._process = psutil.Process()
-        self._stop = threading.Event()
+        self._stopped = False
+        self._kick = threading.Event()
         self._thread = threading.Thread(target=self._run, name="vitals", daemon=True)
 
     @property
@@ -77,14 +78,21 @@ class Vitals:
         self._figures = figures
         self._thread.start()
 
+    def poke(self) -> None:
+        """A role changed: who watches should not wait for the second to pass."""
+        self._kick.set()
+
     def stop(self) -> None:
-        self._stop.set()
+        self._stopped = True
+        self._kick.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
-        while not self._stop.wait(INTERVAL):
+        while not self._stopped:
             self.publish()
+            self._kick.wait(INTERVAL)
+            self._kick.clear()
 
     def publish(self) -> None:
         """Never raises: a machine that can't be shown goes on working."""

@@ -21,13 +21,16 @@ class TermProgress:
         uid: of the task's incarnation.
     """
 
-    def __init__(self, coordinator: Coordinator, layout: Layout, task: str, own: str, epoch: int, uid: str) -> None:
+    def __init__(
+        self, coordinator: Coordinator, layout: Layout, task: str, own: str, epoch: int, uid: str, host: str
+    ) -> None:
         self._coordinator = coordinator
         self._commits = Commits(coordinator, layout)
         self._task = task
         self._own = own
         self._epoch = epoch
         self._uid = uid
+        self._host = host
         self._session = coordinator.session_id
         self._before: Commit | None = None
         """lastCommit as we know it; None: read it first."""
@@ -69,4 +72,5 @@ class TermProgress:
             session=self._session,
             timeout_s=self._coordinator.session_timeout,
             uid=self._uid,
+            host=self._host,
         )

@@ -49,7 +49,8 @@ class CommitRecord(Record):
     """/tasks/TASK/lastCommit. `checkpoint` None: nothing delivered yet. `released`: the term `epoch` ended on purpose,
     so that its successor need not wait for a lease to end. `successor`: guid that `switchover --to` chose, or "".
     `session` and `timeout_s` are of the session that holds or held the term: how a successor that never saw it knows
-    whether it may still live, and for how long its lease may run. `uid`: of the task's incarnation."""
+    whether it may still live, and for how long its lease may run. `uid`: of the task's incarnation; `host`: of the
+    term's holder."""
 
     epoch: int
     checkpoint: Checkpoint | None = None
@@ -58,6 +59,7 @@ class CommitRecord(Record):
     session: int = 0
     timeout_s: float = 0.0
     uid: str = ""
+    host: str = ""
 
 
 class StatusRecord(Record):
@@ -81,7 +83,8 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "created"; the rest says who, when, why."""
+    "switchover", "retry", "refused", "created"; the rest says who, when, why. `seconds` of "running": since the
+    instance was first in line; of "released" and "switchover": since the drain began."""
 
     kind: str
     time_ms: int

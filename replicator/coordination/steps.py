@@ -63,7 +63,7 @@ class Steps:
         self._history = History(coordinator, layout)
         self._registry = Registry(coordinator, layout)
         self._notes: deque[HistoryRecord] = deque(maxlen=MAX_NOTES)
-        self._missed_at = 0.0
+        self._missed_at = self._drained_from = 0.0
 
     now_ms = staticmethod(now_ms)
 
@@ -168,6 +168,7 @@ class Steps:
             session=self._view.session,
             timeout_s=self._view.timeout,
             uid=self._view.uid,
+            host=self._owner.identity.host,
         )
         return msgspec.structs.replace(record, **more) if more else record
 
@@ -177,11 +178,13 @@ class Steps:
         commit = self._commits.write(self._owner.task, self._own, before, record)
         last = before.record
         if last is not None and last.epoch and not last.released and last.epoch != record.epoch:
-            self.note("lost", epoch=last.epoch, reason="its session or its node is gone")
+            why = "its node was deleted" if last.session in self._view.live else "its session ended"
+            self.note("lost", host=last.host, epoch=last.epoch, reason=f"{why}; {self._owner.identity.host} takes over")
         self._owner.move(Event.OPENED, opened=True, opened_zxid=commit.mzxid, checkpoint=None)
 
     def _start(self, action: StartWorker) -> None:
         owner = self._owner
+        self._drained_from = 0.0
         try:
             owner.workers.start(owner.facts.czxid, self._own, action.config, action.checkpoint, self._view.uid)
         except ProcessError:
@@ -203,6 +206,7 @@ class Steps:
         if owner.state is State.DRAINING:
             owner.facts = msgspec.structs.replace(owner.facts, worker=draining)
             return
+        self._drained_from = owner.clock()
         owner.workers.drain()
         owner.move(Event.DRAIN, worker=draining)
 
@@ -225,10 +229,11 @@ class Steps:
         record = self._record(self._last_checkpoint(), released=True, successor=action.successor)
         done = (action.command,) if action.command else ()
         self._commits.release(self._owner.task, self._own, self._view.commit, record, done)
+        seconds = round(self._owner.clock() - self._drained_from, 3) if self._drained_from else 0.0
         if action.command:
-            self.note("switchover", reason=f"to {action.host}", by=action.by)
+            self.note("switchover", reason=f"to {action.host}", by=action.by, seconds=seconds)
         else:
-            self.note("released", reason=action.reason)
+            self.note("released", reason=action.reason, seconds=seconds)
 
     def _last_checkpoint(self) -> Checkpoint | None:
         """The further of what the worker reported and what stands there."""
@@ -246,7 +251,15 @@ class Steps:
         self.note("running", position=position, seconds=seconds)
 
     def note(
-        self, kind: str, *, reason: str = "", by: str = "", epoch: int = 0, position: str = "", seconds: float = 0.0
+        self,
+        kind: str,
+        *,
+        reason: str = "",
+        by: str = "",
+        host: str = "",
+        epoch: int = 0,
+        position: str = "",
+        seconds: float = 0.0,
     ) -> None:
         """Remembers what happened; written at the end of the turn, so that nothing waits for it."""
         facts = self._owner.facts
@@ -255,7 +268,7 @@ class Steps:
             HistoryRecord(
                 kind=kind,
                 time_ms=now_ms(),
-                host=self._owner.identity.host,
+                host=host or self._owner.identity.host,
                 instance=facts.guid,
                 epoch=epoch or facts.czxid,
                 position=position or (str(checkpoint.position) if checkpoint else ""),

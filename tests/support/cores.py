@@ -11,8 +11,8 @@ from replicator.coordination.lease import Lease
 from replicator.coordination.machines import Machines
 from replicator.coordination.memory import MemoryEnsemble
 from replicator.coordination.participant import Identity, Participant
-from replicator.coordination.progress import TermProgress
 from replicator.coordination.ports import Connection
+from replicator.coordination.progress import TermProgress
 from replicator.coordination.records import MachineRecord
 from replicator.coordination.registry import Registry
 from replicator.errors import ConfigError, CoordinationError, LeadershipLost, NotConnected
@@ -104,7 +104,7 @@ class SimWorkers:
         if not lease.confirm(core.coordinator.confirm([path])[0], sent, core.coordinator.session_timeout):
             raise LeadershipLost("E4008", "the node is gone")
         self.lease = lease
-        self.progress = TermProgress(core.coordinator, world.layout, TASK, name, epoch, uid)
+        self.progress = TermProgress(core.coordinator, world.layout, TASK, name, epoch, uid, core.host)
         self.position = checkpoint.position.offset if checkpoint else 0
         self.streaming = self.draining = False
         self.starts.append((epoch, config.data))

@@ -1,0 +1,143 @@
+"""Core agents in this process, with workers that are plain objects behind real pipes."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing import Pipe
+from typing import Any
+
+from core.agent import Agent
+from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Streaming, ToWorker, WorkerSpec
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator
+from replicator.errors import ConfigError
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+
+
+def validate(config: dict[str, Any]) -> dict[str, Any]:
+    if "bad" in config:
+        raise ConfigError("E1002", "unknown key 'bad'")
+    return config
+
+
+def eventually(condition: Callable[[], Any], seconds: float = 15.0) -> Any:
+    """The condition's value as soon as it is true."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.02)
+    return value
+
+
+class FakeWorker:
+    """Streams at once, and drains at once."""
+
+    def __init__(self, spec: WorkerSpec, deadline: float, number: int) -> None:
+        self.spec = spec
+        self.pid = 100_000 + number
+        self.deadline = deadline
+        self.connection, self._far = Pipe()
+        self.offset = spec.checkpoint.position.offset if spec.checkpoint else 0
+        self.numbers = 0
+        self.saved = 0
+        self.killed = self.drained = False
+        self.say(Streaming(str(self.offset)))
+
+    def say(self, message: FromWorker) -> None:
+        self._far.send(message)
+
+    def checkpoint(self) -> Checkpoint:
+        return Checkpoint(Position("binlog.000001", self.offset), epoch=self.spec.epoch, rows=self.offset)
+
+    def deliver(self, count: int = 1, urgent: bool = True) -> None:
+        self.offset += count
+        self.numbers += 1
+        self.say(Progress(self.numbers, self.checkpoint(), urgent, rows=count))
+
+    def fail(self, code: str, fenced: bool = False) -> None:
+        self.say(Failed({"code": code, "what": "made up"}, fenced))
+
+    def die(self) -> None:
+        self._far.close()
+
+    # As the agent sees it
+
+    def extend(self, deadline: float) -> None:
+        self.deadline = deadline
+
+    @property
+    def may_emit(self) -> bool:
+        return not self.killed and time.monotonic() < self.deadline
+
+    def send(self, message: ToWorker) -> None:
+        if isinstance(message, Saved):
+            self.saved = message.number
+        elif isinstance(message, Drain) and not self.drained:
+            self.drained = True
+            self.say(Drained(self.checkpoint() if self.offset else None))
+
+    def receive(self) -> list[FromWorker] | None:
+        messages = []
+        try:
+            while self.connection.poll(0):
+                messages.append(self.connection.recv())
+        except (EOFError, OSError):
+            return messages or None
+        return messages
+
+    def kill(self) -> None:
+        self.killed = True
+        self.deadline = 0.0
+        for end in (self.connection, self._far):
+            with contextlib.suppress(OSError):
+                end.close()
+
+
+class FakeLauncher:
+    def __init__(self) -> None:
+        self.workers: list[FakeWorker] = []
+        self.refuse = False
+
+    def start(self, spec: WorkerSpec, deadline: float) -> FakeWorker:
+        if self.refuse:
+            raise OSError("no more processes")
+        worker = FakeWorker(spec, deadline, len(self.workers))
+        self.workers.append(worker)
+        return worker
+
+    def close(self) -> None:
+        for worker in self.workers:
+            if not worker.killed:
+                worker.kill()
+
+    def of(self, task: str) -> FakeWorker | None:
+        """The living worker of a task."""
+        alive = [worker for worker in self.workers if worker.spec.task == task and not worker.killed]
+        assert len(alive) <= 1
+        return alive[0] if alive else None
+
+
+class RunningAgent:
+    """An agent in a thread of its own."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout, host: str, tasks: tuple[str, ...] = ()) -> None:
+        self.coordinator = coordinator
+        self.host = host
+        self.launcher = FakeLauncher()
+        self.agent = Agent(coordinator, layout, host, tasks, self.launcher, validate)
+        self.names: list[str] = []
+        self.thread = threading.Thread(target=self.agent.run, args=(self.names.append,), name=f"agent {host}")
+        self.thread.start()
+
+    def up(self) -> RunningAgent:
+        eventually(lambda: self.names)
+        return self
+
+    def stop(self) -> None:
+        self.agent.stop()
+        self.thread.join(timeout=20)
+        assert not self.thread.is_alive()
