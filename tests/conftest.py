@@ -34,11 +34,6 @@ __all__ = [
 ]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    # kafka-python reads its bundled schemas with an importlib function that Python 3.11 calls deprecated.
-    config.addinivalue_line("filterwarnings", r"ignore:(open|read)_text is deprecated. Use files:DeprecationWarning")
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SERVER_FIXTURES.intersection(getattr(item, "fixturenames", ())):

@@ -14,7 +14,16 @@ from tests.failover.bus import Bus
 
 
 @pytest.fixture
-def make_bus(zookeeper: ZooKeeper, mysql: MySQL, kafka: Kafka, tmp_path: Path) -> Iterator[Callable[..., Bus]]:
+def make_bus(
+    zookeeper: ZooKeeper,
+    mysql: MySQL,
+    kafka: Kafka,
+    tmp_path: Path,
+    make_zookeeper: Callable[..., ZooKeeper],
+    make_mysql: Callable[..., MySQL],
+    make_kafka: Callable[..., Kafka],
+) -> Iterator[Callable[..., Bus]]:
+    """The factories are asked for so that a test's own servers outlive its bus."""
     with contextlib.ExitStack() as made:
 
         def make(*hosts: str, **options: Any) -> Bus:
