@@ -246,7 +246,7 @@ def test_every_value_is_the_servers(place: Place) -> None:
 
 
 def test_mysql_replication_agrees_where_it_is_right(place: Place) -> None:
-    """The sections `beyond_*` have values that end its stream: utf32, VECTOR, long times in JSON."""
+    """The sections `beyond_*` have values that end its stream: utf32, impossible dates, VECTOR, long times in JSON."""
     place.fill("both", "json", "{}")
     server, database = place.server, place.database
     found, other = ours(server, database, place.since), oracle(server, database, place.since)

@@ -113,6 +113,10 @@ INSERT INTO old_times VALUES (1,'-838:59:59','2024-02-29 12:34:56','2024-02-29 1
 -- @section beyond_both
 CREATE TABLE utf32_texts (id INT NOT NULL PRIMARY KEY, u32 VARCHAR(50) CHARACTER SET utf32);
 INSERT INTO utf32_texts VALUES (1,'€😀'),(2,'');
+SET SESSION sql_mode = 'ALLOW_INVALID_DATES';
+CREATE TABLE invalid_dates (id INT NOT NULL PRIMARY KEY, d DATE, dt DATETIME(6));
+INSERT INTO invalid_dates VALUES (1,'2023-02-30','2023-02-31 01:02:03.000004'),(2,'2023-02-28','2023-02-28 00:00:00');
+SET SESSION sql_mode = '';
 
 -- @section beyond_mysql
 CREATE TABLE vectors (id INT NOT NULL PRIMARY KEY, v VECTOR(3));
