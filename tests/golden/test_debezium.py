@@ -112,3 +112,11 @@ def test_vectors(make_mysql: Callable[..., MySQL]) -> None:
         comparison.topic(topic, expected, ours[topic])
     assert not comparison.unexplained, comparison.unexplained
     assert comparison.used == {"java-digits-vector"}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_the_documentation_has_every_rule(rule: Rule) -> None:
+    text = (HERE.parent.parent / "docs" / "formats.md").read_text()
+    lines = [line for line in text.splitlines() if line.startswith(f"| {rule.heading} |")]
+    assert len(lines) == 1, rule.heading
+    assert lines[0].endswith("| *DDL* |") == rule.ddl, lines[0]
