@@ -32,6 +32,7 @@ class Change(msgspec.Struct, frozen=True):
         previous: the host that was RUNNING before, where another one took over.
         seconds: how long the change took: from the release, or, where nobody released, from being first in line.
             0 when unknown.
+        outage_s: how long nobody was RUNNING before a fail-over, 0 when nobody watched.
     """
 
     task: str
@@ -45,6 +46,7 @@ class Change(msgspec.Struct, frozen=True):
     by: str = ""
     reason: str = ""
     seconds: float = 0.0
+    outage_s: float = 0.0
 
 
 class _Story:

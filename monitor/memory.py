@@ -5,21 +5,21 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import msgspec
 
 from monitor.changes import Change
 from monitor.reader import Snapshot, TaskNode
+from monitor.takeovers import Takeovers
 from replicator.coordination.machines import MachineNode
 from replicator.coordination.records import MachineRecord
 
-SPARK_SECONDS = 10.0
+SPARK_SECONDS = 5.0
 SPARK_POINTS = 60
-"""A sparkline shows ten minutes: 60 means of 10 s each."""
+"""A sparkline shows five minutes: 60 means of 5 s each."""
 FORGET_MACHINES_MS = 7 * 24 * 3600 * 1000
 MAX_MACHINES = 1000
-DURATION_BUCKETS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 
 
 class Seen(msgspec.Struct):
@@ -56,34 +56,6 @@ class Rates:
         return tuple(round(point, 1) for point in self._points)
 
 
-class Takeovers:
-    """Fail-overs and switchovers seen since the Monitor started: counters only ever rise."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, int] = {}
-        self.counts: dict[tuple[str, str], int] = {}
-        self.buckets = [0] * (len(DURATION_BUCKETS) + 1)
-        self.sum = 0.0
-
-    def absorb(self, task: str, told: Iterable[Change]) -> None:
-        known = self._known.get(task)
-        for change in told:
-            if known is not None and change.sequence > known and change.kind in ("fail-over", "switchover"):
-                self._count(change)
-            self._known[task] = max(self._known.get(task, -1), change.sequence)
-        self._known.setdefault(task, -1)
-
-    def _count(self, change: Change) -> None:
-        key = (change.task, change.kind)
-        self.counts[key] = self.counts.get(key, 0) + 1
-        if change.kind == "fail-over":
-            place = next(
-                (i for i, bound in enumerate(DURATION_BUCKETS) if change.seconds <= bound), len(DURATION_BUCKETS)
-            )
-            self.buckets[place] += 1
-            self.sum += change.seconds
-
-
 class Memory:
     """Fed with every snapshot, by the thread that takes them."""
 
@@ -104,7 +76,7 @@ class Memory:
                 seen.gone_ms = snapshot.time_ms
         for task in snapshot.tasks:
             self._recall(task)
-            self.takeovers.absorb(task.name, told.get(task.name, ()))
+            self.takeovers.absorb(task.overview, told.get(task.name, ()))
             self.rates.setdefault(task.name, Rates()).add(rates.get(task.name, 0.0), now)
         self._forget(snapshot)
 

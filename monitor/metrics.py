@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from monitor.memory import DURATION_BUCKETS
+from monitor.takeovers import DURATION_BUCKETS
 from monitor.view import MachineView, TaskView, View
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

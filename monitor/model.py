@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
-from monitor.changes import changes, latest
+import msgspec
+
+from monitor.changes import Change, changes, latest
 from monitor.memory import Memory, Seen
 from monitor.reader import Snapshot
 from monitor.state import OFF, Condition, condition
 from monitor.view import MachineView, MemberView, ServerView, TaskView, Tiles, View
 from replicator.coordination.overview import TaskOverview
 
+WITHOUT = frozenset({"NO RUNNING", "WAITING", "IDLE", "STARTING"})
+"""States in which somebody should be RUNNING and nobody is."""
 SILENT_SECONDS = 5.0
 """A Core reports once a second; five missed reports are worth a word."""
 
@@ -34,11 +39,16 @@ def build(snapshot: Snapshot, memory: Memory, root: str) -> View:
         tasks=by_trouble(tasks),
         machines=tuple(sorted(machines, key=lambda machine: (machine.state == "offline", machine.host))),
         servers=tuple(ServerView(server.host, server.address, server.since_ms) for server in snapshot.servers),
-        changes=latest(change for lines in told.values() for change in lines),
+        changes=tuple(_measured(change, memory) for change in latest(chain.from_iterable(told.values()))),
         takeovers=_counted(memory),
         failover_buckets=tuple(memory.takeovers.buckets),
         failover_seconds=memory.takeovers.sum,
     )
+
+
+def _measured(change: Change, memory: Memory) -> Change:
+    outage = memory.takeovers.outages.get((change.task, change.sequence))
+    return msgspec.structs.replace(change, outage_s=outage) if outage else change
 
 
 def by_trouble(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
@@ -147,7 +157,7 @@ def tiles(tasks: Iterable[TaskView], machines: Iterable[MachineView]) -> Tiles:
     return Tiles(
         tasks=len(tasks),
         running=states.count("RUNNING"),
-        without_running=states.count("NO RUNNING"),
+        without_running=sum(state in WITHOUT for state in states),
         failed=states.count("FAILED") + states.count("UNREADABLE"),
         paused=states.count("PAUSED"),
         online=len(machines) - offline,

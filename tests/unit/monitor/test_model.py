@@ -59,7 +59,7 @@ def test_sorted_by_trouble_then_name() -> None:
 
 def test_tiles_of_the_night() -> None:
     tiles = Eye(night()).look().tiles
-    assert (tiles.tasks, tiles.running, tiles.without_running, tiles.failed, tiles.paused) == (12, 6, 1, 2, 1)
+    assert (tiles.tasks, tiles.running, tiles.without_running, tiles.failed, tiles.paused) == (12, 6, 2, 2, 1)
     assert (tiles.worst_lag_task, tiles.worst_lag_s) == ("loyalty_points", 612.0)
 
 
@@ -125,12 +125,24 @@ def test_takeovers_are_counted_once_and_only_new_ones() -> None:
     assert (sum(view.failover_buckets), view.failover_seconds) == (1, 3.0)
 
 
+def test_an_outage_is_measured_from_the_last_report() -> None:
+    bus = small()
+    eye = Eye(bus)
+    eye.look()
+    bus.cores["host-a"].die()
+    eye.look()
+    bus.happened("copy_hot_item", "running", -5.5, host="host-b", epoch=2**40, seconds=0.4)
+    change = eye.look().changes[0]
+    assert (change.kind, change.seconds) == ("fail-over", 0.4)
+    assert 5.4 < change.outage_s < 6.5
+
+
 def test_rates_become_a_sparkline() -> None:
     eye = Eye(small())
     for _ in range(35):
         eye.look()
         eye.now += 1
-    assert named(eye.look(), "copy_hot_item").spark == (812.0, 812.0, 812.0)
+    assert named(eye.look(), "copy_hot_item").spark == (812.0,) * 7
 
 
 def test_a_task_that_was_deleted_is_forgotten() -> None:
