@@ -161,7 +161,7 @@ def test_the_same_server_id_twice(server: Database) -> None:
     second = made.open(made.end_position())
     try:
         with pytest.raises(ErrorPacket) as raised:
-            list(Walker(first, quiet=5))
+            list(Walker(first, quiet=10))
         error = first.server_error(*raised.value.args)
         assert (error.code, error.transient) == ("E2207", False)
     finally:
@@ -175,7 +175,7 @@ def test_a_gtid_that_the_server_never_executed(server: Database) -> None:
     ahead = Position(position.file, position.offset, (position.gtid + foreign).lstrip(","))
     with pytest.raises((SourceError, ErrorPacket)) as raised:
         stream = source(server).open(ahead)
-        list(Walker(stream, quiet=2))
+        list(Walker(stream, quiet=10))
     error = raised.value if isinstance(raised.value, SourceError) else stream.server_error(*raised.value.args)
     assert error.code == "E2209"
 
@@ -213,7 +213,7 @@ def test_start_at_a_gtid(server: Database) -> None:
     start = made.start_position()
     assert start.gtid == position.gtid
     stream = made.open(start)
-    assert transactions(stream) == 1
+    assert transactions(stream, least=1) == 1
     stream.close()
     with pytest.raises(SourceError) as raised:
         source(server, start={"gtid": "nonsense"}).start_position()
@@ -263,8 +263,7 @@ def test_a_server_that_stops_answering_and_one_that_restarts(kind: str, request:
     server.start()
     server.execute("CREATE DATABASE after_restart")
     stream = made.open(position)
-    kinds = [event.type for event in Walker(stream)]
-    assert 2 in kinds  # the CREATE
+    assert next(event for event in Walker(stream, quiet=20) if event.type == 2)  # the CREATE
     stream.close()
 
 
@@ -278,7 +277,8 @@ def test_a_row_larger_than_a_packet(server: Database, request: pytest.FixtureReq
         position = made.end_position()
         server.execute("INSERT INTO large.t VALUES (REPEAT('x', %s))", (size,))
         stream = made.open(position)
-        largest = max(len(event.body) for event in Walker(stream, quiet=1))
+        bodies = (len(event.body) for event in Walker(stream, quiet=20))
+        largest = next(body for body in bodies if body > 1_000_000)
         stream.close()
     server.execute("DROP DATABASE large")
     assert size < largest < size + 1000

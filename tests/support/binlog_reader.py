@@ -33,20 +33,23 @@ class ErrorPacket(Exception):
 
 
 class Walker:
-    """Iterates over the events of `stream`; ends when nothing came for `quiet` seconds."""
+    """Iterates over the events of `stream`; ends when nothing came for `quiet` seconds, but not before `least`
+    transactions have ended (a busy machine may be slow to send them) or 20 seconds have passed."""
 
-    def __init__(self, stream: Stream, quiet: float = 0.5) -> None:
-        self._stream, self._quiet = stream, quiet
-        self._buffer = b""
+    def __init__(self, stream: Stream, quiet: float = 0.4, least: int = 0) -> None:
+        self._stream, self._quiet, self._least = stream, quiet, least
+        self._buffer = bytearray()
         self._file = ""
 
     def __iter__(self) -> Iterator[Event]:
+        latest = time.monotonic() + 20
         deadline = time.monotonic() + self._quiet
-        while time.monotonic() < deadline:
+        while time.monotonic() < (deadline if self._least <= 0 else latest):
             data = self._stream.read(0.05)
             self._buffer += data
             for raw in self._whole():
                 event = self._event(raw)
+                self._least -= event.type in ENDS
                 if event.type != 27:  # a heartbeat is quiet
                     deadline = time.monotonic() + self._quiet
                 yield event
@@ -57,7 +60,8 @@ class Walker:
                 size = struct.unpack_from("<I", self._buffer, 9)[0]
                 if len(self._buffer) < size:
                     return
-                raw, self._buffer = self._buffer[:size], self._buffer[size:]
+                raw = bytes(self._buffer[:size])
+                del self._buffer[:size]
                 yield raw
             return
         while (packet := self._packet()) is not None:
@@ -73,10 +77,10 @@ class Walker:
             size = int.from_bytes(self._buffer[at : at + 3], "little")
             if len(self._buffer) < at + 4 + size:
                 return None
-            parts.append(self._buffer[at + 4 : at + 4 + size])
+            parts.append(bytes(self._buffer[at + 4 : at + 4 + size]))
             at += 4 + size
             if size < 0xFFFFFF:
-                self._buffer = self._buffer[at:]
+                del self._buffer[:at]
                 return b"".join(parts)
         return None
 
@@ -88,6 +92,6 @@ class Walker:
         return Event(kind, self._file, end, flags, raw[19:])
 
 
-def transactions(stream: Stream, quiet: float = 0.5) -> int:
-    """How many transactions end in what the stream sends until it is quiet."""
-    return sum(event.type in ENDS for event in Walker(stream, quiet))
+def transactions(stream: Stream, least: int = 0) -> int:
+    """How many transactions end in what the stream sends until it is quiet; see Walker for `least`."""
+    return sum(event.type in ENDS for event in Walker(stream, least=least))
