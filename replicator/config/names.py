@@ -1,8 +1,8 @@
 """What a task may be called, and what a topic template may say.
 
 A task's name goes into znode paths, topics, transactional ids and consumer-visible headers. Characters that a znode
-can't carry are escaped there (`coordination.layout.escape`: %XX per byte of UTF-8); what nothing can carry, or what
-reads as something else (control characters, `.`, `..`), is refused.
+can't carry are escaped there (`coordination.layout.escape`: %XX per byte of UTF-8), those that a topic can't carry
+become `_` there; what nothing can carry, or what reads as something else (control characters, `.`, `..`), is refused.
 """
 
 from __future__ import annotations
