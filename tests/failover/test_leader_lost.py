@@ -164,8 +164,7 @@ def test_14_zookeeper_restarted_with_its_sessions(make_bus: MakeBus, make_zookee
 
 def test_switchover_goes_to_the_named_host_without_a_gap(make_bus: MakeBus) -> None:
     bus = make_bus("host-a", "host-b", "host-c")
-    bus.wait_standby("host-b")
-    bus.wait_standby("host-c")
+    wait_for(lambda: len(bus.look().standbys) == 2, "two standbys", 40)
     before = bus.look()
     target = before.standbys[-1].host
     bus.cluster.cli("task", "switchover", bus.name, "--to", target)
