@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Final, Literal, NoReturn, TypeAlias
 
 from replicator.decode.extents import fixed_size
@@ -71,8 +72,13 @@ class Context:
 Rows: TypeAlias = Callable[[bytes, str, int, int, int, Callable[[Record], None], Context], tuple[int, int]]
 
 
+@lru_cache(maxsize=500)
 def compile_rows(plan: TablePlan, table: Table, operation: Operation, rendering: Renderer) -> Rows:
-    """Raises DecodeError E2301, E2306 or E2307 for a column that can't be read or written as planned."""
+    """Kept over decoders: a stream that is opened again needs the same functions.
+
+    Raises:
+        DecodeError: E2301, E2306, E2307: a column that can't be read or written as planned.
+    """
     return _Function(plan, table, operation, rendering).compile()
 
 

@@ -1,0 +1,462 @@
+"""Streams written by hand: what each event does to batches, positions and state."""
+
+import struct
+
+import pytest
+
+from replicator.decode import events
+from replicator.errors import DecodeError, SourceError
+from replicator.model import types
+from replicator.model.gtid import GtidSet
+from replicator.model.position import Position
+from replicator.model.table import Column, Table
+from tests.unit.decode.binlog import IDS, UUID, Log, decoder, event, packets, records, server_error
+
+OTHER = Table("other", "t", IDS.columns, (0,))
+
+
+def ids(batches):
+    """The inserted ids, by their hex, and the row indexes."""
+    return [
+        (int.from_bytes(bytes.fromhex(record[2][2:-2].decode()), "little"), record[4]) for record in records(batches)
+    ]
+
+
+def row(value):
+    return b"\0" + struct.pack("<i", value)
+
+
+def fails(log, code, **options):
+    made = decoder(**options)
+    with pytest.raises(SourceError) as caught:
+        for _ in range(2):
+            made.feed(log.raw if isinstance(log, Log) else log)
+            log = b""
+    assert caught.value.code == code
+    with pytest.raises(SourceError):
+        made.feed(b"")
+    return caught.value
+
+
+def test_transactions_become_one_batch_with_the_position_behind_them():
+    log = Log().insert(1, 10, 11).insert(2, 12)
+    (batch,) = decoder().feed(log.raw)
+    assert ids([batch]) == [(10, 0), (11, 1), (12, 0)]
+    assert [record[3].decode() for record in batch.records] == [f"{UUID}:1", f"{UUID}:1", f"{UUID}:2"]
+    assert batch.position == Position("binlog.000001", log.at)
+    assert (batch.boundary, batch.rows, batch.transactions, batch.source_ms) == (True, 3, 2, 5000)
+    assert batch.size == sum(len(record[1]) + len(record[2]) for record in batch.records)
+
+
+def test_executed_gtids_follow_when_they_are_known():
+    raw = Log().insert(3, 1).insert(5, 1).raw
+    made = decoder(position=Position("binlog.000001", 4, f"{UUID}:1-2"))
+    assert made.feed(raw)[0].position.gtid == f"{UUID}:1-3:5"
+    assert made.position.gtid == f"{UUID}:1-3:5"
+    assert decoder().feed(raw)[0].position.gtid == "", "unknown: nothing was said of what is before this file"
+
+
+@pytest.mark.parametrize(
+    ("start", "gtid"), [(4, f"{UUID}:1-2"), (900, "")], ids=["from the file's start", "from within the file"]
+)
+def test_previous_gtids_tell_the_executed_set(start, gtid):
+    log = Log(at=start).add(events.PREVIOUS_GTIDS, GtidSet.parse(f"{UUID}:1").encode(), end=0 if start > 4 else -1)
+    batches = decoder(position=Position("binlog.000001", start)).feed(log.insert(2, 1).raw)
+    assert batches[0].position.gtid == gtid
+    log = Log(at=start).rotate("binlog.000002")
+    log.at = 4
+    log.add(events.PREVIOUS_GTIDS, GtidSet.parse(f"{UUID}:1-4").encode())
+    batches = decoder(position=Position("binlog.000001", start)).feed(log.insert(5, 1).raw)
+    assert batches[0].position == Position("binlog.000002", log.at, f"{UUID}:1-5"), "and of the next file in any case"
+
+
+def test_a_transaction_in_pieces():
+    log = Log().insert(1, 10)
+    start = log.at
+    log.gtid(2).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(20) + row(21))
+    first = log.raw
+    rest = Log(at=log.at, described=False).rows(events.WRITE_ROWS, 1, row(22))
+    second = rest.raw
+    third = Log(at=rest.at, described=False).xid().gtid(3)
+    made = decoder(position=Position("binlog.000001", 4, f"{UUID}:7"))
+    whole, part = made.feed(first)
+    assert (ids([whole]), whole.boundary, whole.position.offset) == ([(10, 0)], True, start)
+    assert (ids([part]), part.boundary, part.rows, part.transactions) == ([(20, 0), (21, 1)], False, 2, 0)
+    assert part.position == Position("binlog.000001", start, f"{UUID}:1:7", 2)
+    (part,) = made.feed(second)
+    assert (ids([part]), part.position.rows, part.rows) == ([(22, 2)], 3, 1)
+    (end,) = made.feed(third.raw)
+    assert (end.records, end.rows, end.transactions, end.boundary) == ([], 0, 1, True)
+    assert end.position == Position("binlog.000001", rest.at + 31, f"{UUID}:1-2:7")
+
+
+def test_nothing_new_is_no_batch():
+    made = decoder()
+    log = Log()
+    assert made.feed(log.raw) == []
+    log.parts.clear()
+    assert made.feed(log.gtid(1).query("BEGIN").map(IDS).raw) == []
+    assert made.feed(b"") == []
+
+
+@pytest.mark.parametrize("delivered", [0, 1, 2, 3, 4])
+def test_resuming_inside_a_transaction(delivered):
+    log = Log(at=500).gtid(2).query("BEGIN").map(IDS)
+    log.rows(events.WRITE_ROWS, 1, row(1) + row(2) + row(3)).rows(events.WRITE_ROWS, 1, row(4)).xid().insert(3, 5)
+    position = Position("binlog.000001", 500, f"{UUID}:1", delivered)
+    (batch,) = decoder(position=position).feed(log.raw)
+    left = [(value, value - 1) for value in range(1, 5)][delivered:]
+    assert ids([batch]) == [*left, (5, 0)]
+    assert batch.rows == len(left) + 1
+    assert batch.size == sum(len(record[1]) + len(record[2]) for record in batch.records)
+
+
+def test_resuming_in_pieces_gives_positions_that_count_all_rows():
+    log = Log(at=500).gtid(2).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1) + row(2))
+    made = decoder(position=Position("binlog.000001", 500, f"{UUID}:1", 3))
+    assert made.feed(log.raw) == []
+    log = Log(at=log.at, described=False).rows(events.WRITE_ROWS, 1, row(3) + row(4))
+    (batch,) = made.feed(log.raw)
+    assert (ids([batch]), batch.position.rows, batch.rows) == ([(4, 3)], 4, 1)
+
+
+def test_resuming_a_transaction_that_is_shorter_than_what_was_delivered():
+    position = Position("binlog.000001", 500, f"{UUID}:1", 2)
+    assert "fewer rows" in fails(Log(at=500).insert(2, 1), "E2302", position=position).what
+
+
+def test_nothing_moves_the_position_before_a_half_delivered_transaction():
+    log = Log(at=500).add(events.HEARTBEAT, b"binlog.000001", end=500).rotate("binlog.000002")
+    log.at = 4
+    log.add(events.HEARTBEAT, b"binlog.000002", end=4)
+    assert decoder(position=Position("binlog.000001", 500, f"{UUID}:1", 2)).feed(log.raw) == []
+
+
+def test_rotation():
+    log = Log().insert(1, 1)
+    made = decoder()
+    made.feed(log.raw)
+    (batch,) = made.feed(Log(at=log.at, described=False).rotate("binlog.000002").raw)
+    assert (batch.records, batch.boundary, batch.position) == ([], True, Position("binlog.000002", 4))
+    (batch,) = made.feed(Log().insert(2, 7).raw)
+    assert batch.position.file == "binlog.000002"
+    assert batch.records[0][3] == f"{UUID}:2".encode()
+
+
+@pytest.mark.parametrize("checksum", [True, False])
+def test_the_servers_own_rotation_comes_before_anything_is_known(checksum):
+    body = struct.pack("<Q", 1000) + b"binlog.000004"
+    first = event(events.ROTATE, body, flags=events.FLAG_ARTIFICIAL, checksum=checksum, ts=0, end=0)
+    log = Log(at=1000, checksum=checksum)
+    made = decoder(position=Position("binlog.000004", 1000), framing="packet")
+    (batch,) = made.feed(packets(first + log.insert(1, 5).raw))
+    assert batch.position == Position("binlog.000004", log.at)
+
+
+def test_table_ids_end_with_their_file():
+    log = Log().insert(1, 1).rotate("binlog.000002")
+    log.at = 4
+    log.gtid(2).query("BEGIN").rows(events.WRITE_ROWS, 1, row(1))
+    assert "table map" in fails(log, "E2302").what
+
+
+@pytest.mark.parametrize("begin", [4, (1 << 32) - 200, (1 << 32) - 40, 5 << 32])
+def test_positions_over_4_gib(begin):
+    log = Log(at=begin)
+    starts = []
+    for number in range(1, 6):
+        starts.append(log.at)
+        log.gtid(number).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1))
+        if number < 5:
+            log.xid()
+    whole, part = decoder(position=Position("binlog.000001", begin)).feed(log.raw)
+    assert whole.position.offset == part.position.offset == starts[-1]
+
+
+def test_a_stream_that_skips_transactions_keeps_true_offsets():
+    """What a server filters by GTID is not in the stream; the next event's header tells where it stands."""
+    log = Log()
+    log.at = 9_000
+    log.gtid(1).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1))
+    (part,) = decoder().feed(log.raw)
+    assert part.position.offset == 9_000
+
+
+def test_going_backwards_is_damage():
+    log = Log(at=900).add(events.STOP, end=500)
+    fails(log, "E2302", position=Position("binlog.000001", 900))
+
+
+def test_heartbeats():
+    log = Log().insert(1, 1)
+    made = decoder()
+    made.feed(log.raw)
+    (batch,) = made.feed(event(events.HEARTBEAT, b"binlog.000001", end=5000, ts=0))
+    assert (batch.records, batch.boundary, batch.transactions) == ([], True, 0)
+    assert batch.position == Position("binlog.000001", 5000)
+    name = b"\x01" + bytes((13,)) + b"binlog.000001"
+    place = b"\x02\x09\xfe" + struct.pack("<Q", 6 << 32)
+    (batch,) = made.feed(event(events.HEARTBEAT_V2, name + place + b"\0", end=0, ts=0))
+    assert batch.position == Position("binlog.000001", 6 << 32)
+
+
+def test_heartbeats_inside_a_transaction_say_nothing():
+    log = Log().gtid(1).query("BEGIN").add(events.HEARTBEAT, b"binlog.000001", end=300)
+    assert decoder().feed(log.raw) == []
+
+
+def test_ddl_is_a_transaction_of_its_own():
+    log = Log().gtid(1).query("CREATE TABLE t (id INT)").gtid(2).query("DROP TABLE x")
+    made = decoder(position=Position("binlog.000001", 4, f"{UUID}:9"))
+    (batch,) = made.feed(log.raw)
+    assert (batch.records, batch.rows, batch.transactions) == ([], 0, 2)
+    assert batch.position == Position("binlog.000001", log.at, f"{UUID}:1-2:9")
+    assert made.counters["ddl"] == 2
+
+
+def test_ddl_within_a_transaction_does_not_end_it():
+    log = Log().gtid(1).query("BEGIN").query("CREATE TABLE t (id INT) START TRANSACTION").map(IDS)
+    (batch,) = decoder().feed(log.rows(events.WRITE_ROWS, 1, row(1)).xid().raw)
+    assert (ids([batch]), batch.transactions) == ([(1, 0)], 1)
+
+
+@pytest.mark.parametrize("kind", [events.WRITE_ROWS_V1, events.WRITE_ROWS])
+def test_both_versions_of_row_events(kind):
+    log = Log().gtid(1).query("BEGIN").map(IDS).rows(kind, 1, row(1) + row(2)).query("COMMIT")
+    assert ids(decoder().feed(log.raw)) == [(1, 0), (2, 1)]
+
+
+def test_tables_that_are_not_replicated_count_no_rows():
+    log = Log().gtid(1).query("BEGIN").map(OTHER, 2).map(IDS).rows(events.WRITE_ROWS, 1, row(1), 2)
+    log.rows(events.WRITE_ROWS, 1, row(2)).rows(events.WRITE_ROWS, 1, b"not even rows", 2).xid()
+    (batch,) = decoder().feed(log.raw)
+    assert (ids([batch]), batch.rows) == ([(2, 0)], 1)
+
+
+def test_the_planner_is_asked_once_per_version():
+    asked = []
+    log = Log().insert(1, 1).insert(2, 2).map(IDS, 5).map(OTHER, 5).map(IDS, 5)
+    decoder(planner=lambda table: asked.append(table)).feed(log.raw)
+    assert asked == [IDS, OTHER]
+
+
+def test_a_new_version_under_the_same_id():
+    wide = Table("shop", "t", (*IDS.columns, Column(1, "b", types.TINY)), (0,))
+    log = (
+        Log()
+        .insert(1, 1)
+        .gtid(2)
+        .query("BEGIN")
+        .map(wide)
+        .rows(events.WRITE_ROWS, 2, row(2) + b"\x09")
+        .xid()
+        .insert(3, 3)
+    )
+    assert [record[2] for record in records(decoder().feed(log.raw))] == [
+        b'["01000000"]',
+        b'["02000000","09"]',
+        b'["03000000"]',
+    ]
+
+
+def test_rollback_drops_the_rows():
+    log = Log().gtid(1).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1)).query("ROLLBACK").insert(2, 2)
+    (batch,) = decoder().feed(log.raw)
+    assert (ids([batch]), batch.rows, batch.transactions) == ([(2, 0)], 1, 2)
+
+
+def test_rollback_of_delivered_rows_stops():
+    log = Log().gtid(1).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1))
+    made = decoder()
+    made.feed(log.raw)
+    with pytest.raises(DecodeError, match=r"E2301.*ROLLBACK"):
+        made.feed(Log(at=log.at, described=False).query("ROLLBACK").raw)
+
+
+def test_rollback_to_a_savepoint():
+    log = Log().gtid(1).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1)).query("SAVEPOINT `a`")
+    log.rows(events.WRITE_ROWS, 1, row(2) + row(3)).query("ROLLBACK TO `a`").rows(events.WRITE_ROWS, 1, row(4)).xid()
+    (batch,) = decoder().feed(log.raw)
+    assert (ids([batch]), batch.rows) == ([(1, 0), (4, 3)], 2)
+    assert batch.size == sum(len(record[1]) + len(record[2]) for record in batch.records)
+    resumed = decoder(position=Position("binlog.000001", 4, "", 1)).feed(log.raw)
+    assert ids(resumed) == [(4, 3)]
+    position = Position("binlog.000001", 4, "", 2)
+    fails(log, "E2301", position=position)
+
+
+def test_xa():
+    one_phase = b"\x01" + struct.pack("<III", 1, 1, 0) + b"x"
+    log = Log().gtid(1).query("XA START X'78',X'',1").map(IDS).rows(events.WRITE_ROWS, 1, row(1))
+    log.query("XA END X'78',X'',1")
+    assert ids(decoder().feed(log.raw + event(events.XA_PREPARE, one_phase, at=log.at))) == [(1, 0)]
+    fails(log.raw + event(events.XA_PREPARE, b"\0" + one_phase[1:], at=log.at), "E2301")
+
+
+def test_xa_without_rows_for_us():
+    log = Log().gtid(1).query("XA START X'78',X'',1").query("XA END X'78',X'',1")
+    log.add(events.XA_PREPARE, b"\0" + struct.pack("<III", 1, 1, 0) + b"x").gtid(2).query("XA COMMIT X'78',X'',1")
+    (batch,) = decoder().feed(log.raw)
+    assert (batch.transactions, batch.rows) == (2, 0)
+    fails(Log().gtid(1).query("XA COMMIT X'78',X'',1"), "E2301")
+    assert decoder().feed(Log().gtid(1).query("XA ROLLBACK X'78',X'',1").raw)[0].transactions == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "database", "refused"),
+    [
+        ("UPDATE t SET v=1", "shop", True),
+        ("UPDATE t SET v=1", "other", False),
+        ("UPDATE shop.t SET v=1", "other", True),
+        ("UPDATE other.t SET v=1", "shop", False),
+        ("UPDATE a, b SET a.v=1", "other", True),
+    ],
+)
+def test_statements_that_change_rows(text, database, refused):
+    log = Log().gtid(1).query("BEGIN").query(text, database).query("COMMIT")
+    if refused:
+        assert text in str(fails(log, "E2303"))
+    else:
+        assert decoder().feed(log.raw)[0].transactions == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [
+        (events.TRANSACTION_PAYLOAD, "binlog_transaction_compression"),
+        (events.PARTIAL_UPDATE_ROWS, "binlog_row_value_options"),
+        (events.MARIADB_QUERY_COMPRESSED, "log_bin_compress"),
+        (events.MARIADB_UPDATE_ROWS_COMPRESSED, "log_bin_compress"),
+        (events.BEGIN_LOAD_QUERY, "binlog_format"),
+        (events.EXECUTE_LOAD_QUERY, "binlog_format"),
+        (20, "E2301"),
+        (99, "E2301"),
+    ],
+)
+def test_events_that_may_not_be_skipped(kind, fix):
+    error = fails(Log().gtid(1).query("BEGIN").add(kind, bytes(20)), "E2301")
+    assert events.name(kind) in error.what
+    assert fix in str(error)
+
+
+def test_unknown_events_that_may_be_skipped_are_counted():
+    made = decoder()
+    log = Log().add(99, b"?", flags=events.FLAG_IGNORABLE).add(events.ROWS_QUERY, b"\0x").insert(1, 1)
+    assert ids(made.feed(log.raw)) == [(1, 0)]
+    assert made.counters == {"event type 99": 1, "ROWS_QUERY_EVENT": 1}
+
+
+def test_incident():
+    error = fails(Log().add(events.INCIDENT, b"\x01\x00\x04lost"), "E2305")
+    assert error.found == "lost"
+
+
+def test_what_was_complete_before_an_error_is_delivered():
+    log = Log().insert(1, 1)
+    good = log.at
+    bad = log.gtid(2).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(2)).at
+    log.add(99)
+    made = decoder()
+    (batch,) = made.feed(log.raw)
+    assert (ids([batch]), batch.position.offset) == ([(1, 0)], good)
+    for _ in range(2):
+        with pytest.raises(DecodeError) as caught:
+            made.feed(b"")
+        assert caught.value.position == f"binlog.000001:{bad} (event type 99)"
+
+
+def test_errors_of_the_server():
+    payload = b"\xff" + struct.pack("<H", 1236) + b"#HY000purged"
+    raw = packets(Log().raw) + len(payload).to_bytes(3, "little") + b"\x09" + payload
+    made = decoder(framing="packet")
+    with pytest.raises(SourceError, match="1236 HY000 purged"):
+        made.feed(raw)
+
+
+def test_a_wrong_checksum():
+    raw = bytearray(Log().insert(1, 1).raw)
+    raw[-5] ^= 1
+    assert "checksum" in fails(bytes(raw), "E2302").what
+    raw = bytearray(Log().raw)
+    raw[30] ^= 1
+    assert "checksum" in fails(bytes(raw), "E2302").what
+    unchecked = bytearray(Log(checksum=False).insert(1, 1).raw)
+    unchecked[-1] ^= 1
+    assert ids(decoder().feed(bytes(unchecked))) == [(1, 0)]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        Log().gtid(1).gtid(2),
+        Log().gtid(1).query("BEGIN").rotate("binlog.000002"),
+        Log().gtid(1).query("BEGIN").add(events.FORMAT_DESCRIPTION, bytes(90)),
+        Log().map(IDS).rows(events.WRITE_ROWS, 1, row(1)),
+        Log().xid(),
+        Log().gtid(1).query("BEGIN").rows(events.WRITE_ROWS, 1, row(1)),
+        Log().gtid(1).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 2, row(1)),
+        Log().gtid(1).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1)[:-1]),
+        Log().gtid(1).query("BEGIN").map(IDS).add(events.WRITE_ROWS, bytes(3)),
+        Log().add(events.TABLE_MAP, bytes(5)),
+        Log().add(events.GTID, bytes(10)),
+        Log().add(events.GTID_TAGGED, b"\x02\x04\x00"),
+        Log().add(events.QUERY, bytes(4)),
+        Log().add(events.ROTATE, bytes(8)),
+        Log().add(events.PREVIOUS_GTIDS, b"\x01" + bytes(7)),
+        Log().add(events.MARIADB_GTID_LIST, b"\x01" + bytes(7)),
+        Log().add(events.FORMAT_DESCRIPTION, bytes(5)),
+    ],
+)
+def test_broken_structure(log):
+    assert fails(log, "E2302" if log.parts[-1][4] != events.PREVIOUS_GTIDS else "E2209").transient is False
+
+
+def test_dummy_row_events_only_end_a_statement():
+    log = Log().gtid(1).query("BEGIN").rows(events.WRITE_ROWS, 0, b"", 0xFFFFFF).query("COMMIT")
+    assert decoder().feed(log.raw)[0].rows == 0
+
+
+def test_without_gtids_the_position_is_the_transactions_start():
+    log = Log()
+    start = log.at
+    log.add(events.ANONYMOUS_GTID, bytes(60)).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1)).xid()
+    second = log.at
+    log.query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1)).xid()
+    (batch,) = decoder().feed(log.raw)
+    assert [record[3].decode() for record in batch.records] == [f"binlog.000001:{start}", f"binlog.000001:{second}"]
+    assert batch.source_ms == 1_000_000
+
+
+class MariaDBLog(Log):
+    def begin(self, number, *, domain=0, flags=0):
+        return self.add(events.MARIADB_GTID, struct.pack("<QIB", number, domain, flags) + bytes(6))
+
+
+def test_mariadb():
+    log = MariaDBLog().begin(5).map(IDS).rows(events.WRITE_ROWS_V1, 1, row(1)).xid()
+    log.begin(6, flags=1).query("CREATE TABLE x (id INT)")
+    log.begin(1, domain=2).map(IDS).rows(events.WRITE_ROWS_V1, 1, row(2)).query("COMMIT")
+    made = decoder(flavor="mariadb", position=Position("binlog.000001", 4, "0-1-4"))
+    (batch,) = made.feed(log.raw)
+    assert [record[3] for record in batch.records] == [b"0-7-5", b"2-7-1"]
+    assert (ids([batch]), batch.transactions, batch.position.gtid) == ([(1, 0), (2, 0)], 3, "0-7-6,2-7-1")
+
+
+def test_mariadb_lists_its_gtids_at_a_files_start():
+    body = struct.pack("<IIIQIIQ", 2, 0, 1, 4, 0, 2, 5)
+    log = MariaDBLog().add(events.MARIADB_GTID_LIST, body)
+    log.begin(6).map(IDS).rows(events.WRITE_ROWS_V1, 1, row(1)).xid()
+    (batch,) = decoder(flavor="mariadb").feed(log.raw)
+    assert batch.position.gtid == "0-7-6"
+    log = MariaDBLog().add(events.MARIADB_GTID_LIST, body).begin(9, flags=1, domain=1).query("FLUSH TABLES")
+    assert decoder(flavor="mariadb").feed(log.raw)[0].position.gtid == "0-2-5,1-7-9"
+
+
+def test_encryption_is_the_servers_business_in_a_stream_and_an_end_in_a_file():
+    log = Log().add(events.MARIADB_START_ENCRYPTION, bytes(20))
+    fails(log, "E2301", flavor="mariadb")
+    assert decoder(flavor="mariadb", framing="packet").feed(packets(log.raw)) == []
+
+
+def test_server_error_helper_is_an_error_for_people():
+    assert server_error(1, "HY000", "x").code == "E2211"
