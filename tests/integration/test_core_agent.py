@@ -4,92 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from kazoo.client import KazooClient
 
-from replicator.coordination.commands import Commands
-from replicator.coordination.history import History
-from replicator.coordination.layout import Layout
-from replicator.coordination.machines import Machines
-from replicator.coordination.memory import MemoryCoordinator, MemoryEnsemble
-from replicator.coordination.overview import Overview, TaskOverview
+from replicator.coordination.memory import MemoryEnsemble
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.registry import Registry
-from replicator.coordination.status import Status
 from replicator.errors import NodeMissing
-from replicator.zookeeper.client import ZookeeperCoordinator, connect
-from tests.support.agents import FakeWorker, RunningAgent, eventually
-
-TASK = "copy"
-TIMEOUT = 2.0
-
-
-def end_session(coordinator: Coordinator) -> None:
-    """The servers end this session and the client finds out."""
-    if isinstance(coordinator, MemoryCoordinator):
-        coordinator.expire()
-        return
-    assert isinstance(coordinator, ZookeeperCoordinator)
-    twin = KazooClient(coordinator.hosts, client_id=coordinator._client.client_id, timeout=TIMEOUT)
-    twin.start()
-    twin.stop()
-    twin.close()
-
-
-class Site:
-    """Servers, an operator's session, and the Cores that a test starts."""
-
-    def __init__(self, session: Callable[[], Coordinator]) -> None:
-        self.session = session
-        self.layout = Layout(f"/core-{uuid.uuid4().hex}")
-        self.admin = session()
-        self.registry = Registry(self.admin, self.layout)
-        self.status = Status(self.admin, self.layout)
-        self.commands = Commands(self.admin, self.layout)
-        self.history = History(self.admin, self.layout)
-        self.overview = Overview(self.admin, self.layout)
-        self.machines = Machines(self.admin, self.layout)
-        self.agents: list[RunningAgent] = []
-
-    def start(self, host: str, *tasks: str) -> RunningAgent:
-        agent = RunningAgent(self.session(), self.layout, host, tasks)
-        self.agents.append(agent)
-        return agent.up()
-
-    def task(self, name: str = TASK) -> TaskOverview:
-        return self.overview.task(name)
-
-    def wait(self, host: str, state: str = "running", name: str = TASK, seconds: float = 15.0) -> TaskOverview:
-        def there() -> TaskOverview | None:
-            view = self.task(name)
-            return view if view.host == host and view.state == state else None
-
-        return eventually(there, seconds)
-
-    def worker(self, agent: RunningAgent, name: str = TASK) -> FakeWorker:
-        return eventually(lambda: agent.launcher.of(name))
-
-    def standing_by(self, count: int, name: str = TASK) -> list[str]:
-        return eventually(
-            lambda: (
-                [entry.host for entry in self.task(name).standbys]
-                if sum(entry.state == "standby" for entry in self.task(name).standbys) == count
-                else None
-            )
-        )
-
-    def kinds(self, name: str = TASK) -> list[str]:
-        return [entry.record.kind for entry in self.history.read(name)]
-
-    def close(self) -> None:
-        for agent in self.agents:
-            agent.agent.stop()
-        for agent in self.agents:
-            agent.stop()
-        self.admin.close()
+from replicator.zookeeper.client import connect
+from tests.support.agents import eventually
+from tests.support.site import TASK, TIMEOUT, Site, end_session
 
 
 @pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.servers)])
