@@ -77,7 +77,7 @@ class Pipeline:
         self._split = split_transactions
         self._stopping = threading.Event()
         self._stream: Stream | None = None
-        self._until: Position | None = None
+        self._until: Position | Callable[[], Position] | None = None
         self._ledger: Ledger | None = None
         self._saved: Checkpoint | None = None
         self._next_save = 0.0
@@ -93,8 +93,10 @@ class Pipeline:
         if stream is not None:
             stream.close()
 
-    def run(self, until: Position | None = None) -> Checkpoint | None:
+    def run(self, until: Position | Callable[[], Position] | None = None) -> Checkpoint | None:
         """Delivers until drained, or until `until` is reached. Returns the last checkpoint; None when there was none.
+
+        `until` may be a question to the source: it is asked once, again only when that raises a transient error.
 
         Raises every error that is not transient, after what came before it is delivered and saved.
         """
@@ -121,6 +123,8 @@ class Pipeline:
         reader: threading.Thread | None = None
         stream: Stream | None = None
         try:
+            if callable(self._until):
+                self._until = self._until()
             position = self._resume()
             if self._reached(position):
                 return
@@ -151,7 +155,7 @@ class Pipeline:
         return held or known.position
 
     def _reached(self, position: Position) -> bool:
-        return self._until is not None and position.order >= self._until.order
+        return isinstance(self._until, Position) and position.order >= self._until.order
 
     def _read(self, stream: Stream, buffer: Buffer) -> None:
         """The reader thread. Rows of an unfinished transaction wait for its end while they are few, so that a commit

@@ -52,7 +52,7 @@ def command(path: Path, state: Path | None, sink: str | None, until_current: boo
     received = _drain_on_signals(pipeline.drain)
     try:
         with observer:
-            pipeline.run(source.end_position() if until_current else None)
+            pipeline.run(source.end_position if until_current else None)
     finally:
         store.close()
     if signal.SIGINT in received:

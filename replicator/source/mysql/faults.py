@@ -98,11 +98,17 @@ def of_server(number: int, message: str, where: str, user: str, position: str = 
         return _taken(message, position)
     if number in GRANT or number in LOGIN:
         needed = _NEEDED.search(message)
-        wanted = needed[1].replace(" privilege(s)", "") if needed else "REPLICATION SLAVE, REPLICATION CLIENT"
+        wanted = _narrowest(needed[1]) if needed else "REPLICATION SLAVE, REPLICATION CLIENT"
         return grant_missing(account_of(user), wanted, message)
     if number == 1236:
         return _of_binlog(message, where, position)
     return SourceError("E2211", f"{where} ended the stream", found=f"error {number}: {message}", position=position)
+
+
+def _narrowest(privileges: str) -> str:
+    """Any one of them would do; SUPER is never asked for where another is enough."""
+    names = re.split(r", | or ", privileges)
+    return next((name for name in reversed(names) if name != "SUPER"), privileges)
 
 
 def _of_binlog(message: str, where: str, position: str) -> SourceError:
