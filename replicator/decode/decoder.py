@@ -34,6 +34,9 @@ from replicator.ports import Planner
 
 _HEADER: Final = events.HEADER.unpack_from
 _U32: Final = struct.Struct("<I").unpack_from
+# Names of this module: the loop over events looks them up for each one.
+_UNSURE: Final = frozenset({events.FORMAT_DESCRIPTION, events.ROTATE})
+_FLAG_ARTIFICIAL: Final = events.FLAG_ARTIFICIAL
 _DAMAGE: Final = (struct.error, LookupError, ValueError, ArithmeticError, RecursionError)
 """What reading damaged bytes may raise: every read is checked, by us or by the interpreter."""
 
@@ -144,21 +147,24 @@ class BinlogDecoder:
             self._kind = kind
             if size != end - start:
                 raise refusals.structure("an event's size is not that of its frame", f"{size} and {end - start} bytes")
-            if kind == events.FORMAT_DESCRIPTION or kind == events.ROTATE:
+            if kind in _UNSURE:
                 end = self._unsure_end(buffer, start, end, flags)
             elif self._checksum:
-                end -= events.CHECKSUM_SIZE
-                if end < start + events.HEADER_SIZE or crc32(view[start:end]) != _U32(buffer, end)[0]:
+                end -= 4
+                if end < start + 19 or crc32(view[start:end]) != _U32(buffer, end)[0]:
                     raise refusals.structure("the checksum of an event is wrong")
-            if not log_pos:
+            at = progress.offset
+            if log_pos == at + size and not flags & _FLAG_ARTIFICIAL:  # the usual case, without a call
+                progress.at, progress.offset = at, log_pos
+            elif not log_pos:
                 self._without_position(size, flags)
-            elif not flags & events.FLAG_ARTIFICIAL:
+            elif not flags & _FLAG_ARTIFICIAL:
                 progress.advance(log_pos, size, kind)
             handler = handlers.get(kind)
             if handler is None:
                 self._unknown(kind, flags)
             else:
-                handler(buffer, start + events.HEADER_SIZE, end, timestamp, server_id)
+                handler(buffer, start + 19, end, timestamp, server_id)
 
     def _unsure_end(self, b: bytes, start: int, end: int, flags: int) -> int:
         """Where the body ends of an event that may come before the stream has said whether it has checksums: there is
