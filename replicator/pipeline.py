@@ -109,6 +109,8 @@ class Pipeline:
                 break
             except ReplicatorError as error:
                 if not error.transient:
+                    # A successor's reader throws ours out at the source: then it is the term that failed, not the task.
+                    self._term.check()
                     raise
                 if self._stopping.is_set():
                     break

@@ -60,9 +60,13 @@ class Database(Server):
     def _own_settings(self) -> list[str]: ...
 
     def _command(self) -> list[str]:
+        # A server deletes every #sql* file of its tmpdir when it starts, whoever it belongs to.
+        scratch = self.folder / "tmp"
+        scratch.mkdir(exist_ok=True)
         return [
             *self._program(),
             f"--datadir={self.folder / 'data'}",
+            f"--tmpdir={scratch}",
             f"--socket={self.socket_path}",
             f"--pid-file={self.folder / 'pid'}",
             f"--port={self.port}",

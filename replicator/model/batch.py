@@ -15,7 +15,7 @@ Record: TypeAlias = tuple[str, bytes | None, bytes | None, bytes, int, Headers]
 
 key: None where the table has no key; value: None is a tombstone; position: the transaction's GTID or `file:offset`,
 ASCII; row: 0-based index of the row in its transaction (a delete and its tombstone share it);
-headers: extra headers of the format, usually (). The sink adds `task`, `epoch`, `position` and `row` headers to each."""
+headers: extra headers of the format, usually (). The sink adds `task`, `epoch`, `position` and `row` to each."""
 
 
 class Batch(msgspec.Struct):

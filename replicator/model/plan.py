@@ -1,7 +1,7 @@
 """Plans: how a format wants each row of a table version written, as data.
 
-A format (`encode/`) builds a `TablePlan` once per table version; transforms bend it; the decoder (`decode/`) runs it for
-every row, in Python or compiled. The three stages share only this module. A plan is a list of literal bytes and of
+A format (`encode/`) builds a `TablePlan` once per table version; transforms bend it; the decoder (`decode/`) runs it
+for every row, in Python or compiled. The three stages share only this module. A plan is a list of literal bytes and of
 (column, renderer) steps, so that an excluded column is a step removed, a mask another renderer and a rename another
 literal: they cost nothing per row.
 """
@@ -20,8 +20,9 @@ Variable: TypeAlias = OneOf[
 ]
 """Values of the transaction or event that a format may print:
 ts_*: commit time at the source (MySQL's immediate_commit_timestamp in the GTID event when there is one, else the
-event's timestamp); now_*: the time of decoding; gtid: JSON string of the transaction's GTID or null; file: JSON string;
-pos: offset of the row event's first byte; row: index of the row *in its row event*; server_id; thread: number or null."""
+event's timestamp); now_*: the time of decoding; gtid: JSON string of the transaction's GTID or null; file: JSON
+string; pos: offset of the row event's first byte; row: index of the row *in its row event*; server_id; thread: number
+or null."""
 
 
 class Text(msgspec.Struct, frozen=True, tag="text"):

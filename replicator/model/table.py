@@ -1,4 +1,4 @@
-"""A table as one TABLE_MAP event describes it. Everything here comes from the event, nothing from information_schema."""
+"""A table as one TABLE_MAP event describes it. Everything comes from the event, nothing from information_schema."""
 
 from __future__ import annotations
 

@@ -307,3 +307,15 @@ def test_a_slow_sink_stops_the_reading() -> None:
     bench.pipeline.run()
     waiting.join()
     assert len(bench.source.items) > 30
+
+
+def test_an_error_after_the_lease_is_the_end_of_the_term_not_of_the_task() -> None:
+    bench = Bench(Script(), Recorder())
+
+    def open_and_expire(position: Position) -> ScriptStream:
+        bench.deadline = 0.0
+        raise DecodeError("E2207", "thrown out")
+
+    bench.source.open = open_and_expire  # type: ignore[method-assign]
+    with pytest.raises(LeadershipLost):
+        bench.pipeline.run()
