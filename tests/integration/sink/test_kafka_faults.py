@@ -12,6 +12,7 @@ import pytest
 from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
+from dev.servers import Kafka
 from replicator.config.task import KafkaSink
 from replicator.errors import LeadershipLost, ReplicatorError, SinkError, SinkFenced, SinkUnavailable
 from replicator.model.position import Position
@@ -19,8 +20,10 @@ from replicator.model.term import Term
 from replicator.ports import Sink
 from replicator.sink import open_sink
 from tests.conformance.sinks import Lease, at, batch
+from tests.servers import started
 from tests.support.consume import Consumed, read_all
 
+pytestmark = pytest.mark.servers
 DELIVERIES = ["exactly_once", "at_least_once"]
 
 
@@ -45,6 +48,23 @@ def make() -> Iterator[Callable[..., Sink]]:
 @pytest.fixture
 def task(topic_prefix: str) -> str:
     return topic_prefix + "copy"
+
+
+@pytest.fixture(scope="module")
+def victim_of_module() -> Iterator[Kafka]:
+    settings = {"transaction.abort.timed.out.transaction.cleanup.interval.ms": 200}
+    broker = started(Kafka(fast=True, properties=settings))
+    yield broker
+    broker.close()
+
+
+@pytest.fixture
+def victim(victim_of_module: Kafka) -> Iterator[Kafka]:
+    """A broker of this module's own, to be killed and frozen; it is up again for the next test."""
+    yield victim_of_module
+    if victim_of_module.running:
+        victim_of_module.resume()
+    victim_of_module.start()
 
 
 def term(task: str, epoch: int = 1) -> Term:
@@ -143,11 +163,9 @@ def test_no_broker(make: Callable[..., Sink], task: str, delivery: str, monkeypa
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
-def test_broker_killed_in_flight(
-    make: Callable[..., Sink], make_kafka: Callable[..., Any], task: str, delivery: str
-) -> None:
+def test_broker_killed_in_flight(make: Callable[..., Sink], victim: Kafka, task: str, delivery: str) -> None:
     """Nothing lost, order kept; nothing doubled with exactly_once."""
-    broker, topic, length = make_kafka(), task + ".orders", 700
+    broker, topic, length = victim, task + ".orders", 700
     stream = Stream(make(broker.bootstrap, task, delivery=delivery), task, topic, length)
     thread, caught = in_background(stream.run)
     for share in (0.2, 0.5):
@@ -166,9 +184,9 @@ def test_broker_killed_in_flight(
             assert len(numbers) == length
 
 
-def test_commit_with_unknown_outcome(make: Callable[..., Sink], make_kafka: Callable[..., Any], task: str) -> None:
+def test_commit_with_unknown_outcome(make: Callable[..., Sink], victim: Kafka, task: str) -> None:
     """The broker dies while a commit is on its way: whatever became of it, the position read back tells."""
-    broker, topic, rounds = make_kafka(), task + ".orders", 3
+    broker, topic, rounds = victim, task + ".orders", 3
     sink: Any = make(broker.bootstrap, task, delivery_timeout_ms=2000)
     for round_ in range(rounds):
         held = sink.open(term(task))
@@ -365,11 +383,9 @@ def test_open_transaction_does_not_hold_consumers_up_after_close(
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
-def test_lease_ends_while_the_broker_is_away(
-    make: Callable[..., Sink], make_kafka: Callable[..., Any], task: str, delivery: str
-) -> None:
+def test_lease_ends_while_broker_is_away(make: Callable[..., Sink], victim: Kafka, task: str, delivery: str) -> None:
     """What waited in the producer when the lease ended never leaves, also when the broker comes back."""
-    broker, topic, lease = make_kafka(), task + ".orders", Lease()
+    broker, topic, lease = victim, task + ".orders", Lease()
     sink = make(broker.bootstrap, task, delivery=delivery)
     sink.open(lease.term(task))
     sink.write(batch(0, (topic, b"k", b"0")))
@@ -390,11 +406,9 @@ def test_lease_ends_while_the_broker_is_away(
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
-def test_a_frozen_broker_is_noticed(
-    make: Callable[..., Sink], make_kafka: Callable[..., Any], task: str, delivery: str
-) -> None:
+def test_a_frozen_broker_is_noticed(make: Callable[..., Sink], victim: Kafka, task: str, delivery: str) -> None:
     """Within the delivery timeout, with memory bounded meanwhile, and close does not hang."""
-    broker, topic = make_kafka(), task + ".orders"
+    broker, topic = victim, task + ".orders"
     sink: Any = make(broker.bootstrap, task, delivery=delivery, delivery_timeout_ms=3000, max_in_flight_bytes=1 << 20)
     sink.open(term(task))
     sink.write(batch(0, (topic, b"k", b"0")))
@@ -415,12 +429,9 @@ def test_a_frozen_broker_is_noticed(
     assert resumed == (at(0) if delivery == "exactly_once" else None)
 
 
-def test_a_transaction_that_stays_open_too_long(
-    make: Callable[..., Sink], make_kafka: Callable[..., Any], task: str
-) -> None:
+def test_a_transaction_that_stays_open_too_long(make: Callable[..., Sink], victim: Kafka, task: str) -> None:
     """The broker ends it; that is not taken for a rival's fencing, and the position read back is the one before."""
-    broker = make_kafka(properties={"transaction.abort.timed.out.transaction.cleanup.interval.ms": 200})
-    topic = task + ".orders"
+    broker, topic = victim, task + ".orders"
     sink = make(broker.bootstrap, task, transaction_timeout_ms=1000)
     sink.open(term(task))
     sink.write(batch(0, (topic, b"k", b"0")))
