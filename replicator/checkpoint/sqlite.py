@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import uuid
 from pathlib import Path
 
 import msgspec
@@ -10,12 +11,18 @@ import msgspec
 from replicator.errors import ProcessError
 from replicator.model.checkpoint import Checkpoint
 
-_SCHEMA = "CREATE TABLE IF NOT EXISTS checkpoint (task TEXT PRIMARY KEY, body BLOB NOT NULL)"
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS checkpoint (task TEXT PRIMARY KEY, body BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS incarnation (task TEXT PRIMARY KEY, uid TEXT NOT NULL)",
+)
 
 
 class SqliteStore:
     """Durable at once (`synchronous=FULL`). One process at a time: an exclusive lock is held while it is open, so that
     a second `replicator run` on the same file is refused instead of delivering everything twice.
+
+    Attributes:
+        uid: names this life of the task. A new state file is a new life: what a sink holds of an earlier one is not its.
 
     Raises ProcessError E5010 when the file can't be used.
     """
@@ -28,9 +35,12 @@ class SqliteStore:
             self._db = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
             self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
             self._db.execute("PRAGMA synchronous=FULL")
-            self._db.execute(_SCHEMA)
+            for statement in _SCHEMA:
+                self._db.execute(statement)
             self._db.execute("BEGIN EXCLUSIVE")
+            self._db.execute("INSERT OR IGNORE INTO incarnation VALUES (?, ?)", (task, uuid.uuid4().hex))
             self._db.execute("COMMIT")
+            self.uid: str = self._db.execute("SELECT uid FROM incarnation WHERE task = ?", (task,)).fetchone()[0]
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
 

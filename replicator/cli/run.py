@@ -43,7 +43,7 @@ def command(path: Path, state: Path | None, sink: str | None, until_current: boo
     observer = LiveLine(config.name) if sys.stderr.isatty() and log_format == "text" else LogLines(config.name)
     pipeline = build_pipeline(
         config,
-        term=Term.unlimited(config.name, uid="run"),
+        term=Term.unlimited(config.name, uid=store.uid),
         store=store,
         observer=observer,
         source=source,

@@ -61,6 +61,16 @@ def test_tasks_in_one_state_file_do_not_meet(tmp_path: Path) -> None:
     two.close()
 
 
+def test_a_task_keeps_its_incarnation_as_long_as_its_state_file(tmp_path: Path) -> None:
+    def uid(file: str, task: str) -> str:
+        store = SqliteStore(tmp_path / file, task)
+        store.close()
+        return store.uid
+
+    assert uid("state.sqlite", "task") == uid("state.sqlite", "task")
+    assert len({uid("state.sqlite", "task"), uid("state.sqlite", "other"), uid("new.sqlite", "task")}) == 3
+
+
 def test_a_second_run_on_the_same_state_file_is_refused(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "state.sqlite", "task")
     store.save(FIRST)
