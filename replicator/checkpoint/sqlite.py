@@ -22,7 +22,7 @@ class SqliteStore:
     a second `replicator run` on the same file is refused instead of delivering everything twice.
 
     Attributes:
-        uid: names this life of the task. A new state file is a new life: what a sink holds of an earlier one is not its.
+        uid: names this life of the task. A new state file is a new one: what a sink holds of another is not its own.
 
     Raises ProcessError E5010 when the file can't be used.
     """
