@@ -68,7 +68,7 @@ class Machines:
         except NodeMissing:
             return []
         found = [self.read(unescape(child)) for child in children]
-        return [machine for machine in found if machine is not None]
+        return sorted((machine for machine in found if machine is not None), key=lambda machine: machine.name)
 
     def withdraw(self, name: str) -> None:
         """Deletes our own node. Fine when it is gone."""
