@@ -11,7 +11,8 @@ _COLUMNS = (
 _TRANSACTIONS = f"""
 create table t ({_COLUMNS});
 insert into t values (1,2020,-5,4000000000,'héllo',18446744073709551615,'12.34','2020-01-01 00:00:01.234','ü','x,y',
-'bin','c',5,1.5,2.5,'-01:02:03.45','2020-02-03 04:05:06','2020-02-03','é',point(1,2)),(2,null,null,null,null,4,null,null,null,
+'bin','c',5,1.5,2.5,'-01:02:03.45','2020-02-03 04:05:06','2020-02-03','é',point(1,2)),
+(2,null,null,null,null,4,null,null,null,
 null,null,null,null,null,null,null,null,null,null,null);
 update t set name='b' where id=1;
 update t set id=3 where id=1;

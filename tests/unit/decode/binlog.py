@@ -152,7 +152,8 @@ IDS = Table("shop", "t", (Column(0, "id", types.LONG, nullable=False),), (0,))
 
 
 def hexadecimal(name: str, column: Column, table: Table) -> Rendering:
-    """Renderers for tests. "int": decimal; "hex", "hex2": the value's bytes as a JSON string; "text": as it is."""
+    """Renderers for tests. "int": decimal; "hex", "hex2": the value's bytes as a JSON string, "hex2" by
+    way of a number, big-endian in every other column; "text": as it is."""
     size = fixed_size(column)
     if name == "int":
         return Rendering("<i", 'f"{v}"')
@@ -160,7 +161,8 @@ def hexadecimal(name: str, column: Column, table: Table) -> Rendering:
         return Rendering("text", "f'\"{v}\"'") if name == "text" else Rendering("bytes", "f'\"{v.hex()}\"'")
     if name == "hex2" and size in CUTS:
         made = f"hexed_{column.index}"
-        return Rendering(CUTS[size], f"{made}(v)", {made: lambda v, size=size: f'"{v.to_bytes(size, "little").hex()}"'})
+        cut, order = (CUTS[size], "little") if column.index % 2 else (CUTS[size].replace("<", ">"), "big")
+        return Rendering(cut, f"{made}(v)", {made: lambda v: f'"{v.to_bytes(size, order).hex()}"'})
     return Rendering(f"<{size}s", "'\"' + v.hex() + '\"'")
 
 
