@@ -40,12 +40,15 @@ class Commands:
         return record
 
     def pending(self, task: str, watch: Watcher | None = None) -> list[Pending]:
-        """In the order of their submission."""
+        """In the order of their submission. `watch` fires when one comes or goes."""
+        path = self._layout.commands(task)
         try:
-            names = self._coordinator.children(self._layout.commands(task), watch)
+            names = self._coordinator.children(path, watch)
         except NodeMissing:
+            if watch is not None:
+                self._coordinator.exists(path, watch)  # for the node itself
             return []
-        found = [self._read(f"{self._layout.commands(task)}/{name}") for name in names]
+        found = [self._read(f"{path}/{name}") for name in names]
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.czxid)
 
     def _read(self, path: str) -> Pending | None:

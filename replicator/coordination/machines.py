@@ -42,7 +42,10 @@ class Machines:
         try:
             self._coordinator.create(path, dump(record), ephemeral=True)
         except NodeExists:
-            raise _taken(name, self.read(name)) from None
+            present = self.read(name)
+            if present is None or present.owner != self._coordinator.session_id:
+                raise _taken(name, present) from None
+            # another thread of ours was faster
 
     def _set(self, path: str, name: str, record: MachineRecord) -> None:
         try:

@@ -6,10 +6,9 @@ state machine with simulated ones. All calls come from one thread.
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -19,11 +18,12 @@ from replicator.coordination.election import Election
 from replicator.coordination.facts import Facts, Failure
 from replicator.coordination.grace import remember
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Change, Coordinator, Watcher
+from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import InstanceRecord
 from replicator.coordination.state import LEADING, Event, State, step
 from replicator.coordination.steps import Steps
 from replicator.coordination.view import Config, Problem, TaskView, Validate, ViewReader
+from replicator.coordination.watches import Watches
 from replicator.errors import CoordinationError, NotConnected, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 
@@ -89,13 +89,11 @@ class Participant:
         self.layout = layout
         self.workers = workers
         self.clock = clock
-        self._wake = wake
         self._new_guid = new_guid
         self._election = Election(coordinator, layout)
         self._reader = ViewReader(coordinator, layout, task, validate)
         self._steps = Steps(self)
-        self._watching: set[tuple[str, str]] = set()
-        self._watch_lock = threading.Lock()
+        self._watches = Watches(wake)
         self._deaths = 0
         self._described: tuple[str, State] | None = None
 
@@ -148,7 +146,7 @@ class Participant:
 
     def _read(self) -> TaskView:
         facts = self.facts
-        view = self._reader.read(facts.guid, self.watch, commands=self.leads, machines=not self.leads)
+        view = self._reader.read(facts.guid, self._watches, commands=self.leads, machines=not self.leads)
         now = self.clock()
         if view.uid and facts.memory.uid and view.uid != facts.memory.uid:
             facts = msgspec.structs.replace(facts, good=None, checkpoint=None, failure=None)
@@ -162,22 +160,8 @@ class Participant:
 
     def watch_node(self, path: str) -> bool:
         """Watches for a node's end. False when it is gone already."""
-        watcher = self.watch("data", path)
-        return watcher is None or self.coordinator.exists(path, watcher) is not None
-
-    def watch(self, kind: Literal["data", "children"], path: str) -> Watcher | None:
-        """One watch per path at a time: it fires once and is set again by the turn it causes."""
-        with self._watch_lock:
-            if (kind, path) in self._watching:
-                return None
-            self._watching.add((kind, path))
-
-        def fired(change: Change, _: str) -> None:
-            with self._watch_lock:
-                self._watching.discard((kind, path))
-            self._wake()
-
-        return fired
+        with self._watches.on("data", path) as watcher:
+            return watcher is None or self.coordinator.exists(path, watcher) is not None
 
     def _describe(self) -> None:
         """Our state, for people, in our own node."""
@@ -267,8 +251,7 @@ class Participant:
         """All of our nodes are gone with the session. A new identity joins at the back."""
         self.workers.kill()
         self.reset()
-        with self._watch_lock:
-            self._watching.clear()
+        self._watches.clear()
 
     def stop(self) -> None:
         """The process ends: turns from now on drain, release and withdraw."""

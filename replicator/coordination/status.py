@@ -17,11 +17,13 @@ class Status:
         self._layout = layout
 
     def read(self, task: str, watch: Watcher | None = None) -> StatusRecord:
-        """A task without a status runs. Raises CoordinationError E4009/E4010."""
+        """A task without a status runs; `watch` then waits for one. Raises CoordinationError E4009/E4010."""
         path = self._layout.status(task)
         try:
             return load(StatusRecord, self._coordinator.get(path, watch).data, path)
         except NodeMissing:
+            if watch is not None:
+                self._coordinator.exists(path, watch)
             return StatusRecord()
 
     def set(self, task: str, desired: str, by: str, reason: str = "") -> StatusRecord:

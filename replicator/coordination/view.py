@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -11,17 +11,16 @@ from replicator.coordination.commands import Commands, Pending
 from replicator.coordination.commits import Commit, Commits
 from replicator.coordination.election import Contender, Election, Field
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator, Watcher
+from replicator.coordination.ports import Coordinator
 from replicator.coordination.registry import Registry
 from replicator.coordination.status import Status
+from replicator.coordination.watches import Watches
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, ReplicatorError
 
 Problem: TypeAlias = dict[str, str]
 """`ReplicatorError.to_dict()`."""
 Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """Checks a configuration and returns it with its defaults filled in. Raises ConfigError."""
-Watch: TypeAlias = Callable[[Literal["data", "children"], str], Watcher | None]
-"""Gives a watcher for a path, or None where one is set already."""
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -83,7 +82,7 @@ class ViewReader:
         self._commands = Commands(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
-    def read(self, guid: str, watch: Watch, commands: bool, machines: bool) -> TaskView:
+    def read(self, guid: str, watches: Watches, commands: bool, machines: bool) -> TaskView:
         """Raises NotConnected.
 
         The order matters for who takes over: contenders first, then machines and lastCommit. What a term wrote before
@@ -93,7 +92,7 @@ class ViewReader:
         session = self._coordinator.session_id
         view = TaskView(task=self._task, session=session, timeout=self._coordinator.session_timeout)
         try:
-            present = self._read_task(view, watch)
+            present = self._read_task(view, watches)
         except NodeMissing:
             return view
         field = self._election.field(self._task)
@@ -101,20 +100,21 @@ class ViewReader:
         commit, commit_error = self._read_commit()
         return msgspec.structs.replace(
             present,
-            desired=self._read_desired(watch),
+            desired=self._read_desired(watches),
             field=field,
             own=field.own(guid, session),
             machines=owners,
             hidden=self._read_hidden(field, owners),
             commit=commit,
             commit_error=commit_error,
-            commands=self._read_commands(watch) if commands else (),
+            commands=self._read_commands(watches) if commands else (),
         )
 
-    def _read_task(self, view: TaskView, watch: Watch) -> TaskView:
+    def _read_task(self, view: TaskView, watches: Watches) -> TaskView:
         path = self._layout.task(self._task)
         try:
-            node = self._registry.read(self._task, watch("data", path))
+            with watches.on("data", path) as watch:
+                node = self._registry.read(self._task, watch)
         except NodeMissing:
             raise
         except CoordinationError as error:
@@ -153,10 +153,11 @@ class ViewReader:
             return None, error.to_dict()
         return Config(version, config), None
 
-    def _read_desired(self, watch: Watch) -> str:
+    def _read_desired(self, watches: Watches) -> str:
         """A status that nobody understands changes nothing: running is what a task without a status does."""
         try:
-            return self._status.read(self._task, watch("data", self._layout.status(self._task))).desired
+            with watches.on("data", self._layout.status(self._task)) as watch:
+                return self._status.read(self._task, watch).desired
         except CoordinationError as error:
             if error.transient:
                 raise
@@ -170,9 +171,9 @@ class ViewReader:
                 raise
             return Commit(None), error.to_dict()
 
-    def _read_commands(self, watch: Watch) -> tuple[Pending, ...]:
-        path = self._layout.commands(self._task)
-        return tuple(self._commands.pending(self._task, watch("children", path)))
+    def _read_commands(self, watches: Watches) -> tuple[Pending, ...]:
+        with watches.on("children", self._layout.commands(self._task)) as watch:
+            return tuple(self._commands.pending(self._task, watch))
 
     def _read_owners(self) -> frozenset[int]:
         try:
