@@ -165,7 +165,7 @@ def test_no_broker(make: Callable[..., Sink], task: str, delivery: str, monkeypa
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_broker_killed_in_flight(make: Callable[..., Sink], victim: Kafka, task: str, delivery: str) -> None:
     """Nothing lost, order kept; nothing doubled with exactly_once."""
-    broker, topic, length = victim, task + ".orders", 700
+    broker, topic, length = victim, task + ".orders", 400
     stream = Stream(make(broker.bootstrap, task, delivery=delivery), task, topic, length)
     thread, caught = in_background(stream.run)
     for share in (0.2, 0.5):
@@ -186,7 +186,7 @@ def test_broker_killed_in_flight(make: Callable[..., Sink], victim: Kafka, task:
 
 def test_commit_with_unknown_outcome(make: Callable[..., Sink], victim: Kafka, task: str) -> None:
     """The broker dies while a commit is on its way: whatever became of it, the position read back tells."""
-    broker, topic, rounds = victim, task + ".orders", 3
+    broker, topic, rounds = victim, task + ".orders", 2
     sink: Any = make(broker.bootstrap, task, delivery_timeout_ms=2000)
     for round_ in range(rounds):
         held = sink.open(term(task))
