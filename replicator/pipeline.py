@@ -86,6 +86,11 @@ class Pipeline:
     def figures(self) -> Figures:
         return self._ledger.figures if self._ledger is not None else Figures()
 
+    @property
+    def streaming(self) -> bool:
+        """Whether a stream is open, so that there may be something to drain."""
+        return self._stream is not None
+
     def drain(self) -> None:
         """From any thread: stop reading, deliver the whole transactions that were read, save, return from `run`."""
         self._stopping.set()

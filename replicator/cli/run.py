@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
@@ -19,6 +18,7 @@ from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.errors import ConfigError, ProcessError
 from replicator.model.term import Term
+from replicator.pipeline import Pipeline
 from replicator.telemetry import log
 
 _INTERRUPTED = 130
@@ -49,7 +49,7 @@ def command(path: Path, state: Path | None, sink: str | None, until_current: boo
         source=source,
         save_interval=min(config.checkpoint_interval_ms / 1000, 1.0),
     )
-    received = _drain_on_signals(pipeline.drain)
+    received = _drain_on_signals(pipeline)
     try:
         with observer:
             pipeline.run(source.end_position if until_current else None)
@@ -90,19 +90,24 @@ def default_state(task: str) -> Path:
     return base / "mysql-replicator" / f"{task}.sqlite"
 
 
-def _drain_on_signals(drain: Callable[[], None]) -> list[int]:
-    """First signal: deliver what was read, save, leave. Second: leave at once; nothing is lost, some is repeated.
+def _drain_on_signals(pipeline: Pipeline) -> list[int]:
+    """First signal: deliver what was read, save, leave; while there is no stream yet, leave at once. Second: undo what
+    is not committed and leave. Third: leave whatever happens. Nothing is lost; without exactly_once some is repeated.
 
-    Returns the list that the first signal's number will be put into.
+    Returns the list that the signals' numbers will be put into.
     """
     received: list[int] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if received:
-            os._exit(_INTERRUPTED)
         received.append(number)
+        status = _INTERRUPTED if number == signal.SIGINT else 0
+        if len(received) > 2:
+            os._exit(status)
+        if len(received) == 2 or not pipeline.streaming:
+            # Handlers run in the main thread, which is the one that connects: this ends even a wait for an answer.
+            sys.exit(status)
         # Closing a socket may take a lock that the interrupted code holds: never from the handler itself.
-        threading.Thread(target=drain, name="drain", daemon=True).start()
+        threading.Thread(target=pipeline.drain, name="drain", daemon=True).start()
 
     signal.signal(signal.SIGINT, handle)
     signal.signal(signal.SIGTERM, handle)

@@ -1,0 +1,163 @@
+"""What the database server or its account lacks: one line that says so, and after it is mended the same command goes on
+where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pymysql
+import pytest
+
+from dev.servers import MySQL
+from tests.integration.bad_input.command import Replicator
+from tests.integration.bad_input.local import Local, set_global
+from tests.support.binlogs import purge_all_but_last
+
+
+def test_a_wrong_password(local: Local) -> None:
+    local.begin()
+    local.insert()
+    local.replicator.environment["REPL_PASSWORD"] = "not this one"
+    ended = local.run()
+    ended.refused("E2101", "replicator", "Found: Access denied", "Fix: ")
+    assert "not this one" not in ended.err
+    local.replicator.environment["REPL_PASSWORD"] = "replicator"
+    local.arrives()
+
+
+def test_a_missing_grant(local: Local) -> None:
+    name = f"u_{local.name}"
+    local.server.execute(f"CREATE USER {name}@'%' IDENTIFIED BY 'replicator'")
+    try:
+        local.begin()
+        local.config["source"]["user"] = name
+        local.insert(2)
+        for privilege in ("REPLICATION CLIENT", "REPLICATION SLAVE"):
+            line = local.run().refused("E2104", name, f"Wanted: {privilege}. Fix: GRANT {privilege} ON", "Found: ")
+            local.server.execute(line.partition("Fix: ")[2])
+        local.insert()
+        local.arrives()
+    finally:
+        local.server.execute(f"DROP USER {name}@'%'")
+
+
+def test_the_binlog_is_off(make_mysql: Callable[..., MySQL], replicator: Replicator) -> None:
+    server = make_mysql(extra_args=["--skip-log-bin"])
+    server.execute("CREATE DATABASE off")
+    local = Local(server, "off", replicator)
+    local.run().refused("E2201", "Found: log_bin = OFF", "Wanted: log_bin = ON", "Fix: ")
+    server.stop()
+    server.extra_args = []
+    server.start()
+    local.begin()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "code"),
+    [
+        ("binlog_format", "STATEMENT", "E2202"),
+        ("binlog_row_image", "MINIMAL", "E2203"),
+        ("binlog_row_metadata", "MINIMAL", "E2204"),
+    ],
+)
+def test_a_setting_that_loses_rows(local: Local, variable: str, value: str, code: str) -> None:
+    """Sessions that are open already keep what they had, so rows that are committed meanwhile are whole. Metadata has
+    no value per session."""
+    local.begin()
+    local.insert()
+    connection = local.server.connect(database=local.name)
+    try:
+        with set_global(local.server, variable, f"'{value}'"):
+            line = local.run().refused(code, f"Found: {variable} = {value}", f"Wanted: {variable} = ")
+            assert f"Fix: SET PERSIST {variable} = " in line
+            if variable != "binlog_row_metadata":
+                with connection.cursor() as cursor:
+                    cursor.execute("INSERT INTO item (note) VALUES ('x')")
+                    local.committed.append(cursor.lastrowid)
+            local.server.execute(line.partition("Fix: ")[2].partition(";")[0].replace("PERSIST", "GLOBAL"))
+            local.insert()
+            local.arrives()
+    finally:
+        connection.close()
+
+
+def test_a_position_that_is_purged(make_mysql: Callable[..., MySQL], replicator: Replicator) -> None:
+    """Nothing brings purged rows back: the task stands, says which are lost, and a new one goes on behind them."""
+    server = make_mysql()
+    server.execute("CREATE DATABASE purged")
+    local = Local(server, "purged", replicator)
+    local.begin()
+    local.insert(2)
+    purge_all_but_last(server)
+    before = local.delivered()
+    for _ in range(2):
+        local.run().refused("E2206", "Found: gtid_purged", "Wanted: everything after ", "Fix: Restore", "At: ")
+    assert local.delivered() == before
+    local.config["source"]["start"] = "earliest"
+    local.committed = local.committed[: len(before)]
+    local.insert()
+    local.run("--state", str(replicator.folder / "new.sqlite")).ok()
+    assert local.delivered() == local.committed
+
+
+def test_a_table_that_is_not_there(local: Local) -> None:
+    local.config["source"]["tables"] = [f"{local.name}.item", f"{local.name}.later"]
+    local.run().refused("E2205", f"{local.name}.later", "Found: ", "Fix: Create them")
+    local.server.execute(f"CREATE TABLE {local.name}.later (id INT PRIMARY KEY)")
+    local.begin()
+
+
+def test_another_replica_takes_our_id(local: Local) -> None:
+    """The server throws out whoever came first. It must say so and stop: two that threw each other out for ever would
+    both deliver nothing."""
+    local.begin()
+    first = local.start()
+    first.says("streaming")
+    second = local.replicator.folder / "second.yaml"
+    second.write_text(local.path.read_text().replace("out.jsonl", "second.jsonl"))
+    rival = local.replicator.start("run", "-f", str(second), "--state", str(local.replicator.folder / "second.sqlite"))
+    first.end().refused("E2207", "another replica reads with our server id", "Fix: Set `source.server_id`")
+    local.insert()
+    assert rival.interrupt().status == 130
+    local.arrives()
+
+
+def test_a_server_that_goes_away(make_mysql: Callable[..., MySQL], replicator: Replicator) -> None:
+    """At the start, and while it streams: it waits, says so once, and goes on."""
+    server = make_mysql()
+    server.execute("CREATE DATABASE away")
+    local = Local(server, "away", replicator)
+    local.begin()
+    local.insert()
+    server.stop()
+    running = local.start()
+    assert "it is tried again" in running.says("waiting", "E2001")
+    server.start()
+    local.wait_delivered()
+    server.kill()
+    running.says("waiting", "E2002")
+    server.start()
+    local.insert()
+    local.wait_delivered()
+    assert running.interrupt().status == 130
+    local.arrives()
+
+
+def test_connections_are_all_taken(local: Local) -> None:
+    local.begin()
+    local.insert()
+    held = []
+    root = local.server.connect()
+    try:
+        root.cursor().execute("SET GLOBAL max_connections = 10")
+        with pytest.raises(pymysql.err.OperationalError):
+            for _ in range(20):
+                held.append(local.server.connect(user="replicator", password="replicator"))
+        running = local.start("--until-current")
+        running.says("waiting", "E2001", "Too many connections")
+    finally:
+        root.cursor().execute("SET GLOBAL max_connections = 200")
+        for connection in [*held, root]:
+            connection.close()
+    running.end().ok()
+    local.arrives()

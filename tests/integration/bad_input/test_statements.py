@@ -1,0 +1,113 @@
+"""Sessions that write into the binlog what can't be read: the task delivers what was before it, stops at that very
+event with its name, stops there again whenever it is started, and goes on only where it is told to."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dev.servers import MariaDB
+from tests.integration.bad_input.command import Replicator
+from tests.integration.bad_input.local import Local
+
+INSERT = "INSERT INTO item (note) VALUES ('unreadable')"
+UPDATE = "UPDATE item SET note = CONCAT(note, '!') WHERE id = 1"
+PARTIAL = "UPDATE item SET data = JSON_SET(data, '$.a', 2) WHERE id = 1"
+
+SESSIONS = {
+    "statement": ("E2303", "QUERY", ["SET SESSION binlog_format = 'STATEMENT'", INSERT]),
+    "minimal image": ("E2304", "UPDATE_ROWS", ["SET SESSION binlog_row_image = 'MINIMAL'", UPDATE]),
+    "compressed": (
+        "E2301",
+        "TRANSACTION_PAYLOAD",
+        ["SET SESSION binlog_transaction_compression = ON", INSERT],
+    ),
+    "partial json": (
+        "E2301",
+        "PARTIAL_UPDATE_ROWS",
+        ["SET SESSION binlog_row_value_options = 'PARTIAL_JSON'", PARTIAL],
+    ),
+    "xa": ("E2301", "XA_PREPARE", ["XA START 'x'", INSERT, "XA END 'x'", "XA PREPARE 'x'", "XA COMMIT 'x'"]),
+}
+
+
+def stops_at(local: Local, code: str, event: str, first: int, statements: list[str]) -> None:
+    """Args: first: committed rows that a running task has delivered before `statements` are committed."""
+    running = local.start()
+    running.says("streaming")
+    local.insert(first)
+    before = len(local.committed)
+    local.in_session(*statements)
+    behind = local.end_of_binlog()
+    local.insert(2)
+    line = running.end().refused(code, event, "Fix: ")
+    at = re.search(r" At: (\S+):(\d+) ", line)
+    assert at and at[1] == behind["file"] and int(at[2]) < behind["position"], line
+    assert local.delivered() == local.committed[:before]
+    again = local.run().refused(code, event)
+    assert f" At: {at[1]}:{at[2]} " in again, "at the same place, not behind it"
+    assert local.delivered() == local.committed[:before], "nothing behind it was delivered"
+    # The remedy: another task that begins behind it.
+    local.config["source"]["start"] = behind
+    local.run("--state", str(local.replicator.folder / "behind.sqlite")).ok()
+    assert local.delivered() == local.committed
+
+
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_a_session_of_mysql(local: Local, kind: str) -> None:
+    code, event, statements = SESSIONS[kind]
+    local.begin()
+    local.in_session("""UPDATE item SET data = '{"a": 1, "b": "a text that is worth a partial update"}'""")
+    local.committed.append(local.committed[0])
+    stops_at(local, code, event, 2, statements)
+
+
+@pytest.mark.parametrize(
+    ("code", "event", "statements"),
+    [
+        ("E2303", "QUERY", ["SET SESSION binlog_format = 'STATEMENT'", INSERT]),
+        ("E2304", "UPDATE_ROWS", ["SET SESSION binlog_row_image = 'MINIMAL'", UPDATE]),
+    ],
+)
+def test_a_session_of_mariadb(
+    mariadb: MariaDB,
+    mariadb_database: str,
+    replicator: Replicator,
+    code: str,
+    event: str,
+    statements: list[str],
+) -> None:
+    local = Local(mariadb, mariadb_database, replicator)
+    local.begin()
+    stops_at(local, code, event, 2, statements)
+
+
+def test_mariadb_compresses(mariadb: MariaDB, mariadb_database: str, replicator: Replicator) -> None:
+    """log_bin_compress is global, and not read when a stream is opened."""
+    local = Local(mariadb, mariadb_database, replicator)
+    local.begin()
+    long = f"INSERT INTO item (note) VALUES ('{'x' * 2000}')"
+    try:
+        stops_at(
+            local,
+            "E2301",
+            "COMPRESSED",
+            2,
+            ["SET GLOBAL log_bin_compress = ON", long, "SET GLOBAL log_bin_compress = OFF"],
+        )
+    finally:
+        mariadb.execute("SET GLOBAL log_bin_compress = OFF")
+
+
+def test_a_statement_on_a_table_that_is_not_chosen(local: Local) -> None:
+    """It is none of the task's business."""
+    local.config["source"]["tables"] = [local.table]
+    local.begin()
+    local.in_session(
+        "CREATE TABLE other (id INT PRIMARY KEY)",
+        "SET SESSION binlog_format = 'STATEMENT'",
+        "INSERT INTO other VALUES (1)",
+    )
+    local.insert()
+    local.arrives()
