@@ -15,7 +15,7 @@ from replicator.coordination.ports import Connection
 from replicator.coordination.progress import TermProgress
 from replicator.coordination.records import MachineRecord
 from replicator.coordination.registry import Registry
-from replicator.errors import ConfigError, CoordinationError, LeadershipLost, NotConnected
+from replicator.errors import ConfigError, CoordinationError, LeadershipLost, NodeExists, NotConnected
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 
@@ -49,6 +49,8 @@ class World:
         self.layout = Layout()
         self.timeout = timeout
         self.cores: list[SimCore] = []
+        self.ended: list[SimCore] = []
+        """Processes that are no more; nothing of theirs may emit."""
         self.emitted: list[tuple[int, int]] = []
         """(epoch, transaction) in the order consumers saw them."""
         self._epoch = self._highest = 0
@@ -66,7 +68,13 @@ class World:
 
     def effective(self) -> list[SimCore]:
         """Cores whose worker could emit at this moment."""
-        return [core for core in self.cores if core.workers.may_emit()]
+        return [core for core in self.cores + self.ended if core.workers.may_emit()]
+
+    def replace(self, index: int) -> None:
+        """A new process in the place of one that has ended."""
+        old = self.cores[index]
+        self.ended.append(old)
+        self.cores[index] = SimCore(self, old.host)
 
     def emit(self, epoch: int, transaction: int) -> None:
         assert epoch >= self._epoch, "a stale epoch after a newer one"
@@ -177,6 +185,8 @@ class SimCore:
             self.participant.turn()
         except NotConnected:
             return
+        except NodeExists:
+            return  # the name is of a dead process that is not reaped yet: nobody stands before he has it
 
     def _vitals(self) -> MachineRecord:
         return MachineRecord(host=self.host, pid=1, process=self.host, started_ms=0, time_ms=0)
@@ -223,6 +233,16 @@ class SimCore:
             return
         except CoordinationError as error:
             self.participant.on_failed(error.to_dict())
+
+    def terminate(self) -> None:
+        """SIGTERM: drains and releases as far as the servers let it, kills what is left, closes the session."""
+        self.participant.stop()
+        for _ in range(4):
+            self.work()
+            self.turn()
+        self.workers.kill()
+        self.dead = True
+        self.coordinator.close()
 
     # Faults
 

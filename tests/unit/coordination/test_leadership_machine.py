@@ -82,6 +82,17 @@ class Leadership(RuleBasedStateMachine):
             self.core(index).thaw()
 
     @rule(index=CORES)
+    def killed_and_started_again(self, index: int) -> None:
+        self.core(index).die()
+        self.world.replace(index)
+
+    @rule(index=CORES)
+    def terminated_and_started_again(self, index: int) -> None:
+        if self.core(index).runs:
+            self.core(index).terminate()
+            self.world.replace(index)
+
+    @rule(index=CORES)
     def connection_breaks(self, index: int) -> None:
         if self.core(index).coordinator.connection is Connection.CONNECTED and self.core(index).runs:
             self.core(index).coordinator.suspend()
@@ -201,6 +212,6 @@ class Leadership(RuleBasedStateMachine):
 
 
 Leadership.TestCase.settings = settings(
-    max_examples=120, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=80, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestLeadership = Leadership.TestCase
