@@ -1,0 +1,121 @@
+"""The checkpoint writer: paced, the latest only, urgent at once, and never after its end."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from core.checkpoints import CheckpointWriter
+from core.protocol import Progress
+from replicator.errors import CoordinationError, LeadershipLost, NotConnected
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from tests.support.agents import eventually
+
+
+def progress(number: int, urgent: bool = False) -> Progress:
+    return Progress(number, Checkpoint(Position("b.1", number)), urgent)
+
+
+class Term:
+    """What a TermProgress is to the writer."""
+
+    def __init__(self) -> None:
+        self.written: list[int] = []
+        self.errors: list[CoordinationError] = []
+        self.gate = threading.Event()
+        self.gate.set()
+        self.entered = threading.Event()
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        self.entered.set()
+        self.gate.wait(5)
+        if self.errors:
+            raise self.errors.pop(0)
+        self.written.append(checkpoint.position.offset)
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.failed: list[tuple[str, str]] = []
+        self.writer = CheckpointWriter(lambda task, error: self.failed.append((task, error.code)))
+        self.term = Term()
+        self.saved: list[int] = []
+        self.writer.start()
+
+    def begin(self, interval: float = 0.3) -> None:
+        self.writer.begin("t", self.term, interval, self.saved.append)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    bench = Bench()
+    yield bench
+    bench.writer.stop()
+
+
+def test_the_first_at_once_then_paced_and_the_latest_only(bench):
+    bench.begin()
+    began = time.monotonic()
+    for number in range(1, 30):
+        bench.writer.submit("t", progress(number))
+        time.sleep(0.01)
+    eventually(lambda: bench.saved[-1:] == [29])
+    assert time.monotonic() - began >= 0.3
+    assert len(bench.term.written) <= 4
+
+
+def test_urgent_does_not_wait(bench):
+    bench.begin(interval=60)
+    bench.writer.submit("t", progress(1))
+    eventually(lambda: bench.saved == [1])
+    bench.writer.submit("t", progress(2))
+    bench.writer.submit("t", progress(3, urgent=True))
+    eventually(lambda: bench.saved == [1, 3], 1)
+
+
+def test_an_unknown_outcome_is_tried_again_with_the_latest(bench):
+    bench.begin(interval=0)
+    bench.term.errors = [NotConnected("E4002", "x")]
+    bench.writer.submit("t", progress(1))
+    eventually(lambda: bench.saved == [1], 2)
+
+
+@pytest.mark.parametrize("error", [LeadershipLost("E4008", "x"), CoordinationError("E4006", "x")])
+def test_a_term_that_can_not_write_says_so_once_and_writes_no_more(bench, error):
+    bench.begin(interval=0)
+    bench.term.errors = [error]
+    bench.writer.submit("t", progress(1))
+    eventually(lambda: bench.failed == [("t", error.code)])
+    bench.writer.submit("t", progress(2))
+    time.sleep(0.1)
+    assert bench.term.written == []
+
+
+def test_the_end_waits_for_a_write_under_way_and_drops_the_rest(bench):
+    bench.begin(interval=0)
+    bench.term.gate.clear()
+    bench.writer.submit("t", progress(1))
+    assert bench.term.entered.wait(2)
+    bench.writer.submit("t", progress(2))
+    threading.Timer(0.2, bench.term.gate.set).start()
+    began = time.monotonic()
+    bench.writer.end("t")
+    assert time.monotonic() - began >= 0.15
+    bench.writer.submit("t", progress(3))
+    time.sleep(0.1)
+    assert bench.term.written == [1]
+
+
+def test_tasks_do_not_wait_for_each_others_interval(bench):
+    other = Term()
+    bench.begin(interval=60)
+    bench.writer.begin("u", other, 0.0, lambda number: None)
+    bench.writer.submit("t", progress(1))
+    bench.writer.submit("t", progress(2))
+    for number in range(1, 4):
+        bench.writer.submit("u", progress(number))
+        eventually(lambda number=number: number in other.written, 1)

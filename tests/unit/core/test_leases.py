@@ -1,0 +1,135 @@
+"""The lease thread, round by round, over the memory ensemble."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.leases import LeaseKeeper
+from replicator.coordination.memory import MemoryEnsemble
+from replicator.errors import LeadershipLost, NotConnected
+from tests.support.cores import FakeClock
+
+T = 6.0
+
+
+class Holder:
+    def __init__(self) -> None:
+        self.deadline = -1.0
+
+    def extend(self, deadline: float) -> None:
+        self.deadline = deadline
+
+
+class Bench:
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.ensemble = MemoryEnsemble(self.clock)
+        self.zk = self.ensemble.session(T)
+        self.over: list[str] = []
+        self.keeper = LeaseKeeper(self.zk, self.over.append, self.clock)
+        self.zk.on_connection(self.keeper._on_connection)
+        self.holder = Holder()
+
+    def begin(self, task: str = "t") -> str:
+        path = self.zk.create(f"/{task}", ephemeral=True)
+        self.keeper.begin(task, path, self.zk.get(path).stat.czxid)
+        self.keeper.attach(task, self.holder)
+        return path
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return Bench()
+
+
+def test_begins_with_a_confirmation(bench):
+    bench.begin()
+    assert bench.holder.deadline == bench.clock.now + 4
+
+
+def test_without_the_node_there_is_no_lease(bench):
+    with pytest.raises(LeadershipLost):
+        bench.keeper.begin("t", "/none", 1)
+    path = bench.zk.create("/t", ephemeral=True)
+    with pytest.raises(LeadershipLost):
+        bench.keeper.begin("t", path, 999)
+    bench.zk.silence()
+    with pytest.raises(NotConnected):
+        bench.keeper.begin("t", path, 1)
+
+
+def test_each_round_extends(bench):
+    bench.begin()
+    bench.clock.now += 1
+    bench.keeper._round()
+    assert bench.holder.deadline == bench.clock.now + 4
+    assert bench.keeper.left("t") == 4
+
+
+def test_no_answer_extends_nothing(bench):
+    bench.begin()
+    before = bench.holder.deadline
+    bench.zk.silence()
+    bench.clock.now += 1
+    bench.keeper._round()
+    assert bench.holder.deadline == before
+    assert not bench.over
+
+
+def test_a_node_that_is_gone_ends_it_and_tells(bench):
+    path = bench.begin()
+    bench.zk.delete(path)
+    bench.keeper._round()
+    assert bench.holder.deadline == 0.0
+    assert bench.over == ["t"]
+    bench.keeper._round()
+    assert bench.over == ["t"]
+
+
+def test_a_node_made_again_is_another_term(bench):
+    path = bench.begin()
+    bench.zk.delete(path)
+    bench.zk.create(path, ephemeral=True)
+    bench.keeper._round()
+    assert bench.holder.deadline == 0.0
+
+
+def test_one_bad_term_leaves_the_others(bench):
+    gone = bench.begin("a")
+    other = Holder()
+    path = bench.zk.create("/b", ephemeral=True)
+    bench.keeper.begin("b", path, bench.zk.get(path).stat.czxid)
+    bench.keeper.attach("b", other)
+    bench.zk.delete(gone)
+    bench.clock.now += 1
+    bench.keeper._round()
+    assert other.deadline == bench.clock.now + 4
+    assert bench.over == ["a"]
+
+
+def test_a_lost_session_ends_all_in_the_listener(bench):
+    bench.begin()
+    bench.zk.expire()
+    assert bench.holder.deadline == 0.0
+    bench.keeper._round()
+    assert bench.holder.deadline == 0.0
+
+
+def test_a_dropped_lease_is_never_extended_again(bench):
+    bench.begin()
+    bench.keeper.drop("t")
+    assert bench.holder.deadline == 0.0
+    bench.clock.now += 1
+    bench.keeper._round()
+    assert bench.holder.deadline == 0.0
+    assert bench.keeper.left("t") == 0.0
+
+
+def test_a_worker_that_comes_after_the_end_gets_nothing(bench):
+    late = Holder()
+    bench.keeper.attach("t", late)
+    assert late.deadline == 0.0
+    bench.begin()
+    bench.zk.expire()
+    bench.keeper.attach("t", late)
+    assert late.deadline == 0.0
