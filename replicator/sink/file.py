@@ -1,8 +1,9 @@
 """Records as JSON lines in a file: durable at each commit, whole lines only.
 
-Lines are written as they come, so that memory stays bounded, and cut off again when their commit never comes. After a
-crash the last line may be torn: it is cut when the file is opened. Whole lines that were not committed then stay; they
-come again after the restart, with the same `position` and `row` headers (at_least_once).
+Lines are written as they come, so that memory stays bounded, and cut off again when their commit never comes: at once
+when the sink is closed, when it is opened again after a crash. What is committed stands in a mark beside the file
+(`filemark.py`), so that a restart repeats nothing. A reader that must not see uncommitted lines reads no further than
+the mark's `size`.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from typing import BinaryIO
 import msgspec
 
 from replicator.config.task import FileSink as FileConfig
-from replicator.errors import SinkError, SinkUnavailable
+from replicator.errors import SinkError, SinkFenced, SinkUnavailable
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
+from replicator.sink.filemark import Mark, MarkFile
 from replicator.sink.lines import LineWriter
 
 _BLOCK = 1 << 16
@@ -39,6 +41,7 @@ class FileSink:
 
     def __init__(self, config: FileConfig) -> None:
         self._path = Path(config.path)
+        self._marks = MarkFile(self._path)
         self._file: BinaryIO | None = None
         self._term: Term | None = None
         self._writer: LineWriter | None = None
@@ -56,7 +59,7 @@ class FileSink:
             file = self._path.open("ab+", buffering=0)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._size = _cut_torn_line(file)
+                held = self._cut_to_mark(file, term)
                 self._offsets = self._next_offsets(file)
             except BlockingIOError as error:
                 file.close()
@@ -67,8 +70,30 @@ class FileSink:
         self._kept = dict(self._offsets)
         self._file, self._term = file, term
         self._writer = LineWriter(term, self._offsets)
-        self._acknowledged = None
-        return None
+        self._acknowledged = held
+        return held
+
+    def _cut_to_mark(self, file: BinaryIO, term: Term) -> Position | None:
+        """Cuts off what was not committed, or, without a mark of this incarnation, a torn last line. Returns the
+        position of the mark."""
+        mark = self._marks.read()
+        if mark is None or mark.uid != term.uid:
+            self._size = _cut_torn_line(file)
+            return None
+        if mark.epoch > term.epoch:
+            raise SinkFenced("E3104", "a later term has written already", found=f"epoch {mark.epoch}")
+        size = os.fstat(file.fileno()).st_size
+        if size < mark.size:
+            raise SinkError(
+                "E3201",
+                f"{self._path} is shorter than what was committed to it",
+                found=f"{size} bytes",
+                wanted=f"at least {mark.size} bytes",
+                fix=f"Restore the file, or delete {self._path}.position and begin with a new task.",
+            )
+        file.truncate(mark.size)
+        self._size = mark.size
+        return mark.position
 
     def write(self, batch: Batch) -> None:
         file, term, writer = self._opened
@@ -84,6 +109,8 @@ class FileSink:
             size = os.fstat(file.fileno()).st_size
             if size != self._size:
                 os.fsync(file.fileno())
+                term.check()
+                self._marks.write(Mark(term.uid, term.epoch, size, position))
         self._size, self._kept = size, dict(self._offsets)
         self._acknowledged = position
 

@@ -33,11 +33,13 @@ class Seen(NamedTuple):
 
 
 class Subject(Protocol):
-    """One implementation of the port, with a place of its own to write to."""
+    """One implementation of the port, with a place of its own to write to. transactional: what is not committed can't
+    be seen; holds_position: `open` gives the position that was committed last."""
 
     name: str
     task: str
     transactional: bool
+    holds_position: bool
     max_in_flight: int
 
     def make(self) -> Sink: ...
@@ -66,7 +68,7 @@ class MemorySubject:
     def __init__(self, delivery: Any) -> None:
         self.name = f"memory-{delivery}"
         self.task = "copy"
-        self.transactional = delivery == "exactly_once"
+        self.transactional = self.holds_position = delivery == "exactly_once"
         self._delivery = delivery
         self._broker = MemoryBroker(partitions=3)
 
@@ -85,6 +87,7 @@ class FileSubject:
     name = "file"
     task = "copy"
     transactional = False
+    holds_position = True
     max_in_flight = 0
 
     def __init__(self, folder: Path) -> None:
@@ -123,7 +126,7 @@ class KafkaSubject:
     def __init__(self, bootstrap: str, delivery: Any, *, bulk: bool = True) -> None:
         self.name = f"kafka-{delivery}"
         self.task = f"copy-{uuid.uuid4().hex[:8]}"
-        self.transactional = delivery == "exactly_once"
+        self.transactional = self.holds_position = delivery == "exactly_once"
         self.max_in_flight = 1 << 20
         self._bulk = bulk
         self._topics: set[str] = set()

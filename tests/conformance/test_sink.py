@@ -181,7 +181,7 @@ def test_uncommitted_is_dropped_at_close(subject: Subject, make: Callable[[], Si
     first.close()
     second = make()
     held = second.open(lease.term(subject.task, epoch=2))
-    if subject.transactional:
+    if subject.holds_position:
         assert held == at(100)
         deliver(second, batch(200, (topic, b"k", b"2")))
         assert values(subject.seen()) == [b"1", b"2"]
@@ -197,7 +197,7 @@ def test_reopening_the_same_sink(subject: Subject, sink: Sink, lease: Lease) -> 
     topic = subject.topic("orders")
     deliver(sink, batch(100, (topic, b"k", b"1")))
     held = sink.open(lease.term(subject.task))
-    assert held == (at(100) if subject.transactional else None)
+    assert held == (at(100) if subject.holds_position else None)
     deliver(sink, batch(200, (topic, b"k", b"2")))
     assert values(subject.seen()) == [b"1", b"2"]
     assert sink.acknowledged() == at(200)
