@@ -403,3 +403,23 @@ def test_no_thread_is_left(site):
     a.stop()
     own = {"leases", "checkpoints", "pipes", "vitals", "agent host-a"}
     assert not own & ({thread.name for thread in threading.enumerate()} - before)
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("site", ["zookeeper"], indirect=True)
+def test_watches_do_not_pile_up(site):
+    a = site.start("host-a")
+    site.wait("host-a")
+    b = site.start("host-b")
+    site.standing_by(1)
+
+    def watches(agent) -> int:
+        client = agent.coordinator._client
+        kept = [*client._data_watchers.values(), *client._child_watchers.values()]
+        return sum(len(watchers) for watchers in kept)
+
+    time.sleep(1.0)
+    before = watches(a), watches(b)
+    time.sleep(TIMEOUT * 2)  # several periodic readings
+    assert (watches(a), watches(b)) == before
+    assert max(before) < 10
