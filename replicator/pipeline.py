@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from replicator.backoff import Backoff
 from replicator.buffer import Buffer
-from replicator.errors import ReplicatorError
+from replicator.errors import ReplicatorError, SinkError, SinkFenced
 from replicator.ledger import Figures, Ledger
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
@@ -29,6 +29,8 @@ from replicator.ports import CheckpointStore, Decoder, Sink, Source, Stream
 _HELD_BYTES = 1 << 20
 _MOST_SECONDS = 0.2  # while there is a backlog, a commit waits no longer for more
 _FLUSH_SECONDS = 30.0
+_CAREFUL_PIECE = 64
+"""Bytes; no transaction is shorter, so that each such piece ends one at most."""
 
 
 class Observer(Protocol):
@@ -77,6 +79,7 @@ class Pipeline:
         self._split = split_transactions
         self._stopping = threading.Event()
         self._stream: Stream | None = None
+        self._careful = 0  # bytes of the source that are still delivered transaction by transaction
         self._until: Position | Callable[[], Position] | None = None
         self._ledger: Ledger | None = None
         self._saved: Checkpoint | None = None
@@ -110,8 +113,8 @@ class Pipeline:
         while not self._stopping.is_set():
             began = time.monotonic()
             try:
-                self._session()
-                break
+                if self._session():
+                    break
             except ReplicatorError as error:
                 if not error.transient:
                     # A successor's reader throws ours out at the source: then it is the term that failed, not the task.
@@ -125,7 +128,9 @@ class Pipeline:
                 self._stopping.wait(backoff.next())
         return self._saved
 
-    def _session(self) -> None:
+    def _session(self) -> bool:
+        """False: the sink refuses something that was written together with what came before it; the next session
+        delivers that first, transaction by transaction."""
         buffer = Buffer(self._buffer_bytes)
         reader: threading.Thread | None = None
         stream: Stream | None = None
@@ -134,12 +139,18 @@ class Pipeline:
                 self._until = self._until()
             position = self._resume()
             if self._reached(position):
-                return
+                return True
             stream = self._stream = self._source.open(position)
             self._observer.streaming(stream.position)
             reader = threading.Thread(target=self._read, args=(stream, buffer), name="reader", daemon=True)
             reader.start()
             self._deliver(buffer)
+            return True
+        except SinkError as error:
+            if error.transient or isinstance(error, SinkFenced) or self._careful or stream is None:
+                raise
+            self._careful = self._buffer_bytes + self._max_batch_bytes
+            return False
         finally:
             self._stream = None
             buffer.abandon()
@@ -171,8 +182,7 @@ class Pipeline:
         try:
             decoder = self._make_decoder(stream)
             while not self._stopping.is_set():
-                data = stream.read(1.0)
-                for batch in decoder.feed(data) if data else ():
+                for batch in self._decoded(decoder, stream.read(1.0)):
                     whole = batch if held is None else joined(held, batch)
                     held = None
                     if not whole.boundary and whole.size < _HELD_BYTES:
@@ -186,6 +196,13 @@ class Pipeline:
             buffer.end()
         except BaseException as error:
             buffer.end(None if self._stopping.is_set() and isinstance(error, ReplicatorError) else error)
+
+    def _decoded(self, decoder: Decoder, data: bytes) -> Iterator[Batch]:
+        """Batches of as many whole transactions as `data` holds, or of one each."""
+        size = _CAREFUL_PIECE if self._careful else max(1, len(data))
+        for start in range(0, len(data), size):
+            yield from decoder.feed(data[start : start + size])
+        self._careful = max(0, self._careful - len(data))
 
     def _deliver(self, buffer: Buffer) -> None:
         ready: Position | None = None  # end of whole transactions that are written and not yet committed
@@ -208,7 +225,12 @@ class Pipeline:
             size += max(batch.size, 1)
             if batch.boundary or self._split:
                 ready = batch.position
-                if buffer.empty or size >= self._max_batch_bytes or time.monotonic() - since > _MOST_SECONDS:
+                if (
+                    buffer.empty
+                    or self._careful
+                    or size >= self._max_batch_bytes
+                    or time.monotonic() - since > _MOST_SECONDS
+                ):
                     self._commit(ready)
                     ready, size = None, 0
 
