@@ -200,7 +200,7 @@ class Pipeline:
     def _decoded(self, decoder: Decoder, data: bytes) -> Iterator[Batch]:
         """Batches of as many whole transactions as `data` holds, or of one each."""
         size = _CAREFUL_PIECE if self._careful else max(1, len(data))
-        for start in range(0, len(data), size):
+        for start in range(0, max(1, len(data)), size):  # also when nothing came: an error may be waiting
             yield from decoder.feed(data[start : start + size])
         self._careful = max(0, self._careful - len(data))
 

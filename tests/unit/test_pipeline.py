@@ -91,7 +91,7 @@ class Hand:
         self._stream = stream
 
     def feed(self, data: bytes) -> list[Batch]:
-        return [self._stream.handed.get()]
+        return [self._stream.handed.get()] if data else []
 
 
 class Recorder:
