@@ -13,9 +13,13 @@ class Buffer:
 
     Args:
         limit: bytes of keys and values; `put` blocks while it is exceeded (one batch always fits).
+
+    Attributes:
+        more: the producer's hint that the next batch follows at once.
     """
 
     def __init__(self, limit: int) -> None:
+        self.more = False
         self._limit = limit
         self._size = 0
         self._batches: deque[Batch] = deque()

@@ -11,6 +11,7 @@ taken after a crash is the same that is taken after a lost connection.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,7 +28,9 @@ from replicator.model.term import Term
 from replicator.ports import CheckpointStore, Decoder, Sink, Source, Stream
 
 _HELD_BYTES = 1 << 20
+_BACKLOG_BYTES = 16 << 10  # a read that brings as much is not the last one for now
 _MOST_SECONDS = 0.2  # while there is a backlog, a commit waits no longer for more
+_NEXT_SECONDS = 0.02  # and no longer than this for the next batch
 _FLUSH_SECONDS = 30.0
 _CAREFUL_PIECE = 64
 """Bytes; no transaction is shorter, so that each such piece ends one at most."""
@@ -147,9 +150,13 @@ class Pipeline:
             self._deliver(buffer)
             return True
         except SinkError as error:
-            if error.transient or isinstance(error, SinkFenced) or self._careful or stream is None:
+            if error.transient or isinstance(error, SinkFenced) or stream is None:
                 raise
-            self._careful = self._buffer_bytes + self._max_batch_bytes
+            if self._careful:
+                with contextlib.suppress(ReplicatorError):  # the error that is raised says more
+                    self._finish(None)
+                raise
+            self._careful = 2 * self._buffer_bytes + self._max_batch_bytes
             return False
         finally:
             self._stream = None
@@ -182,7 +189,9 @@ class Pipeline:
         try:
             decoder = self._make_decoder(stream)
             while not self._stopping.is_set():
-                for batch in self._decoded(decoder, stream.read(1.0)):
+                data = stream.read(1.0)
+                buffer.more = len(data) >= _BACKLOG_BYTES
+                for batch in self._decoded(decoder, data):
                     whole = batch if held is None else joined(held, batch)
                     held = None
                     if not whole.boundary and whole.size < _HELD_BYTES:
@@ -208,10 +217,13 @@ class Pipeline:
         ready: Position | None = None  # end of whole transactions that are written and not yet committed
         size, since = 0, 0.0
         while True:
-            batch = buffer.get(0.05 if self._ledger_or_raise.outstanding else 0.5)
+            batch = buffer.get(self._patience(ready))
             if batch is None:
                 if self._ended(buffer, ready):
                     return
+                if ready is not None:
+                    self._commit(ready)
+                    ready, size = None, 0
                 self._acknowledge(idle=buffer.empty)
                 continue
             if ready is not None and not batch.boundary and not self._split:
@@ -225,14 +237,16 @@ class Pipeline:
             size += max(batch.size, 1)
             if batch.boundary or self._split:
                 ready = batch.position
-                if (
-                    buffer.empty
-                    or self._careful
-                    or size >= self._max_batch_bytes
-                    or time.monotonic() - since > _MOST_SECONDS
-                ):
+                low = buffer.empty and not buffer.more
+                late = time.monotonic() - since > _MOST_SECONDS
+                if low or late or self._careful or size >= self._max_batch_bytes:
                     self._commit(ready)
                     ready, size = None, 0
+
+    def _patience(self, ready: Position | None) -> float:
+        if ready is not None:
+            return _NEXT_SECONDS
+        return 0.05 if self._ledger_or_raise.outstanding else 0.5
 
     def _ended(self, buffer: Buffer, ready: Position | None) -> bool:
         """At the end of the stream: delivers what is left, before the error that ended it, if any, is passed on."""
