@@ -34,7 +34,9 @@ def escape(name: str) -> str:
 
 
 def unescape(text: str) -> str:
-    return re.sub(rb"%([0-9A-F]{2})", lambda found: bytes([int(found[1], 16)]), text.encode()).decode()
+    """Never fails: of a name that `escape` did not make (a node made by hand) it gives something to show."""
+    raw = re.sub(rb"%([0-9A-F]{2})", lambda found: bytes([int(found[1], 16)]), text.encode())
+    return raw.decode(errors="replace")
 
 
 class Contender(NamedTuple):
@@ -70,6 +72,10 @@ class Layout:
     def task_name(self, child: str) -> str:
         """The task's name from the name of a child of `tasks`."""
         return unescape(child)
+
+    def is_task(self, child: str) -> bool:
+        """False for a child of `tasks` that we would have named otherwise: made by hand, not ours."""
+        return escape(unescape(child)) == child
 
     def election(self, task: str) -> str:
         return f"{self.task(task)}/instance"

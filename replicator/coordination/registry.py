@@ -35,13 +35,14 @@ class Registry:
         self._layout = layout
 
     def names(self, watch: Watcher | None = None) -> list[str]:
-        """All tasks, sorted. Makes the parent when it is not there, so that the watch is always set."""
+        """All tasks, sorted; nodes with names that none of us would make are left out. Makes the parent when it is not
+        there, so that the watch is always set."""
         try:
             children = self._coordinator.children(self._layout.tasks, watch)
         except NodeMissing:
             self._make_root()
             children = self._coordinator.children(self._layout.tasks, watch)
-        return sorted(self._layout.task_name(child) for child in children)
+        return sorted(self._layout.task_name(child) for child in children if self._layout.is_task(child))
 
     def _make_root(self) -> None:
         try:

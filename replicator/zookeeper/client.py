@@ -111,9 +111,9 @@ class ZookeeperCoordinator:
         stopper.join(timeout=max(2.0, self.session_timeout))
 
     def _stop(self) -> None:
-        with contextlib.suppress(Exception):  # nothing of use can be done about a client that won't stop
-            self._client.stop()
-            self._client.close()
+        for end in (self._client.stop, self._client.close):
+            with contextlib.suppress(Exception):  # nothing of use can be done about a client that won't stop
+                end()
 
     # Requests
 

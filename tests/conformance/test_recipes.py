@@ -120,6 +120,15 @@ class TestRegistry:
         assert registry.names() == ["a/b %"]
         assert registry.read("a/b %").name == "a/b %"
 
+    def test_nodes_made_by_hand_with_impossible_names_harm_nobody(self, zk, layout, made):
+        for name in ("%FF", "a b", "%zz", "%2e"):
+            zk.create(f"{layout.tasks}/{name}")
+            zk.create(f"{layout.machines}/{name}")
+        zk.create(f"{layout.election(TASK)}/%FF-{'a' * 32}-0000000007", ephemeral=True)
+        assert made.names() == [TASK]
+        assert [entry.record for entry in Machines(zk, layout).list()] == []
+        assert [view.name for view in Overview(zk, layout).tasks()] == [TASK]
+
     def test_of_two_operators_the_second_gets_a_conflict(self, made):
         version = made.read(TASK).version
         made.configure(TASK, {"n": 1}, "one", version)
