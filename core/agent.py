@@ -72,6 +72,7 @@ class Agent:
             clock=clock,
             validate=validate,
         )
+        self._named = False
         self._stopping = False
         self._stop_at = 0.0
         self._cut_off_since: float | None = None
@@ -135,6 +136,7 @@ class Agent:
         while not self._stopping:
             try:
                 self._bench.identity = self._vitals.claim(self._asked_to_stop)
+                self._named = True
                 for task in self._tasks:
                     self._registry.register(task, self._bench.identity.host)
                     self._add(task)
@@ -275,7 +277,8 @@ class Agent:
             for runner in self._runners.values():
                 runner.participant.on_session_lost()
         if state is Connection.CONNECTED:
-            self._vitals.publish()  # before we stand: a session that stands has a machine node
+            if self._named:
+                self._vitals.publish()  # before we stand: a session that stands has a machine node
             self._list_due = 0.0
             self._watching_list = False
         for runner in self._runners.values():

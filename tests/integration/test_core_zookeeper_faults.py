@@ -116,3 +116,23 @@ def test_stopping_before_any_server_answered(server):
     agent.stop()
     thread.join(timeout=10)
     assert not thread.is_alive()
+
+
+def test_a_name_that_is_waited_for_is_not_given_up_by_a_late_connection(server):
+    """The node of the process before us is not reaped yet when ZooKeeper comes back."""
+    dead = connect(server.hosts, TIMEOUT)
+    dead.create(Layout().machine("host-a"), b"{}", ephemeral=True)
+    server.kill()
+    coordinator = ZookeeperCoordinator(server.hosts, TIMEOUT)
+    agent = Agent(coordinator, Layout(), "host-a", (), FakeLauncher(), validate)
+    names: list[str] = []
+    thread = threading.Thread(target=agent.run, args=(names.append,))
+    thread.start()
+    server.start()
+    eventually(lambda: coordinator.connection is Connection.CONNECTED)
+    time.sleep(0.5)
+    dead.close()
+    eventually(lambda: names)
+    agent.stop()
+    thread.join(timeout=20)
+    assert names == ["host-a"]
