@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from replicator.errors import ConfigError, CoordinationError, ProcessError, ReplicatorError
+from replicator.errors import ConfigError, CoordinationError, NotConnected, ProcessError, ReplicatorError
 from replicator.telemetry.log import get_logger
 
 _STATUS = {
@@ -47,12 +47,20 @@ def answer(error: ReplicatorError, *, status: int = 0, close: bool = False) -> J
     return JSONResponse({"error": error.to_dict(), "errors": errors}, status, headers)
 
 
+def _for_people(error: ReplicatorError, method: str) -> ReplicatorError:
+    """Nothing was changed by a question, so whoever asks need not hear which of our requests met which state."""
+    if not isinstance(error, NotConnected) or error.code == "E4001" or method != "GET":
+        return error
+    fix = "Check that ZooKeeper runs, and the Server's --zookeeper; the Server connects again by itself."
+    return NotConnected("E4001", "the Server has no connection to ZooKeeper", found=error.found, fix=fix)
+
+
 def install(app: FastAPI) -> None:
     """Makes every error of the application such an answer; a traceback goes to the log, never to the client."""
 
     @app.exception_handler(ReplicatorError)
     async def known(request: Request, error: ReplicatorError) -> Response:
-        return answer(error)
+        return answer(_for_people(error, request.method))
 
     @app.exception_handler(RequestValidationError)
     async def wrong_request(request: Request, error: RequestValidationError) -> Response:

@@ -18,6 +18,7 @@ from replicator.model.position import Position
 from replicator.telemetry import log
 
 _LOG_SECONDS = 5.0
+_WAITING_SECONDS = 60.0
 
 
 class Rate:
@@ -33,6 +34,24 @@ class Rate:
         return (after - before) / (last - first) if last > first else 0.0
 
 
+class Waits:
+    """Tells a cause once and again every minute, not at each attempt."""
+
+    def __init__(self) -> None:
+        self._told: tuple[str, str] | None = None
+        self._again = 0.0
+
+    def news(self, error: ReplicatorError) -> bool:
+        cause, now = (error.code, error.what), time.monotonic()
+        if cause == self._told and now < self._again:
+            return False
+        self._told, self._again = cause, now + _WAITING_SECONDS
+        return True
+
+    def over(self) -> None:
+        self._told = None
+
+
 class LogLines:
     """One line when something changes, and one every few seconds while rows flow."""
 
@@ -43,6 +62,7 @@ class LogLines:
         self._checkpoint: Checkpoint | None = None
         self._next = 0.0
         self._shown = -1
+        self._waits = Waits()
 
     def __enter__(self) -> Self:
         return self
@@ -54,10 +74,12 @@ class LogLines:
         self._log.info("stopped", rows=self._figures.rows, position=position)
 
     def streaming(self, position: Position) -> None:
+        self._waits.over()
         self._log.info("streaming", position=str(position))
 
     def waiting(self, error: ReplicatorError) -> None:
-        self._log.warning("waiting", code=error.code, error=str(error))
+        if self._waits.news(error):
+            self._log.warning("waiting", code=error.code, error=str(error))
 
     def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
         rate = self._rate.add(figures.rows)
@@ -80,7 +102,10 @@ class LiveLine:
     def __init__(self, task: str) -> None:
         self._task = task
         self._rate = Rate()
-        self._live = Live(Text("starting"), console=Console(stderr=True), refresh_per_second=4, transient=False)
+        self._waits = Waits()
+        self._live = Live(
+            Text(f"{task}  connecting"), console=Console(stderr=True), refresh_per_second=4, transient=False
+        )
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -90,10 +115,12 @@ class LiveLine:
         self._live.stop()
 
     def streaming(self, position: Position) -> None:
+        self._waits.over()
         self._live.update(Text(f"{self._task}  streaming from {position}"))
 
     def waiting(self, error: ReplicatorError) -> None:
-        self._live.console.print(Text(str(error)))
+        if self._waits.news(error):
+            self._live.console.print(Text(str(error)))
         self._live.update(Text(f"{self._task}  waiting ({error.code}), it tries again by itself"))
 
     def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:

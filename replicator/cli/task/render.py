@@ -24,7 +24,8 @@ def state(item: Item) -> str:
         return "pausing"
     if item["config"] is None and now == "absent":
         return "unconfigured"
-    code = item["problems"][0].get("code", "") if now == "failed" and item["problems"] else ""
+    stands = now in ("failed", "unconfigured")
+    code = item["problems"][0].get("code", "") if stands and item["problems"] else ""
     return f"{now} {code}".strip()
 
 

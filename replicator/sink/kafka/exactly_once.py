@@ -98,7 +98,8 @@ class ExactlyOnceSink:
     def flush(self, timeout: float) -> None:
         session = self._opened
         session.term.check()
-        if self._waiting is not None:
+        # Rows that were written since do not belong to the position that waits: they may be half a transaction.
+        if self._waiting is not None and self._begun is None:
             self._commit(session, timeout)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from dev.cluster import Cluster, wait_for
+from dev.cluster import Cluster, Process, wait_for
 from dev.servers import MySQL, ZooKeeper
 from replicator.coordination.layout import Layout
 from tests.integration.bad_input.command import Ended, Replicator
@@ -21,6 +21,7 @@ class Bus:
     """`tasks`: their names are those of their databases."""
 
     def __init__(self, zookeeper: ZooKeeper, mysql: MySQL, databases: list[str], folder: Path) -> None:
+        self._zookeeper = zookeeper.address
         self.layout = Layout(f"/{databases[0]}")
         self.cluster = Cluster(zookeeper.address, folder, session_timeout=SESSION_SECONDS, root=self.layout.root)
         self.replicator = Replicator(folder, REPLICATOR_SERVER=self.cluster.server_url)
@@ -33,11 +34,22 @@ class Bus:
         task.config["checkpoint_interval_ms"] = 200
         return task
 
-    def start(self, *hosts: str) -> None:
+    def start(self) -> None:
         self.cluster.start_server()
         self.replicator.environment["REPLICATOR_TOKEN"] = self.cluster.token
-        for host in hosts or ("host-a",):
-            self.cluster.core(host)
+        self.cluster.core("host-a")
+
+    def start_without_zookeeper(self) -> None:
+        """Server, Core and Monitor; the Server's health is bad until there is a ZooKeeper."""
+        listen = self.cluster.server_url.removeprefix("http://")
+        token = self.cluster.folder / "server.token"
+        where = ["--zookeeper", self._zookeeper, "--root", self.layout.root, "--listen", listen]
+        self.cluster.server = Process("server", ["server", *where, "--token-file", str(token)], self.cluster.folder)
+        self.cluster.server.start()
+        wait_for(lambda: "listening" in self.cluster.server.tail(), "the Server to listen", 30)
+        self.replicator.environment["REPLICATOR_TOKEN"] = self.cluster.token
+        self.cluster.core("host-a")
+        self.cluster.start_monitor()
 
     def cli(self, *arguments: str) -> Ended:
         return self.replicator("task", *arguments)

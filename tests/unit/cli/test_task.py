@@ -117,7 +117,7 @@ def test_watch_prints_what_changes(cli: Cli, running: World) -> None:
     thread.start()
     result = cli("task", "get", "-w", "-o", "json", "--interval", "0.1")
     thread.join()
-    assert result.exit_code == 5 and "E4002" in result.stderr
+    assert result.exit_code == 5 and "E4001" in result.stderr
     seen = [json.loads(line) for line in result.stdout.splitlines()]
     assert [task["desired"] for task in seen] == ["running", "paused"]
 
