@@ -106,6 +106,8 @@ class Overview:
         self._add_status(view)
         self._add_commit(view)
         self._add_instances(view, self.machines() if machines is None else machines)
+        # What we can't read, the Core that leads can't read either, and says so too.
+        view.problems = [p for index, p in enumerate(view.problems) if p not in view.problems[:index]]
         return view
 
     def _add_config(self, view: TaskOverview) -> None:

@@ -107,8 +107,10 @@ class Local:
     # The consumers' side
 
     def delivered(self) -> list[int]:
-        """Numbers of the rows, in order."""
-        return [value["after"]["id"] for value in self._values() if value]
+        """Numbers of the rows, in order; with at_least_once each at its first appearance."""
+        numbers = [value["after"]["id"] for value in self._values() if value]
+        once = self.config["sink"].get("delivery") != "at_least_once"
+        return numbers if once else list(dict.fromkeys(numbers))
 
     def wait_delivered(self, timeout: float = 40.0) -> None:
         wait_for(lambda: self.delivered() == self.committed, f"{self.committed} in {self.output}", timeout, every=0.2)

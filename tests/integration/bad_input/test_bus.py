@@ -44,6 +44,7 @@ def test_a_task_node_that_holds_garbage(bus: Bus, zookeeper: ZooKeeper) -> None:
     bus.problem(spoilt.name, "E4009")
     assert spoilt.delivered() == before
     assert "unconfigured E4009" in bus.cli("get", "born_bad").ok().out
+    assert bus.cli("describe", "born_bad").ok().out.count("E4009") == 2, "of the state and of the problem"
     bus.apply(spoilt).ok()
     bus.cli("wait", spoilt.name, "--for", "running").ok()
     spoilt.wait_delivered()
