@@ -11,7 +11,6 @@ from starlette.responses import Response
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
 from replicator.coordination.layout import unescape
-from replicator.errors import ConfigError
 from server import views
 from server.control import Control
 
@@ -53,10 +52,7 @@ def _control(request: Request) -> Control:
 
 
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
-    try:
-        return unescape(name)
-    except UnicodeDecodeError:
-        raise ConfigError("E1007", "a task's name is not UTF-8", found=repr(name)) from None
+    return unescape(name)
 
 
 def _by(

@@ -197,7 +197,7 @@ def test_names_are_escaped_as_their_znodes_are(world: World) -> None:
     for name, segment in (("a/b", "a%252Fb"), ("größe", "gr%25C3%25B6%25C3%259Fe"), ("x/pause", "x%252Fpause")):
         assert world.http.post("/tasks", content=TASK.replace("copy_hot_item", f"'{name}'")).status_code == 201
         assert world.http.get(f"/tasks/{segment}").json()["name"] == name
-    assert code(world.http.get("/tasks/%25FF")) == (422, "E1007")
+    assert code(world.http.get("/tasks/%25FF")) == (404, "E5003")
 
 
 @pytest.mark.parametrize("state", [Connection.SUSPENDED, Connection.LOST])
