@@ -11,6 +11,7 @@ from starlette.responses import Response
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
 from replicator.coordination.layout import unescape
+from replicator.errors import ConfigError
 from server import views
 from server.control import Control
 
