@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -129,10 +128,3 @@ class Replicator:
     def close(self) -> None:
         for running in self._started:
             running.kill()
-
-
-def quiet_for(seconds: float, running: Running) -> int:
-    """Lines that a process wrote on stderr in that time."""
-    before = len(running.err.splitlines())
-    time.sleep(seconds)
-    return len(running.err.splitlines()) - before

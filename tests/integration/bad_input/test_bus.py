@@ -15,7 +15,7 @@ from dev.servers import ZooKeeper
 from dev.servers.ports import free_port
 from replicator.zookeeper.client import connect
 from tests.integration.bad_input.bus import Bus
-from tests.integration.bad_input.command import Replicator, quiet_for
+from tests.integration.bad_input.command import Replicator
 
 GARBAGE = b"\xff{not json"
 
@@ -146,10 +146,3 @@ def test_interrupts(bus: Bus, zookeeper: ZooKeeper) -> None:
     for task in bus.tasks:
         task.insert()
         task.wait_delivered()
-
-
-def test_a_core_that_waits_does_not_flood(replicator: Replicator) -> None:
-    running = replicator.start("core", "--zookeeper", f"127.0.0.1:{free_port()}")
-    running.says("E4001")
-    assert quiet_for(3, running) <= 1
-    assert running.interrupt().status == 0

@@ -18,11 +18,6 @@ PARTIAL = "UPDATE item SET data = JSON_SET(data, '$.a', 2) WHERE id = 1"
 SESSIONS = {
     "statement": ("E2303", "QUERY", ["SET SESSION binlog_format = 'STATEMENT'", INSERT]),
     "minimal image": ("E2304", "UPDATE_ROWS", ["SET SESSION binlog_row_image = 'MINIMAL'", UPDATE]),
-    "compressed": (
-        "E2301",
-        "TRANSACTION_PAYLOAD",
-        ["SET SESSION binlog_transaction_compression = ON", INSERT],
-    ),
     "partial json": (
         "E2301",
         "PARTIAL_UPDATE_ROWS",
@@ -98,6 +93,19 @@ def test_mariadb_compresses(mariadb: MariaDB, mariadb_database: str, replicator:
         )
     finally:
         mariadb.execute("SET GLOBAL log_bin_compress = OFF")
+
+
+def test_a_session_of_mysql_that_compresses(local: Local) -> None:
+    """Not refused and not skipped: it is read like any other."""
+    local.begin()
+    insert = "INSERT INTO item (id, note) VALUES ({}, REPEAT('x', 5000))"
+    numbers = range(100, 103)
+    local.in_session("SET SESSION binlog_transaction_compression = ON", "BEGIN", *map(insert.format, numbers), "COMMIT")
+    shown = local.server.execute(f"SHOW BINLOG EVENTS IN '{local.end_of_binlog()['file']}'")
+    assert any(row[2] == "Transaction_payload" for row in shown)
+    local.committed += numbers
+    local.insert()
+    local.arrives()
 
 
 def test_a_statement_on_a_table_that_is_not_chosen(local: Local) -> None:
