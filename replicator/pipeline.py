@@ -211,6 +211,8 @@ class Pipeline:
         size = _CAREFUL_PIECE if self._careful else max(1, len(data))
         for start in range(0, max(1, len(data)), size):  # also when nothing came: an error may be waiting
             yield from decoder.feed(data[start : start + size])
+            while decoder.more and not self._stopping.is_set():
+                yield from decoder.feed(b"")
         self._careful = max(0, self._careful - len(data))
 
     def _deliver(self, buffer: Buffer) -> None:

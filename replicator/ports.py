@@ -67,6 +67,10 @@ class Planner(Protocol):
 
 
 class Decoder(Protocol):
+    more: bool
+    """The last call left some of its bytes undecoded, as a little compressed data can be very many rows. `feed(b"")`
+    goes on with them; a call with data does so, too, and to their end, but then holds all that they become."""
+
     def feed(self, data: bytes) -> list[Batch]:
         """Decodes the next bytes of the stream; keeps an incomplete tail for the next call.
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import struct
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final, Literal
 from zlib import crc32
 
-from replicator.decode import events, refusals
+from replicator.decode import events, payload, refusals
 from replicator.decode.changes import Changes
 from replicator.decode.collector import Collector
 from replicator.decode.compiler import Renderer
@@ -82,6 +82,7 @@ class BinlogDecoder:
         clock: wall clock, ns since the epoch.
 
     Attributes:
+        more: see `ports.Decoder.more`.
         position: after the last batch.
         counters: events passed over, by name, and `ddl`: statements that changed no rows.
     """
@@ -109,6 +110,9 @@ class BinlogDecoder:
         self._checksum = False
         self._kind = 0
         self._failure: ReplicatorError | None = None
+        self.more = False
+        self._work: Iterator[bool] = iter(())
+        self._inflated = 0
         self._name_file()
 
     def feed(self, data: bytes) -> list[Batch]:
@@ -117,12 +121,18 @@ class BinlogDecoder:
         if self._failure is not None:
             raise self._failure
         try:
-            self._events(data)
+            if self.more and data:  # nobody asked for the rest of the last call's
+                deque(self._work, 0)
+                self.more = False
+            if not self.more:
+                self._work = self._events(data)
+            self.more = next(self._work, False)
         except ReplicatorError as error:
             self._failure = self._located(error)
         except _DAMAGE as error:
             what, found = f"{events.name(self._kind)} can't be read", f"{type(error).__name__}: {error}"
             self._failure = self._located(refusals.structure(what, found))
+        self.more = self.more and self._failure is None
         batches = self._collector.batches(failed=self._failure is not None)
         if self._failure is not None and not batches:
             raise self._failure
@@ -136,7 +146,8 @@ class BinlogDecoder:
         fields = {**error.to_dict(), "position": f"{self._progress} ({events.name(self._kind)})"}
         return DecodeError(fields.pop("code"), fields.pop("what"), **fields)
 
-    def _events(self, data: bytes) -> None:
+    def _events(self, data: bytes) -> Iterator[bool]:
+        """Reads the events that `data` completes; yields True where what has come so far should leave first."""
         progress, handlers = self._progress, self._handlers
         current, view = b"", memoryview(b"")
         for buffer, start, end in self._framing.split(data):
@@ -161,10 +172,33 @@ class BinlogDecoder:
             elif not flags & _FLAG_ARTIFICIAL:
                 progress.advance(log_pos, size, kind)
             handler = handlers.get(kind)
+            if handler is not None:
+                handler(buffer, start + 19, end, timestamp, server_id)
+            elif kind == events.TRANSACTION_PAYLOAD:
+                yield from self._payload(buffer, start + 19, end)
+            else:
+                self._unknown(kind, flags)
+
+    def _payload(self, b: bytes, p: int, end: int) -> Iterator[bool]:
+        """The events inside go the way of all others; their position stays that of the payload."""
+        changes, text, current = self._changes, self._changes.text, b""
+        for buffer, start, stop in payload.inside(b, p, end):
+            if buffer is not current:
+                if self._inflated >= payload.PIECE:
+                    self._inflated = 0
+                    yield True
+                self._inflated += len(buffer)
+                current, changes.text = buffer, buffer.decode("latin-1")
+            timestamp, kind, server_id, _, _, flags = _HEADER(buffer, start)
+            self._kind = kind
+            handler = self._handlers.get(kind)
+            if kind in payload.NOT_INSIDE:
+                raise refusals.structure(f"{events.name(kind)} inside a compressed transaction")
             if handler is None:
                 self._unknown(kind, flags)
             else:
-                handler(buffer, start + 19, end, timestamp, server_id)
+                handler(buffer, start + events.HEADER_SIZE, stop, timestamp, server_id)
+        self._kind, changes.text = events.TRANSACTION_PAYLOAD, text
 
     def _unsure_end(self, b: bytes, start: int, end: int, flags: int) -> int:
         """Where the body ends of an event that may come before the stream has said whether it has checksums: there is

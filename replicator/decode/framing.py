@@ -44,6 +44,10 @@ class _Pieces:
         self._size = 0
         self._wanted = 0
 
+    @property
+    def held(self) -> int:
+        return self._size if self._kept else 0
+
     def join(self, data: bytes) -> bytes | None:
         """What was kept and `data`; None while that is still too short."""
         if not self._kept:
@@ -126,12 +130,22 @@ class FileFraming:
     """A binlog file: the magic, then events back to back. A stream may also start behind the magic, with an event.
 
     The magic is looked for in the first bytes alone: later it may be an event's timestamp (September 2028).
+
+    Args:
+        magic: False for events that never have it in front.
+        longest: bytes of an event at most.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, magic: bool = True, longest: int = 0xFFFFFFFF) -> None:
         self.ended = False
         self._pieces = _Pieces()
-        self._begun = False
+        self._begun = not magic
+        self._longest = longest
+
+    @property
+    def held(self) -> int:
+        """Bytes that wait for the rest of an event."""
+        return self._pieces.held
 
     def split(self, data: bytes) -> Iterator[Event]:
         buffer = self._pieces.join(data)
@@ -143,7 +157,7 @@ class FileFraming:
             at = len(MAGIC) if buffer.startswith(MAGIC) else 0
         while self._begun and at + HEADER_SIZE <= size:
             length = _LENGTH(buffer, at + 9)[0]
-            if length < HEADER_SIZE:
+            if not HEADER_SIZE <= length <= self._longest:
                 raise _damaged(f"an event of {length} bytes")
             if at + length > size:
                 wanted = length

@@ -21,15 +21,15 @@ _UTF8MB4: Final = 45
 
 
 class Reader:
-    """A cursor over `raw` up to `end`; reading over it raises DecodeError E2302."""
+    """A cursor over `raw` up to `end`; reading over it raises DecodeError E2302, which says that `what` is damaged."""
 
-    def __init__(self, raw: bytes, at: int, end: int) -> None:
-        self.raw, self.at, self.end = raw, at, end
+    def __init__(self, raw: bytes, at: int, end: int, what: str = "a table map") -> None:
+        self.raw, self.at, self.end, self.what = raw, at, end, what
 
     def take(self, size: int) -> bytes:
         at = self.at
         if size < 0 or at + size > self.end:
-            raise DecodeError("E2302", "a table map is cut short", found=f"{size} bytes wanted at byte {at}")
+            raise DecodeError("E2302", f"{self.what} is cut short", found=f"{size} bytes wanted at byte {at}")
         self.at = at + size
         return self.raw[at : self.at]
 
@@ -42,7 +42,7 @@ class Reader:
         if first < 251:
             return first
         if first in (251, 255):
-            raise DecodeError("E2302", "a table map holds a length that is none", found=f"byte {first}")
+            raise DecodeError("E2302", f"{self.what} holds a length that is none", found=f"byte {first}")
         return int.from_bytes(self.take((2, 3, 8)[first - 252]), "little")
 
     def name(self, size: int) -> str:
@@ -52,7 +52,7 @@ class Reader:
         """A cursor over the next `size` bytes, which this one leaves behind."""
         start = self.at
         self.take(size)
-        return Reader(self.raw, start, self.at)
+        return Reader(self.raw, start, self.at, self.what)
 
     def __bool__(self) -> bool:
         return self.at < self.end

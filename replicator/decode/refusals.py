@@ -10,10 +10,6 @@ from replicator.errors import DecodeError
 _ROW_FORMAT: Final = "SET GLOBAL binlog_format = 'ROW'; then make a new task that starts behind this event."
 _MARIADB_COMPRESSION: Final = "SET GLOBAL log_bin_compress = OFF; then make a new task that starts behind this event."
 _REMEDIES: Final[dict[int, str]] = {
-    events.TRANSACTION_PAYLOAD: (
-        "SET GLOBAL binlog_transaction_compression = OFF; reconnect the sessions that set it themselves; then make a "
-        "new task that starts behind this transaction."
-    ),
     events.PARTIAL_UPDATE_ROWS: (
         "SET GLOBAL binlog_row_value_options = ''; reconnect the sessions that set it themselves; then make a new "
         "task that starts behind this event."
@@ -33,6 +29,18 @@ def unreadable(kind: int) -> DecodeError:
         f"{events.name(kind)} is not read, and may not be skipped",
         wanted="plain row events",
         fix=_REMEDIES.get(kind, "Exclude what writes it, or use a version that reads it; see docs/errors.md."),
+    )
+
+
+def compression(number: int) -> DecodeError:
+    """A transaction compressed in a way that came after MySQL 9.7."""
+    return DecodeError(
+        "E2301",
+        "a transaction is compressed in a way that is not known",
+        found=f"compression type {number}",
+        wanted="zstd",
+        fix="SET GLOBAL binlog_transaction_compression = OFF; reconnect the sessions that set it themselves; then make "
+        "a new task that starts behind this transaction.",
     )
 
 

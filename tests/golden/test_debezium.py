@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from dev.servers import MySQL
+from replicator.decode import events
 from tests.golden.compare import HERE, Record, by_topic, differences, load, masked
 from tests.golden.rules import RULES, Rule
-from tests.support.decoded import decoded
+from tests.support.decoded import decoded, kinds
 from tests.support.script import run, statements
 
 NOT_RUN = frozenset({"invalid_date", "name_auto"})  # Debezium stops there
@@ -87,12 +88,16 @@ def records(server: MySQL) -> dict[str, list[Record]]:
     )
 
 
-def test_the_type_and_behaviour_zoo(zoo: dict[str, list[Record]], make_mysql: Callable[..., MySQL]) -> None:
-    server = make_mysql()
+@pytest.mark.parametrize("compression", ["OFF", "ON"])
+def test_the_type_and_behaviour_zoo(
+    zoo: dict[str, list[Record]], make_mysql: Callable[..., MySQL], compression: str
+) -> None:
+    server = make_mysql(extra_args=[f"--binlog-transaction-compression={compression}"])
     run(server, statements(HERE / "zoo.sql", leave_out=NOT_RUN | XA))
     ours = records(server)
     theirs = {topic: expected for topic, expected in zoo.items() if topic != "zoo.xa_t"}
     assert sorted(ours) == sorted(theirs)
+    assert bool(kinds(server)[events.TRANSACTION_PAYLOAD]) == (compression == "ON")
     comparison = Comparison()
     for topic, expected in theirs.items():
         comparison.topic(topic, expected, ours[topic])
@@ -100,6 +105,20 @@ def test_the_type_and_behaviour_zoo(zoo: dict[str, list[Record]], make_mysql: Ca
     needless = {rule.name for rule in RULES if not rule.columns & {"zoov.vec.v"}} - comparison.used
     assert not needless, f"rules that explain nothing: {needless}"
     assert comparison.equal > 1000
+
+
+def test_compressed_transactions(make_mysql: Callable[..., MySQL]) -> None:
+    """By one session, on and off, of one row and of many."""
+    server = make_mysql()
+    run(server, statements(HERE / "compressed.sql", leave_out=XA))
+    ours, theirs = records(server), load("compressed.debezium.jsonl.gz")
+    assert kinds(server)[events.TRANSACTION_PAYLOAD] >= 6
+    assert sorted(ours) == sorted(theirs)
+    comparison = Comparison()
+    for topic, expected in theirs.items():
+        comparison.topic(topic, expected, ours[topic])
+    assert not comparison.unexplained, comparison.unexplained
+    assert not comparison.used
 
 
 def test_vectors(make_mysql: Callable[..., MySQL]) -> None:

@@ -90,7 +90,6 @@ def test_a_setting_is_found_and_its_fix_mends_it(
 def test_settings_of_one_flavour(mysql: MySQL, mariadb: MariaDB) -> None:
     for server, variable, value, finding in (
         (mysql, "binlog_row_value_options", "'PARTIAL_JSON'", "value_options"),
-        (mysql, "binlog_transaction_compression", "ON", "compression"),
         (mariadb, "log_bin_compress", "ON", "compression"),
     ):
         with set_global(server, variable, value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,19 @@ def new_file(server: Database) -> str:
 
 def files(server: Database) -> list[str]:
     return [str(row[0]) for row in server.execute("SHOW BINARY LOGS")]
+
+
+def kinds(server: Database, since: str | None = None) -> Counter[int]:
+    """How many events of each type are in a server's binlog files."""
+    ((folder,),) = server.execute("SELECT @@datadir")
+    names = files(server)
+    found: Counter[int] = Counter()
+    for name in names[names.index(since) if since else 0 :]:
+        raw, at = (Path(str(folder)) / name).read_bytes(), 4
+        while at < len(raw):
+            found[raw[at + 4]] += 1
+            at += int.from_bytes(raw[at + 9 : at + 13], "little")
+    return found
 
 
 def decoded(server: Database, task: str, wanted: Wanted, since: str | None = None) -> list[Record]:

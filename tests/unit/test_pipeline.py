@@ -35,9 +35,10 @@ def part(number: int, rows: int, *, size: int) -> Batch:
 
 
 class Script:
-    """A source whose stream hands out prepared batches; an exception in the list ends a session."""
+    """A source whose stream hands out prepared batches; an exception in the list ends a session. What a tuple holds
+    comes with one read, and leaves the decoder one by one."""
 
-    def __init__(self, *items: Batch | Exception, then: list[Batch] | None = None) -> None:
+    def __init__(self, *items: Batch | Exception | tuple[Batch, ...], then: list[Batch] | None = None) -> None:
         self.items = list(items)
         self.then = then  # what a second session finds, instead of the rest
         self.opened: list[Position] = []
@@ -74,7 +75,8 @@ class ScriptStream:
         item = self._script.items.pop(0)
         if isinstance(item, Exception):
             raise item
-        self.handed.put(item)
+        for batch in item if isinstance(item, tuple) else (item,):
+            self.handed.put(batch)
         return b"x"
 
     def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
@@ -89,9 +91,12 @@ class Hand:
 
     def __init__(self, stream: ScriptStream) -> None:
         self._stream = stream
+        self.more = False
 
     def feed(self, data: bytes) -> list[Batch]:
-        return [self._stream.handed.get()] if data else []
+        batches = [self._stream.handed.get()] if data or self.more else []
+        self.more = not self._stream.handed.empty()
+        return batches
 
 
 class Recorder:
@@ -224,6 +229,13 @@ def test_a_small_unfinished_transaction_waits_for_its_end() -> None:
     bench = Bench(Script(part(0, 2, size=50), whole(0)), Recorder())
     bench.run_until(1)
     assert bench.sink.of("write") == [("write", 1)]
+
+
+def test_what_the_decoder_has_left_of_a_read_comes_before_the_next_read() -> None:
+    big = 2 << 20
+    bench = Bench(Script((part(0, 2, size=big), part(0, 3, size=big), whole(0)), whole(1)), Recorder())
+    bench.run_until(2)
+    assert bench.sink.of("write") == [("write", (0, 2)), ("write", (0, 3)), ("write", 1), ("write", 2)]
 
 
 def test_joining_keeps_the_counts_of_both() -> None:

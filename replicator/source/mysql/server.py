@@ -15,7 +15,6 @@ VARIABLES = (
     "binlog_row_image",
     "binlog_row_metadata",
     "binlog_row_value_options",
-    "binlog_transaction_compression",
     "enforce_gtid_consistency",
     "expire_logs_days",
     "gtid_binlog_pos",

@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable, Sequence
 from zlib import crc32
 
+import zstandard
+
 from replicator.decode import events
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.extents import fixed_size
@@ -104,7 +106,49 @@ def packets(raw: bytes) -> bytes:
 
 
 def lenenc(number: int) -> bytes:
-    return bytes((number,)) if number < 251 else b"\xfc" + struct.pack("<H", number)
+    if number < 251:
+        return bytes((number,))
+    return b"\xfc" + struct.pack("<H", number) if number < 1 << 16 else b"\xfe" + struct.pack("<Q", number)
+
+
+def payload(body: bytes, *, size: int = -1, compression: int = 0, uncompressed: int = -1) -> bytes:
+    """The body of a TRANSACTION_PAYLOAD event with these events inside; sizes other than the right ones to lie."""
+    packed = zstandard.compress(body) if compression == 0 else body
+    fields = [
+        (2, lenenc(compression)),
+        (3, lenenc(len(body) if uncompressed < 0 else uncompressed)),
+        (1, lenenc(len(packed) if size < 0 else size)),
+    ]
+    return b"".join(lenenc(kind) + lenenc(len(value)) + value for kind, value in fields) + b"\0" + packed
+
+
+def compressed(raw: bytes) -> bytes:
+    """A file (without its magic) as if its transactions had been compressed."""
+    checksum = raw[raw[9] + (raw[10] << 8) - 5] == 1
+    out, at, place = [], 4, 0
+    groups: list[list[tuple[int, int, int, bytes]]] = []  # (type, timestamp, flags, body)
+    inside = False
+    while place < len(raw):
+        ts, kind, _, size, _, flags = struct.unpack_from("<IBIIIH", raw, place)
+        has_sum = checksum or kind == events.FORMAT_DESCRIPTION
+        body = raw[place + 19 : place + size - 4 * has_sum]
+        ends = kind in (events.GTID, events.GTID_TAGGED, events.ANONYMOUS_GTID, events.ROTATE)
+        begins = not inside and kind == events.QUERY and body.endswith((b"\0BEGIN", b"\0XA START X'7831',X'',1"))
+        inside = (inside and not ends) or begins
+        if inside and not begins:
+            groups[-1].append((kind, ts, flags, body))
+        else:
+            groups.append([(kind, ts, flags, body)])
+        place += size
+    for group in groups:
+        kind, ts, flags, body = group[0]
+        if len(group) > 1:
+            inner = b"".join(event(k, b, ts=t, flags=f, checksum=False, end=0) for k, t, f, b in group)
+            kind, flags, body = events.TRANSACTION_PAYLOAD, 0, payload(inner)
+        has_sum = checksum or kind == events.FORMAT_DESCRIPTION
+        out.append(event(kind, body, at=at, ts=ts, flags=flags, checksum=has_sum))
+        at += len(out[-1])
+    return b"".join(out)
 
 
 def table_map(table: Table, table_id: int = 1) -> bytes:

@@ -323,7 +323,6 @@ def test_statements_that_change_rows(text, database, refused):
 @pytest.mark.parametrize(
     ("kind", "fix"),
     [
-        (events.TRANSACTION_PAYLOAD, "binlog_transaction_compression"),
         (events.PARTIAL_UPDATE_ROWS, "binlog_row_value_options"),
         (events.MARIADB_QUERY_COMPRESSED, "log_bin_compress"),
         (events.MARIADB_UPDATE_ROWS_COMPRESSED, "log_bin_compress"),

@@ -1,0 +1,40 @@
+-- binlog_transaction_compression (TRANSACTION_PAYLOAD_EVENT). Own database, one session.
+SET NAMES utf8mb4;
+SET SESSION time_zone = '+00:00';
+SET timestamp = 1700002000;
+CREATE DATABASE zooc CHARACTER SET utf8mb4;
+USE zooc;
+CREATE TABLE c1 (id INT NOT NULL PRIMARY KEY, v VARCHAR(200), j JSON, dt DATETIME(3), d DECIMAL(10,2));
+CREATE TABLE c2 (id INT NOT NULL PRIMARY KEY, v VARCHAR(200));
+INSERT INTO c1 VALUES (1,'before compression',NULL,NULL,NULL);
+SET SESSION binlog_transaction_compression = ON;
+INSERT INTO c1 VALUES (2,REPEAT('compress me ',15),'{"a":[1,2]}','2024-01-02 03:04:05.678',1.50),(3,'zwei ü 😀',NULL,NULL,-1.50);
+BEGIN;
+INSERT INTO c2 VALUES (1,'multi'),(2,'table');
+UPDATE c1 SET v = 'upd' WHERE id = 2;
+DELETE FROM c1 WHERE id = 3;
+UPDATE c2 SET id = 22 WHERE id = 2;
+COMMIT;
+ALTER TABLE c2 ADD COLUMN n INT;
+INSERT INTO c2 VALUES (5,'after ddl',5);
+SET SESSION binlog_transaction_compression_level_zstd = 19;
+INSERT INTO c2 SELECT 100 + a.n, REPEAT('bulk ', 30), a.n FROM (WITH RECURSIVE s(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM s WHERE n < 49) SELECT n FROM s) a ORDER BY 1;
+SET SESSION binlog_rows_query_log_events = ON;
+INSERT INTO c2 VALUES (6,'with query event',6);
+SET SESSION binlog_rows_query_log_events = OFF;
+-- @section xa
+XA START 'xc';
+INSERT INTO c2 VALUES (7,'xa',7);
+XA END 'xc';
+XA PREPARE 'xc';
+XA COMMIT 'xc';
+-- @section rest
+BEGIN;
+INSERT INTO c2 VALUES (8,'kept',8);
+SAVEPOINT s;
+INSERT INTO c2 VALUES (9,'undone',9);
+ROLLBACK TO SAVEPOINT s;
+COMMIT;
+TRUNCATE TABLE c2;
+SET SESSION binlog_transaction_compression = OFF;
+INSERT INTO c1 VALUES (4,'after compression',NULL,NULL,NULL);
