@@ -3,13 +3,15 @@ PYTHON ?= python3
 VENV := .venv/bin
 RUN := $(VENV)/python -m
 PYTEST := $(RUN) pytest
+MINUTES ?= 5
+SEED ?= 1
 
 COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser demo test unit conformance integration failover lint format types imports bench \
-	up down clean lock docs docker
+	soak up down clean lock docs docker
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -52,6 +54,9 @@ imports: setup ## the import contracts of pyproject.toml
 
 bench: setup ## our path against the plain packages, into build/bench.json
 	@$(RUN) dev.bench
+
+soak: setup ## random faults under load for MINUTES from SEED, and a verdict over everything written and seen
+	@$(RUN) dev.soak --minutes $(MINUTES) --seed $(SEED)
 
 up: setup ## ZooKeeper, Kafka, MySQL and MariaDB on free loopback ports, until `make down`
 	@$(RUN) dev.servers.up up

@@ -1,0 +1,121 @@
+"""One task under load: its configuration, its writer, and what is seen of it at both ends.
+
+Used by the failover tests and by the soak.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+from dev.checker import consumer
+from dev.checker.history import Seen
+from dev.checker.verdict import Verdict, compare, judge, rebuilt
+from dev.checker.writer import Writer
+from dev.cluster import wait_for
+from dev.errors import ServerFailed
+from dev.servers import Kafka, MariaDB, MySQL
+from replicator.coordination.overview import Overview, TaskOverview
+from replicator.errors import NotConnected
+
+
+class Job:
+    """Args:
+    name: of the task and of its database; its topics begin with it.
+    overview: where the task's state is read.
+    sink: keys that replace those of the Kafka sink.
+    rate: transactions per second of the writer.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        database: MySQL | MariaDB,
+        kafka: Kafka,
+        overview: Overview,
+        *,
+        sink: dict[str, Any] | None = None,
+        rate: float = 80,
+        seed: int = 1,
+    ) -> None:
+        self.name = name
+        self.database, self.kafka = database, kafka
+        os.environ["REPL_PASSWORD"] = database.replicator[1]
+        self.writer = Writer(database, database=name, rate=rate, seed=seed)
+        self.overview = overview
+        self._sink = sink or {}
+        self.topics = f"{name}.topic."
+
+    @property
+    def task(self) -> dict[str, Any]:
+        user, _ = self.database.replicator
+        return {
+            "name": self.name,
+            "source": {
+                "type": "mysql" if isinstance(self.database, MySQL) else "mariadb",
+                "host": self.database.host,
+                "port": self.database.port,
+                "user": user,
+                "password": "env:REPL_PASSWORD",
+                "tables": [f"{self.name}.*"],
+                "heartbeat_s": 1,
+            },
+            "sink": {
+                "type": "kafka",
+                "bootstrap_servers": [self.kafka.address],
+                "topic": self.topics + "{table}",
+                "partitions": 3,
+                "delivery": "exactly_once",
+                **self._sink,
+            },
+            "checkpoint_interval_ms": 300,
+        }
+
+    def look(self) -> TaskOverview:
+        return self.overview.task(self.name)
+
+    def wait_running(self, *, other_than: str = "", timeout: float = 40.0) -> TaskOverview:
+        """Until a host that is not `other_than` leads and its stream is open."""
+
+        def running() -> TaskOverview | None:
+            with contextlib.suppress(NotConnected):  # ZooKeeper is away for a while
+                found = self.look()
+                return found if found.state == "running" and found.host != other_than else None
+            return None
+
+        found: TaskOverview = wait_for(running, f"{self.name} running, not on '{other_than}'{self.logs()}", timeout)
+        return found
+
+    def wait_standby(self, host: str, timeout: float = 40.0) -> None:
+        wait_for(lambda: any(i.host == host for i in self.look().standbys), f"{host} standing by", timeout)
+
+    def wait_delivered(self, more: int, timeout: float = 40.0) -> None:
+        """Until `more` records than now are visible to a read_committed consumer."""
+        before = len(self.seen())
+        wait_for(lambda: len(self.seen()) >= before + more, f"{more} more records", timeout, every=0.3)
+
+    def seen(self) -> list[Seen]:
+        return consumer.seen(self._records())
+
+    def _records(self) -> list[Any]:
+        return consumer.read_topics(self.kafka.address, lambda topic: topic.startswith(self.topics))
+
+    def verdict(self, timeout: float = 40.0, checkpoints: list[tuple[str, int]] | None = None) -> Verdict:
+        """Stops the writer, waits for the rest to arrive, and judges: history, and the table rebuilt from the topic."""
+        journal = self.writer.stop()
+        wanted = {(c.key, c.counter) for t in journal if t.outcome == "committed" for c in t.changes}
+
+        def arrived() -> bool:
+            return wanted <= {(record.key, record.counter) for record in self.seen()}
+
+        with contextlib.suppress(ServerFailed):  # the verdict names what is missing
+            wait_for(arrived, "everything to arrive", timeout, every=0.5)
+        records = self._records()
+        verdict = judge(journal, consumer.seen(records), checkpoints=checkpoints or ())
+        verdict.differing = compare(self.writer.rows(), rebuilt(consumer.latest_rows(records)))
+        return verdict
+
+    def logs(self) -> str:
+        """Shown when a wait was in vain."""
+        return ""

@@ -1,0 +1,51 @@
+"""`python -m dev.soak --minutes M --seed S`: random faults under load; the seed decides which and when."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from dev.errors import DevError
+from dev.servers.stack import Stack
+from dev.soak.story import Story, say
+
+
+def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m dev.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--session-timeout", type=float, default=4.0, help="T of the Cores, seconds")
+    parser.add_argument("--rate", type=float, default=40.0, help="transactions a second per writer")
+    parser.add_argument("--only", default="", help="only faults whose name contains this")
+    parser.add_argument("--keep", action="store_true", help="save histories and logs also when nothing is wrong")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        with Stack() as stack, tempfile.TemporaryDirectory(prefix="mysql-replicator-soak-") as folder:
+            story = Story(stack, Path(folder), options.seed, session_seconds=options.session_timeout, rate=options.rate)
+            try:
+                story.begin()
+                story.run(time.monotonic() + options.minutes * 60, options.only)
+                return story.end(keep=options.keep)
+            finally:
+                story.close()
+    except KeyboardInterrupt:
+        say("interrupted; everything is stopped")
+        return 130
+    except DevError as error:
+        say(f"failed: {error}")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

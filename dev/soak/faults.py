@@ -1,0 +1,76 @@
+"""What may happen, as data; and when, from a seed alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import NamedTuple, TypeAlias
+
+Step: TypeAlias = tuple[str | float, ...]
+
+
+class Fault(NamedTuple):
+    """`steps`: (verb, arguments), the verbs are methods of `hands.Hands`; what they left dead or frozen is put right
+    after them. Times are in units of the session timeout T. `down`: how long nothing can be expected to work, in T,
+    besides the T that an unforeseen take-over costs."""
+
+    name: str
+    steps: tuple[Step, ...]
+    down: float = 0.0
+
+
+def _killed(who: str) -> Fault:
+    return Fault(f"{who}: SIGKILL", (("signal", who, "KILL"),))
+
+
+def _ended(who: str) -> Fault:
+    return Fault(f"{who}: SIGTERM", (("signal", who, "TERM"),))
+
+
+def _frozen(who: str, seconds: float) -> Fault:
+    """`seconds` in T."""
+    name = f"{who}: SIGSTOP for {seconds:g} T, SIGCONT"
+    return Fault(name, (("signal", who, "STOP"), ("sleep", seconds), ("signal", who, "CONT")), seconds)
+
+
+FAULTS: tuple[Fault, ...] = (
+    *(_killed(who) for who in ("leader", "leader-host", "standby", "all")),
+    *(_ended(who) for who in ("leader", "standby", "all")),
+    *(_frozen(who, t) for who in ("leader", "leader-host", "standby", "all") for t in (0.3, 2.2)),
+    _killed("worker"),
+    *(_frozen("worker", t) for t in (0.3, 1.5)),
+    Fault("election node deleted by hand", (("delete_own_node",),)),
+    Fault("switchover", (("cli", "task", "switchover", "{task}"),)),
+    Fault("switchover --to", (("cli", "task", "switchover", "{task}", "--to", "{last standby}"),)),
+    Fault(
+        "pause, resume", (("cli", "task", "pause", "{task}"), ("sleep", 0.5), ("cli", "task", "resume", "{task}")), 1
+    ),
+    Fault("configuration changed", (("reconfigure",),)),
+    Fault("ZooKeeper: SIGKILL, restart", (("restart", "zookeeper", 0.2),), 1),
+    Fault("ZooKeeper: SIGKILL, restart after 1.5 T", (("restart", "zookeeper", 1.5),), 2.5),
+    Fault("ZooKeeper: SIGSTOP for 0.4 T", (("freeze", "zookeeper", 0.4),), 0.4),
+    Fault("ZooKeeper: SIGSTOP for 2 T", (("freeze", "zookeeper", 2.0),), 2.5),
+    Fault("Kafka: SIGKILL, restart", (("restart", "kafka", 0.2),), 3),
+    Fault("Kafka: SIGSTOP for 1 T", (("freeze", "kafka", 1.0),), 1.5),
+    Fault("MySQL: SIGKILL, restart", (("restart", "mysql", 0.2),), 2),
+    Fault("MySQL: dump connections killed", (("kill_dumps",),)),
+    Fault("MySQL: FLUSH BINARY LOGS", (("sql", "FLUSH BINARY LOGS"),)),
+)
+
+
+class Planned(NamedTuple):
+    """`wait`: seconds before it; `task`: index of the task it is aimed at; `late`: seconds until what died is started
+    again."""
+
+    wait: float
+    fault: Fault
+    task: int
+    late: float
+
+
+def schedule(seed: int, tasks: int) -> Iterator[Planned]:
+    """Without end; the same for the same seed. Every fault of the table comes before any comes again."""
+    chance = random.Random(seed)
+    while True:
+        for fault in chance.sample(FAULTS, len(FAULTS)):
+            yield Planned(chance.uniform(0.5, 4), fault, chance.randrange(tasks), chance.choice((0.2, 1.0, 7.0)))
