@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from types import FrameType
 from typing import Any
 
@@ -50,14 +51,11 @@ def command(
     """
     log.setup(log_format)
     launcher = Launcher(log_format)
-    launcher.warm()
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
-    try:
-        coordinator.wait_connected(_CONNECT_SECONDS)
-    except NotConnected as error:
-        _LOG.error("waiting for zookeeper", code=error.code, error=error.what, fix=error.fix)
     agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate)
     _stop_on_signals(agent)
+    launcher.warm()
+    threading.Thread(target=_tell_when_away, args=(coordinator,), name="connecting", daemon=True).start()
 
     def up(name: str) -> None:
         stands = ", ".join(tasks) or "all tasks"
@@ -65,6 +63,14 @@ def command(
         print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {stands}", flush=True)
 
     agent.run(up)
+
+
+def _tell_when_away(coordinator: ZookeeperCoordinator) -> None:
+    """The agent waits for ZooKeeper without a word, however long; people want to know."""
+    try:
+        coordinator.wait_connected(_CONNECT_SECONDS)
+    except NotConnected as error:
+        _LOG.error("waiting for zookeeper", code=error.code, error=error.what, fix=error.fix)
 
 
 def _stop_on_signals(agent: Agent) -> None:
