@@ -11,7 +11,14 @@ from typing import Literal
 import pytest
 
 from replicator.checkpoint.memory import MemoryStore
-from replicator.errors import DecodeError, LeadershipLost, ReplicatorError, SinkUnavailable, SourceUnavailable
+from replicator.errors import (
+    DecodeError,
+    LeadershipLost,
+    ReplicatorError,
+    SinkError,
+    SinkUnavailable,
+    SourceUnavailable,
+)
 from replicator.ledger import Figures
 from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
@@ -41,6 +48,7 @@ class Script:
     def __init__(self, *items: Batch | Exception | tuple[Batch, ...], then: list[Batch] | None = None) -> None:
         self.items = list(items)
         self.then = then  # what a second session finds, instead of the rest
+        self.read_size = 1
         self.opened: list[Position] = []
         self.closed = threading.Event()
 
@@ -77,7 +85,7 @@ class ScriptStream:
             raise item
         for batch in item if isinstance(item, tuple) else (item,):
             self.handed.put(batch)
-        return b"x"
+        return b"x" * self._script.read_size
 
     def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
         raise AssertionError("not asked for")
@@ -94,7 +102,7 @@ class Hand:
         self.more = False
 
     def feed(self, data: bytes) -> list[Batch]:
-        batches = [self._stream.handed.get()] if data or self.more else []
+        batches = [self._stream.handed.get()] if not self._stream.handed.empty() else []
         self.more = not self._stream.handed.empty()
         return batches
 
@@ -331,3 +339,41 @@ def test_an_error_after_the_lease_is_the_end_of_the_term_not_of_the_task() -> No
     bench.source.open = open_and_expire  # type: ignore[method-assign]
     with pytest.raises(LeadershipLost):
         bench.pipeline.run()
+
+
+class Picky(Recorder):
+    """Refuses for good what ends at `refused`."""
+
+    refused = 0
+
+    def write(self, batch: Batch) -> None:
+        if batch.position.offset == self.refused:
+            raise SinkError("E3102", "too large")
+        super().write(batch)
+
+
+def test_what_a_sink_refuses_does_not_hold_back_what_came_before_it() -> None:
+    sink = Picky()
+    sink.refused = 3
+    script = Script(whole(0), whole(1), whole(2), then=[whole(0), whole(1), whole(2), whole(3)])
+    script.read_size = 1 << 20  # a backlog, so that the three would be one commit
+    bench = Bench(script, sink)
+    with pytest.raises(SinkError, match="E3102"):
+        bench.pipeline.run()
+    assert sink.of("commit")[-1] == ("commit", 2)
+    assert bench.store.saved[-1].position == Position("b.1", 2)
+    assert len(sink.of("open")) == 2
+
+
+def test_an_error_that_waits_in_the_decoder_needs_no_new_bytes() -> None:
+    class Late(Hand):
+        def feed(self, data: bytes) -> list[Batch]:
+            if not data:
+                raise DecodeError("E2301", "XA_PREPARE")
+            return super().feed(data)
+
+    bench = Bench(Script(whole(0)), Recorder())
+    bench.pipeline._make_decoder = Late  # type: ignore[assignment]
+    with pytest.raises(DecodeError):
+        bench.pipeline.run()
+    assert bench.store.saved[-1].position == Position("b.1", 1)
