@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from replicator.decode import gtidevents, refusals
+from replicator.decode import gtidevents, refusals, zipped
 from replicator.decode.collector import Collector
 from replicator.decode.compiler import Context
 from replicator.decode.progress import Progress, State
@@ -19,6 +19,8 @@ from replicator.ports import Planner
 
 _QUERY: Final = struct.Struct("<IIBHH").unpack_from
 _DUMMY_TABLE: Final = 0xFFFFFF
+UPDATE: Final = 1
+"""Operations are 0 (insert), 1 and 2 (delete), as the event types count."""
 
 
 class Changes:
@@ -134,6 +136,31 @@ class Changes:
         rows = version.functions[operation] or version.compile(operation)
         row, size = rows(b, self.text, at, end, collector.row, collector.append, context)
         collector.took(row, size)
+
+    # MariaDB's log_bin_compress
+
+    def zipped_rows_v1(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        self._zipped_rows(b, p, p + 8, end, timestamp, server_id, operation)
+
+    def zipped_rows_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        self._zipped_rows(b, p, p + 8 + (b[p + 8] | b[p + 9] << 8), end, timestamp, server_id, operation)
+
+    def _zipped_rows(self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        version = self._ids.get(int.from_bytes(b[p : p + 6], "little"))
+        if version is None or version.plan is None:
+            self._rows(b, p, at, end, timestamp, server_id, operation)
+            return
+        start = zipped.rows_at(b, at, end, 2 if operation == UPDATE else 1)
+        body = b[p:start] + zipped.event(b, start, end)
+        text, self.text = self.text, body.decode("latin-1")
+        self._rows(body, 0, at - p, len(body), timestamp, server_id, operation)
+        self.text = text
+
+    def zipped_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        _, _, database_size, _, status_size = _QUERY(b, p)
+        at = p + 13 + status_size + database_size + 1
+        body = b[p:at] + zipped.event(b, at, end)
+        self.query(body, 0, len(body), timestamp, server_id)
 
     # Ends
 

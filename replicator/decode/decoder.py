@@ -232,12 +232,16 @@ class BinlogDecoder:
         for operation in range(3):  # insert, update, delete
             rows[events.WRITE_ROWS_V1 + operation] = partial(changes.rows_v1, operation=operation)
             rows[events.WRITE_ROWS + operation] = partial(changes.rows_v2, operation=operation)
+            zipped = events.MARIADB_WRITE_ROWS_COMPRESSED_V1, events.MARIADB_WRITE_ROWS_COMPRESSED
+            rows[zipped[0] + operation] = partial(changes.zipped_rows_v1, operation=operation)
+            rows[zipped[1] + operation] = partial(changes.zipped_rows_v2, operation=operation)
         return {
             **dict.fromkeys(_SKIPPED, self._skipped),
             **rows,
             events.TABLE_MAP: changes.table_map,
             events.XID: changes.xid,
             events.QUERY: changes.query,
+            events.MARIADB_QUERY_COMPRESSED: changes.zipped_query,
             events.GTID: changes.mysql_gtid,
             events.ANONYMOUS_GTID: changes.anonymous_gtid,
             events.GTID_TAGGED: changes.tagged_gtid,

@@ -8,7 +8,6 @@ from replicator.decode import events
 from replicator.errors import DecodeError
 
 _ROW_FORMAT: Final = "SET GLOBAL binlog_format = 'ROW'; then make a new task that starts behind this event."
-_MARIADB_COMPRESSION: Final = "SET GLOBAL log_bin_compress = OFF; then make a new task that starts behind this event."
 _REMEDIES: Final[dict[int, str]] = {
     events.PARTIAL_UPDATE_ROWS: (
         "SET GLOBAL binlog_row_value_options = ''; reconnect the sessions that set it themselves; then make a new "
@@ -16,9 +15,6 @@ _REMEDIES: Final[dict[int, str]] = {
     ),
     events.BEGIN_LOAD_QUERY: _ROW_FORMAT,
     events.EXECUTE_LOAD_QUERY: _ROW_FORMAT,
-    **dict.fromkeys(
-        range(events.MARIADB_QUERY_COMPRESSED, events.MARIADB_DELETE_ROWS_COMPRESSED + 1), _MARIADB_COMPRESSION
-    ),
 }
 
 

@@ -131,7 +131,7 @@ def _renderer(column: Column) -> str:
     defaults. Types that are not in the table are left to the renderer "text", which refuses them by name."""
     if column.type in (types.DATETIME, types.DATETIME2):
         return "datetime_ms" if column.meta <= 3 else "datetime_us"
-    if column.type in types.CHARACTERS or column.type in types.BLOBS:
+    if column.type in types.CHARACTERS or column.type in types.BLOBS or column.type in types.COMPRESSED:
         return "base64" if column.collation == types.BINARY_COLLATION else "text"
     return _RENDERERS.get(column.type, "text")
 

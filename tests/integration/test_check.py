@@ -88,10 +88,7 @@ def test_a_setting_is_found_and_its_fix_mends_it(
 
 
 def test_settings_of_one_flavour(mysql: MySQL, mariadb: MariaDB) -> None:
-    for server, variable, value, finding in (
-        (mysql, "binlog_row_value_options", "'PARTIAL_JSON'", "value_options"),
-        (mariadb, "log_bin_compress", "ON", "compression"),
-    ):
+    for server, variable, value, finding in ((mysql, "binlog_row_value_options", "'PARTIAL_JSON'", "value_options"),):
         with set_global(server, variable, value):
             found = findings(server)[finding]
             assert found.severity == "fail"
@@ -117,10 +114,6 @@ def test_tables(server: Database) -> None:
         found = findings(server, tables=[f"{name}.good", f"{name}.absent"])
         assert (found["tables"].severity, found["tables"].found) == ("fail", f"not there: {name}.absent")
         assert findings(server, tables=[f"{name}.none_*"])["tables"].severity == "warn"
-        if isinstance(server, MariaDB):
-            server.execute(f"CREATE TABLE {name}.packed (id INT PRIMARY KEY, v TEXT COMPRESSED)")
-            assert f"{name}.packed.v" in findings(server, tables=[f"{name}.*"])["compressed_columns"].found
-            assert findings(server, tables=[f"{name}.good"])["compressed_columns"].severity == "ok"
     finally:
         server.execute(f"DROP DATABASE {name}")
 

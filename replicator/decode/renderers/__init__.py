@@ -39,8 +39,6 @@ RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset
 }
 """name -> (builder, type bytes that it can render)."""
 
-_COMPRESSED: Final = frozenset({types.MARIADB_BLOB_COMPRESSED, types.MARIADB_VARCHAR_COMPRESSED})
-
 
 def rendering(name: str, column: Column, table: Table) -> Rendering:
     """How `column` of `table` becomes text in the notation `name`.
@@ -50,13 +48,6 @@ def rendering(name: str, column: Column, table: Table) -> Rendering:
             the notation needs; E2307, the character set is not known.
     """
     where = f"{table.qualified}.{column.name}"
-    if column.type in _COMPRESSED:
-        raise DecodeError(
-            "E2301",
-            f"column {where} is COMPRESSED, which is not read yet",
-            found=types.NAMES[column.type],
-            fix=f"ALTER TABLE {table.qualified} MODIFY the column without COMPRESSED, or exclude the table.",
-        )
     builder, accepted = RENDERERS[name]
     if column.type not in accepted:
         raise DecodeError(

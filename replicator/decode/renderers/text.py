@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from replicator.decode import charsets, json_binary
+from replicator.decode import charsets, json_binary, zipped
 from replicator.decode.renderers.cache import Cache
 from replicator.decode.renderers.quoting import base64, needs_care, quote, quote_utf8
 from replicator.decode.rendering import Rendering
@@ -27,6 +27,9 @@ def text(column: Column, table: Table) -> Rendering:
             found=types.NAMES.get(column.type, str(column.type)),
             wanted="binlog_row_metadata = FULL",
         )
+    if column.type in types.COMPRESSED:
+        name = f"quote_inflated_{column.collation}"
+        return Rendering("bytes", f"{name}(v)", {name: _quote_inflated(column.collation)}, hint=1000)
     if charsets.is_utf8(column.collation):
         return Rendering("text", _UTF8, {"needs_care": needs_care, "quote_utf8": quote_utf8})
     name = f"quote_{column.collation}"
@@ -46,6 +49,12 @@ def _quote_bytes(collation: int) -> Callable[[bytes], str]:
 
 
 @cache
+def _quote_inflated(collation: int) -> Callable[[bytes], str]:
+    decode = charsets.decoder(collation)
+    return lambda raw: quote(decode(zipped.value(raw)))
+
+
+@cache
 def _quote_latin(collation: int) -> Callable[[str], str]:
     decode = charsets.decoder(collation)
     return lambda latin: quote(decode(latin.encode("latin-1")))
@@ -53,6 +62,8 @@ def _quote_latin(collation: int) -> Callable[[str], str]:
 
 def binary(column: Column, table: Table) -> Rendering:
     """Bytes as Base64. The binlog cuts the trailing zeros of BINARY(n) off; they belong to the value."""
+    if column.type in types.COMPRESSED:
+        return Rendering("bytes", "base64(inflate(v))", {"base64": base64, "inflate": zipped.value}, hint=1000)
     if column.type == types.STRING:
         return Rendering("bytes", f"base64(v.ljust({column.meta}, zero))", {"base64": base64, "zero": b"\0"}, hint=4)
     return Rendering("bytes", "base64(v)", {"base64": base64})
@@ -108,7 +119,7 @@ def _json(raw: bytes) -> str:
     return quote(json_binary.to_text(raw))
 
 
-_BYTES: Final = types.CHARACTERS | types.BLOBS
+_BYTES: Final = types.CHARACTERS | types.BLOBS | types.COMPRESSED
 
 RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset[int]]]] = {
     "text": (text, _BYTES),

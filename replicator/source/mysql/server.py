@@ -22,7 +22,6 @@ VARIABLES = (
     "innodb_flush_log_at_trx_commit",
     "innodb_native_foreign_keys",
     "log_bin",
-    "log_bin_compress",
     "log_replica_updates",
     "log_slave_updates",
     "read_only",

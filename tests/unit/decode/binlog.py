@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Callable, Sequence
 from zlib import crc32
 
@@ -147,6 +148,31 @@ def compressed(raw: bytes) -> bytes:
             kind, flags, body = events.TRANSACTION_PAYLOAD, 0, payload(inner)
         has_sum = checksum or kind == events.FORMAT_DESCRIPTION
         out.append(event(kind, body, at=at, ts=ts, flags=flags, checksum=has_sum))
+        at += len(out[-1])
+    return b"".join(out)
+
+
+def zip_part(raw: bytes) -> bytes:
+    """As log_bin_compress does: width and length of what it was, zlib."""
+    width = max(1, (len(raw).bit_length() + 7) // 8)
+    return bytes((0x80 | width,)) + len(raw).to_bytes(width, "big") + zlib.compress(raw)
+
+
+def zipped(raw: bytes) -> bytes:
+    """A file of MariaDB's (without its magic, with checksums) as if every event that can be had been compressed."""
+    out, at, place = [], 4, 0
+    while place < len(raw):
+        ts, kind, _, size, _, flags = struct.unpack_from("<IBIIIH", raw, place)
+        body = raw[place + 19 : place + size - 4]
+        place += size
+        if kind == events.QUERY:
+            text = 13 + int.from_bytes(body[11:13], "little") + body[8] + 1
+            kind, body = events.MARIADB_QUERY_COMPRESSED, body[:text] + zip_part(body[text:])
+        elif events.WRITE_ROWS_V1 <= kind <= events.DELETE_ROWS_V1:
+            rows = 9 + (body[8] + 7) // 8 * (1 + (kind == events.UPDATE_ROWS_V1))
+            kind += events.MARIADB_WRITE_ROWS_COMPRESSED_V1 - events.WRITE_ROWS_V1
+            body = body[:rows] + zip_part(body[rows:])
+        out.append(event(kind, body, at=at, ts=ts, flags=flags))
         at += len(out[-1])
     return b"".join(out)
 

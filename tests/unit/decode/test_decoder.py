@@ -324,8 +324,6 @@ def test_statements_that_change_rows(text, database, refused):
     ("kind", "fix"),
     [
         (events.PARTIAL_UPDATE_ROWS, "binlog_row_value_options"),
-        (events.MARIADB_QUERY_COMPRESSED, "log_bin_compress"),
-        (events.MARIADB_UPDATE_ROWS_COMPRESSED, "log_bin_compress"),
         (events.BEGIN_LOAD_QUERY, "binlog_format"),
         (events.EXECUTE_LOAD_QUERY, "binlog_format"),
         (20, "E2301"),

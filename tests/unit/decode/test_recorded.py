@@ -10,9 +10,14 @@ from hypothesis import strategies as st
 from replicator.errors import SourceError
 from replicator.model.position import Position
 from tests.data.binlog import read as recorded
-from tests.unit.decode.binlog import compressed, decoder, packets, records
+from tests.unit.decode.binlog import compressed, decoder, packets, records, zipped
 
-PACKED = ["mysql_transactions_packed", "mysql_anonymous_packed", "mysql_unchecked_packed"]
+PACKED = [
+    "mysql_transactions_packed",
+    "mysql_anonymous_packed",
+    "mysql_unchecked_packed",
+    "mariadb_transactions_packed",
+]
 CASES = ["mysql_transactions", "mysql_anonymous", "mysql_unchecked", "mariadb_transactions", *PACKED]
 START = Position("binlog.000002", 4)
 
@@ -20,7 +25,9 @@ START = Position("binlog.000002", 4)
 def read(case):
     """A recorded file; `_packed`: with its transactions compressed."""
     raw = recorded(case.removesuffix("_packed"))
-    return raw[:4] + compressed(raw[4:]) if case.endswith("_packed") else raw
+    if not case.endswith("_packed"):
+        return raw
+    return raw[:4] + (zipped(raw[4:]) if case.startswith("mariadb") else compressed(raw[4:]))
 
 
 def flavor(case):
@@ -139,7 +146,6 @@ def test_every_position_on_the_way_resumes_to_the_rest(case):
         ("mysql_metadata", "E2306", "shop.t"),
         ("mariadb_statement", "E2303", "update t set v=v+1"),
         ("mariadb_prepared", "E2301", "XA_PREPARE"),
-        ("mariadb_compressed", "E2301", "WRITE_ROWS_COMPRESSED_V1_EVENT"),
     ],
 )
 def test_what_stops_a_task(case, code, says):
@@ -169,7 +175,7 @@ def test_every_truncation_is_an_unfinished_stream():
 @settings(max_examples=200, deadline=2000)
 @given(st.data())
 def test_damage_never_passes_a_checksum(data):
-    case = data.draw(st.sampled_from(["mysql_transactions", "mariadb_transactions", "mysql_transactions_packed"]))
+    case = data.draw(st.sampled_from(["mysql_transactions", "mariadb_transactions", *PACKED[:1], *PACKED[-1:]]))
     raw = bytearray(read(case))
     wanted = records(whole(case)[0])
     for _ in range(data.draw(st.integers(1, 3))):

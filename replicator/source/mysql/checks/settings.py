@@ -54,15 +54,13 @@ def _row_events(server: Server) -> list[Finding]:
 
 
 def _value_options(server: Server) -> list[Finding]:
-    """Sessions can switch these on by themselves; the decoder then stops the task at the first such event."""
-    if not server.mariadb:
-        options = server.get("binlog_row_value_options")
-        wanted = "empty: a partial JSON update is not a whole row"
-        fix = set_for_sessions(server, "binlog_row_value_options", "''")
-        return [_expect("source.value_options", options or "none", not options, wanted, fix)]
-    found = server.get("log_bin_compress") or "OFF"
-    fix = set_for_sessions(server, "log_bin_compress", "OFF")
-    return [_expect("source.compression", f"log_bin_compress = {found}", found in ("OFF", "0"), "OFF", fix)]
+    """Sessions can switch it on by themselves; the decoder then stops the task at the first such event."""
+    if server.mariadb:
+        return []
+    options = server.get("binlog_row_value_options")
+    wanted = "empty: a partial JSON update is not a whole row"
+    fix = set_for_sessions(server, "binlog_row_value_options", "''")
+    return [_expect("source.value_options", options or "none", not options, wanted, fix)]
 
 
 def _expect(id: str, found: str, good: bool, wanted: str, fix: str) -> Finding:  # noqa: A002

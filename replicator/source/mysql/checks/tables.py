@@ -29,7 +29,6 @@ def check(session: Session, server: Server, config: MySQLSource) -> tuple[list[F
     findings = [_exist(server, choice, chosen)]
     if chosen:
         findings += [_primary_keys(session, chosen), _cascades(session, server, chosen)]
-        findings += _compressed(session, server, chosen)
     return findings, chosen
 
 
@@ -91,20 +90,6 @@ def _definition(session: Session, database: str, table: str) -> str:
     """What information_schema hides from accounts with SELECT only."""
     name = f"{quote_identifier(database)}.{quote_identifier(table)}"
     return str(session.rows(f"SHOW CREATE TABLE {name}")[0][1])
-
-
-def _compressed(session: Session, server: Server, chosen: Names) -> list[Finding]:
-    if not server.mariadb:
-        return []
-    rows = session.rows(
-        "SELECT table_schema, table_name, column_name FROM information_schema.columns "
-        "WHERE column_type LIKE %s", ("%COMPRESSED%",)
-    )  # fmt: skip
-    bad = [(str(database), f"{table}.{column}") for database, table, column in rows if (database, table) in chosen]
-    if not bad:
-        return [Finding.ok("source.compressed_columns", "none")]
-    fix = "ALTER TABLE ... MODIFY the column without COMPRESSED."
-    return [Finding("source.compressed_columns", "fail", _listed(bad), "columns that are not COMPRESSED", fix)]
 
 
 def _listed(names: Iterable[tuple[str, str]]) -> str:

@@ -108,9 +108,3 @@ def test_floats_read_back(value: float) -> None:
 def test_a_type_in_a_foreign_notation_is_refused_by_name() -> None:
     with pytest.raises(DecodeError, match=r"E2301.*d\.t\.c.*'year'.*LONG"):
         render("year", b"\0\0\0\0", types.LONG)
-
-
-@pytest.mark.parametrize("type_", [types.MARIADB_BLOB_COMPRESSED, types.MARIADB_VARCHAR_COMPRESSED])
-def test_compressed_columns_are_refused_by_name(type_: int) -> None:
-    with pytest.raises(DecodeError, match=r"E2301.*d\.t\.c is COMPRESSED"):
-        render("text", b"", type_, collation=45)
