@@ -14,11 +14,12 @@ import click
 
 from core.agent import Agent
 from core.launcher import Launcher
+from replicator.cli import options
 from replicator.config.load import parse_task, to_data
-from replicator.coordination.layout import DEFAULT_ROOT, Layout
+from replicator.coordination.layout import Layout
 from replicator.errors import NotConnected
 from replicator.telemetry import log
-from replicator.zookeeper.client import DEFAULT_SESSION_TIMEOUT, ZookeeperCoordinator
+from replicator.zookeeper.client import ZookeeperCoordinator
 
 _CONNECT_SECONDS = 5.0
 _LOG = log.get_logger("core")
@@ -29,18 +30,10 @@ def _validate(config: dict[str, Any]) -> dict[str, Any]:
 
 
 @click.command("core", short_help="A replication host: stands for tasks and runs those it leads.")
-@click.option("--zookeeper", required=True, metavar="HOST:PORT[,...]", envvar="REPLICATOR_ZOOKEEPER", show_envvar=True)
+@options.zookeeper("Asked of ZooKeeper, seconds. A standby takes over that long after a leader's death.")
 @click.option("--task", "tasks", multiple=True, metavar="NAME", help="Stand for this task only; repeatable.")
 @click.option("--host", default=socket.gethostname, help="Our name; default: this machine's.")
-@click.option("--root", default=DEFAULT_ROOT, show_default=True, help="The bus's node in ZooKeeper.")
-@click.option(
-    "--session-timeout",
-    default=DEFAULT_SESSION_TIMEOUT,
-    show_default=True,
-    type=click.FloatRange(1, 300),
-    help="Asked of ZooKeeper, seconds. A standby takes over that long after a leader's death.",
-)
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.log_format
 def command(
     zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_timeout: float, log_format: str
 ) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import click
 
 from monitor.app import create_app
-from replicator.coordination.layout import DEFAULT_ROOT, Layout
+from replicator.cli import options
+from replicator.coordination.layout import Layout
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, parse_listen, serve
-from replicator.zookeeper.client import DEFAULT_SESSION_TIMEOUT, ZookeeperCoordinator
+from replicator.zookeeper.client import ZookeeperCoordinator
 
 DEFAULT_LISTEN = "127.0.0.1:8081"
 
 
 @click.command(name="monitor")
-@click.option("--zookeeper", required=True, metavar="HOST:PORT[,...]", envvar="REPLICATOR_ZOOKEEPER", show_envvar=True)
-@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Port 0: any.")
-@click.option("--root", default=DEFAULT_ROOT, show_default=True, help="The bus's node in ZooKeeper.")
+@options.zookeeper()
+@options.listen(DEFAULT_LISTEN)
 @click.option(
     "--interval", default=1.0, show_default=True, type=click.FloatRange(0.1, 60), help="Seconds between reads."
 )
@@ -27,14 +27,7 @@ DEFAULT_LISTEN = "127.0.0.1:8081"
     type=click.IntRange(0, 10_000),
     help="More browsers than these poll.",
 )
-@click.option(
-    "--session-timeout",
-    default=DEFAULT_SESSION_TIMEOUT,
-    show_default=True,
-    type=click.FloatRange(1, 300),
-    help="Asked of ZooKeeper, seconds.",
-)
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.log_format
 def command(
     zookeeper: str, listen: str, root: str, interval: float, max_streams: int, session_timeout: float, log_format: str
 ) -> None:

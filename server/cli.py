@@ -8,11 +8,12 @@ from pathlib import Path
 
 import click
 
+from replicator.cli import options
 from replicator.config.token import default_token_file, ensure_token
-from replicator.coordination.layout import DEFAULT_ROOT, Layout
+from replicator.coordination.layout import Layout
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, parse_listen, serve
-from replicator.zookeeper.client import DEFAULT_SESSION_TIMEOUT, ZookeeperCoordinator
+from replicator.zookeeper.client import ZookeeperCoordinator
 from server.app import create_app
 from server.control import Control
 from server.duties import Duties
@@ -22,9 +23,8 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
 
 
 @click.command("server", short_help="Control: the HTTP API that tasks are made and steered with.")
-@click.option("--zookeeper", required=True, metavar="HOST:PORT[,...]", envvar="REPLICATOR_ZOOKEEPER", show_envvar=True)
-@click.option("--listen", default=DEFAULT_LISTEN, show_default=True, metavar="HOST:PORT", help="Port 0: any.")
-@click.option("--root", default=DEFAULT_ROOT, show_default=True, help="The bus's node in ZooKeeper.")
+@options.zookeeper()
+@options.listen(DEFAULT_LISTEN)
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -35,14 +35,7 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
 @click.option(
     "--host", default=socket.gethostname, help="Our name in the register of Servers; default: this machine's."
 )
-@click.option(
-    "--session-timeout",
-    default=DEFAULT_SESSION_TIMEOUT,
-    show_default=True,
-    type=click.FloatRange(1, 300),
-    help="Asked of ZooKeeper, seconds.",
-)
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.log_format
 def command(
     zookeeper: str, listen: str, root: str, token_file: Path | None, host: str, session_timeout: float, log_format: str
 ) -> None:

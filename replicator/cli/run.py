@@ -13,6 +13,7 @@ import click
 
 from replicator.assembly import build_pipeline, build_source
 from replicator.checkpoint.sqlite import SqliteStore
+from replicator.cli import options
 from replicator.cli.live import LiveLine, LogLines
 from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import TaskConfig
@@ -29,7 +30,7 @@ _INTERRUPTED = 130
 @click.option("--state", type=click.Path(dir_okay=False, path_type=Path), help="SQLite file that holds the position.")
 @click.option("--sink", metavar="stdout|file:PATH", help="Instead of the task's sink.")
 @click.option("--until-current", is_flag=True, help="Stop at the position that is the source's end now.")
-@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.log_format
 def command(path: Path, state: Path | None, sink: str | None, until_current: bool, log_format: str) -> None:
     """Streams the task of FILE until Ctrl-C, from where the last run stopped.
 

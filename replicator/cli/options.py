@@ -1,0 +1,47 @@
+"""Options that several commands share, so that they are called and explained alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from replicator.coordination.layout import DEFAULT_ROOT
+
+F = TypeVar("F", bound=Callable[..., Any])
+_SESSION_SECONDS = 10.0
+
+
+def zookeeper(meaning: str = "Asked of ZooKeeper, seconds.") -> Callable[[F], F]:
+    """--zookeeper, --root and --session-timeout of a process; `meaning`: of the timeout."""
+
+    def add(command: F) -> F:
+        for option in (
+            click.option(
+                "--session-timeout",
+                default=_SESSION_SECONDS,
+                show_default=True,
+                type=click.FloatRange(1, 300),
+                help=meaning,
+            ),
+            click.option("--root", default=DEFAULT_ROOT, show_default=True, help="The bus's node in ZooKeeper."),
+            click.option(
+                "--zookeeper",
+                required=True,
+                metavar="HOST:PORT[,...]",
+                envvar="REPLICATOR_ZOOKEEPER",
+                show_envvar=True,
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+def listen(default: str) -> Callable[[F], F]:
+    return click.option("--listen", default=default, show_default=True, metavar="HOST:PORT", help="Port 0: any.")
+
+
+log_format = click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
