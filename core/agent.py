@@ -32,6 +32,8 @@ STOP_SECONDS = 12.0
 """After which a process that was asked to end kills its workers and goes."""
 _CUT_OFF_SECONDS = 3.0
 """The same without a connection: nothing can be released then."""
+_PULSE_SECONDS = 2.0
+"""How often at least workers are looked at."""
 _LOG = log.get_logger("core")
 
 Event = Callable[[], None]
@@ -159,12 +161,14 @@ class Agent:
             if now >= self._list_due and not self._stopping:
                 self._look_for_tasks(now)
             for runner in list(self._runners.values()):
+                runner.check_pulse()
                 if now >= runner.due:
                     self._turn(runner)
 
     def _next_due(self) -> float:
         """Seconds until something is to be done by the clock."""
         dues = [runner.due for runner in self._runners.values()]
+        dues.append(self._clock() + _PULSE_SECONDS)
         if not self._stopping:
             dues.append(self._list_due)
         else:

@@ -34,12 +34,15 @@ class Worker:
         connection: for `multiprocessing.connection.wait`; read it through `receive` only.
     """
 
-    def __init__(self, spec: WorkerSpec, process: BaseProcess, connection: Connection, deadline: Any) -> None:
+    def __init__(
+        self, spec: WorkerSpec, process: BaseProcess, connection: Connection, deadline: Any, beat: Any
+    ) -> None:
         self.spec = spec
         self.pid: int = process.pid or 0
         self.connection = connection
         self._process = process
         self._deadline = deadline
+        self._beat = beat
         self._sending = threading.Lock()
 
     def extend(self, deadline: float) -> None:
@@ -60,6 +63,11 @@ class Worker:
         except (EOFError, OSError, ValueError):
             return messages or None
         return messages
+
+    @property
+    def beat(self) -> float:
+        """Changes several times a second while the process runs."""
+        return float(self._beat.value)
 
     @property
     def alive(self) -> bool:
@@ -99,12 +107,13 @@ class Launcher:
         """deadline: end of the lease on the monotonic clock, seconds."""
         ours, theirs = self._context.Pipe()
         shared = self._context.RawValue("d", deadline)
+        beat = self._context.RawValue("d", 0.0)
         process = self._context.Process(
-            target=main, args=(theirs, shared, spec, self._log_style), name=f"worker {spec.task}", daemon=True
+            target=main, args=(theirs, shared, beat, spec, self._log_style), name=f"worker {spec.task}", daemon=True
         )
         process.start()
         theirs.close()
-        worker = Worker(spec, process, ours, shared)
+        worker = Worker(spec, process, ours, shared, beat)
         with self._lock:
             self._workers = [known for known in self._workers if known.alive] + [worker]
         return worker

@@ -9,6 +9,7 @@ import msgspec
 from core.bench import Bench, WorkerProcess
 from core.figures import Gauge
 from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Streaming, Waiting, WorkerSpec
+from core.pulse import PulseCheck
 from replicator.coordination.clock import now_ms
 from replicator.coordination.participant import Participant
 from replicator.coordination.progress import TermProgress
@@ -36,6 +37,7 @@ class Runner:
         self.gauge = Gauge(bench.clock)
         self._bench = bench
         self._worker: WorkerProcess | None = None
+        self._pulse = PulseCheck()
         self._since_ms = now_ms()
         self._told = State.ABSENT
         self._told_error: dict[str, str] | None = None
@@ -58,6 +60,7 @@ class Runner:
             self._log.error("worker not started", code="E5008", error=str(error))
             raise ProcessError("E5008", f"no worker could be started for '{task}'", found=str(error)) from error
         self._worker = worker
+        self._pulse = PulseCheck()
         self.gauge.reset()
         interval = float(config.data.get("checkpoint_interval_ms", 1000)) / 1000
         term = TermProgress(bench.coordinator, bench.layout, task, name, epoch, uid, bench.identity.host)
@@ -79,7 +82,15 @@ class Runner:
             worker.kill()
         self._bench.writer.end(self.task)
 
-    # What the worker says
+    # What the worker says, or does not say
+
+    def check_pulse(self) -> None:
+        """A worker that does not run would hold the lease for ever and deliver nothing."""
+        if self._worker is not None and self._pulse.stuck(self._worker.beat, self._bench.clock()):
+            self._log.warning("worker stuck, killed", code="E5008", pid=self._worker.pid)
+            self.kill()
+            self.participant.on_died()
+            self.due = 0.0
 
     def is_current(self, worker: object) -> bool:
         return worker is not None and worker is self._worker

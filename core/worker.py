@@ -129,7 +129,7 @@ class AgentObserver:
         self._store.report(checkpoint)
 
 
-def main(connection: Connection, deadline: Any, spec: WorkerSpec, log_style: str | None) -> None:
+def main(connection: Connection, deadline: Any, beat: Any, spec: WorkerSpec, log_style: str | None) -> None:
     """Entry point of the process. Ends with `Drained` or `Failed`, or without a word when term or agent are gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent drains us
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -137,7 +137,7 @@ def main(connection: Connection, deadline: Any, spec: WorkerSpec, log_style: str
     logger = log.get_logger("worker").bind(task=spec.task, epoch=spec.epoch)
     term = Term(spec.task, spec.uid, spec.epoch, lambda: float(deadline.value))
     link = Link(connection)
-    threading.Thread(target=_watch_lease, args=(term,), name="lease", daemon=True).start()
+    threading.Thread(target=_watch_lease, args=(term, beat), name="lease", daemon=True).start()
     try:
         link.send(_run(link, spec, term, logger))
     except OSError:
@@ -169,8 +169,10 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         return Failed(ProcessError("E5011", f"{type(error).__name__}: {error}").to_dict())
 
 
-def _watch_lease(term: Term) -> None:
-    """The batch and commit checks stand before each step; this one ends a step that outlives the lease."""
+def _watch_lease(term: Term, beat: Any) -> None:
+    """The batch and commit checks stand before each step; this one ends a step that outlives the lease. Its turns are
+    the beat by which the agent sees that this process runs."""
     while (left := term.remaining()) > 0:
+        beat.value = time.monotonic()
         time.sleep(min(max(left, 0.005), 0.25))
     os._exit(LEASE_OVER)

@@ -213,7 +213,7 @@ CODES: dict[str, Entry] = {
             "E5007": ("not possible now", "The task's state does not allow it.", "See `replicator task describe`."),
             "E5008": (
                 "worker died",
-                "The worker process ended without saying why.",
+                "The worker process ended without saying why, or did not run for 10 s and was killed.",
                 "See the log; it is started again.",
             ),
             "E5009": ("wait timed out", "The condition was not met in time.", ""),

@@ -64,6 +64,10 @@ class FakeWorker:
     def die(self) -> None:
         self._far.close()
 
+    @property
+    def beat(self) -> float:
+        return time.monotonic()
+
     # As the agent sees it
 
     def extend(self, deadline: float) -> None:
