@@ -39,6 +39,7 @@ FAULTS: tuple[Fault, ...] = (
     *(_frozen(who, t) for who in ("leader", "leader-host", "standby", "all") for t in (0.3, 2.2)),
     _killed("worker"),
     *(_frozen("worker", t) for t in (0.3, 1.5)),
+    Fault("worker: SIGSTOP for good", (("signal", "worker", "STOP"),), 3),
     Fault("election node deleted by hand", (("delete_own_node",),)),
     Fault("switchover", (("cli", "task", "switchover", "{task}"),)),
     Fault("switchover --to", (("cli", "task", "switchover", "{task}", "--to", "{last standby}"),)),

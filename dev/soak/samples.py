@@ -37,7 +37,7 @@ class Samples:
                         position = record.checkpoint.position
                         self.checkpoints[job.name].append((position.file, position.offset))
             for core in self._cluster.cores.values():
-                with contextlib.suppress(OSError, IndexError, ValueError):
+                with contextlib.suppress(OSError, LookupError, ValueError):  # it has just ended
                     now = usage(core.pid)
                     self.most[core.name] = tuple(map(max, now, self.most.get(core.name, now)))  # type: ignore[assignment]
 

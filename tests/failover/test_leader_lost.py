@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
 
@@ -85,6 +87,17 @@ def test_04_a_leader_frozen_shorter_than_its_lease_goes_on(make_bus: MakeBus) ->
     time.sleep(1.5)
     bus.cluster.cores[before.host].resume()
     bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert (bus.look().host, bus.look().epoch) == (before.host, before.epoch)
+
+
+def test_a_worker_that_is_frozen_for_good_is_replaced_under_the_same_term(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    before = bus.look()
+    assert before.figures is not None
+    os.kill(before.figures.worker_pid, signal.SIGSTOP)
+    bus.wait_delivered(50, timeout=30)
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
     assert (bus.look().host, bus.look().epoch) == (before.host, before.epoch)
