@@ -32,6 +32,7 @@ STOP_SECONDS = 12.0
 """After which a process that was asked to end kills its workers and goes."""
 _CUT_OFF_SECONDS = 3.0
 """The same without a connection: nothing can be released then."""
+_HOLD_SECONDS = 0.2
 _PULSE_SECONDS = 2.0
 """How often at least workers are looked at."""
 _LOG = log.get_logger("core")
@@ -199,7 +200,9 @@ class Agent:
             participant.turn()
             runner.due = self._clock() + self._reread
             if participant.hold_until:
-                runner.due = min(runner.due, participant.hold_until)
+                # More often than the clock asks: what ends the wait early may be seen in pieces (an expired session's
+                # nodes go one by one for those who read meanwhile), and no watch tells of the rest.
+                runner.due = min(runner.due, participant.hold_until, self._clock() + _HOLD_SECONDS)
         except NotConnected:
             runner.due = self._clock() + 0.2
         except ReplicatorError as error:

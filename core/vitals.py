@@ -21,6 +21,7 @@ from replicator.telemetry import log
 INTERVAL = 1.0
 _PATIENCE = 1.5
 """Session timeouts for which the node of a process that may be dead is waited for."""
+_SETTLE_SECONDS = 0.5
 _LOG = log.get_logger("core")
 
 
@@ -61,12 +62,23 @@ class Vitals:
                 self._publish()
                 break
             except NodeExists as error:
-                if self._clock() >= end:
+                if not self._freed(end, stopped) and not stopped():
                     self._rename(error)
                     end += 5.0
-                else:
-                    time.sleep(0.1)
         return self._identity
+
+    def _freed(self, end: float, stopped: Callable[[], bool]) -> bool:
+        """Waits for the node of an earlier process of our name to go.
+
+        A little longer then: the successors of that process see that its session has ended by what went with it, and
+        must not find us in its place before they have looked.
+        """
+        while self._clock() < end and not stopped():
+            if self._machines.read(self._identity.host) is None:
+                time.sleep(_SETTLE_SECONDS)
+                return True
+            time.sleep(0.1)
+        return False
 
     def _rename(self, error: NodeExists) -> None:
         """`~` and four digits of our own: both processes stay visible."""

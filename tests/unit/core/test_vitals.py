@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from core.vitals import Vitals
+from replicator.coordination.layout import Layout
+from replicator.coordination.machines import Machines
+from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.records import MachineRecord
+
+
+@pytest.fixture
+def ensemble() -> MemoryEnsemble:
+    return MemoryEnsemble(time.monotonic)
+
+
+def claimant(ensemble: MemoryEnsemble, process: str, timeout: float = 10.0) -> Vitals:
+    session = ensemble.session(timeout)
+    return Vitals(session, Machines(session, Layout()), "host-a", process, time.monotonic)
+
+
+def never() -> bool:
+    return False
+
+
+def test_a_free_name_is_taken_at_once(ensemble: MemoryEnsemble) -> None:
+    begun = time.monotonic()
+    assert claimant(ensemble, "1" * 32).claim(never).host == "host-a"
+    assert time.monotonic() - begun < 0.3
+
+
+def test_the_name_of_a_dead_process_is_taken_when_its_node_is_gone_and_has_been_missed(
+    ensemble: MemoryEnsemble,
+) -> None:
+    dead = ensemble.session()
+    Machines(dead, Layout()).publish(
+        "host-a", MachineRecord(host="host-a", pid=1, process="0" * 32, started_ms=0, time_ms=0)
+    )
+    names: list[str] = []
+    thread = threading.Thread(target=lambda: names.append(claimant(ensemble, "2" * 32).claim(never).host))
+    thread.start()
+    time.sleep(0.3)
+    dead.close()
+    look = ensemble.session()
+    time.sleep(0.3)
+    assert Machines(look, Layout()).read("host-a") is None, "successors may not have looked yet"
+    thread.join(5)
+    assert names == ["host-a"]
+    assert Machines(look, Layout()).read("host-a") is not None
+
+
+def test_a_living_process_keeps_its_name(ensemble: MemoryEnsemble) -> None:
+    Machines(ensemble.session(), Layout()).publish(
+        "host-a", MachineRecord(host="host-a", pid=1, process="0" * 32, started_ms=0, time_ms=0)
+    )
+    assert claimant(ensemble, "3" * 32, timeout=0.4).claim(never).host == "host-a~3333"
+
+
+def test_waiting_for_a_name_ends_when_asked_to(ensemble: MemoryEnsemble) -> None:
+    Machines(ensemble.session(), Layout()).publish(
+        "host-a", MachineRecord(host="host-a", pid=1, process="0" * 32, started_ms=0, time_ms=0)
+    )
+    asked = threading.Event()
+    timer = threading.Timer(0.3, asked.set)
+    timer.start()
+    assert claimant(ensemble, "4" * 32).claim(asked.is_set).host == "host-a"
+    timer.join()
