@@ -51,7 +51,8 @@ FAULTS: tuple[Fault, ...] = (
     Fault("ZooKeeper: SIGKILL, restart after 1.5 T", (("restart", "zookeeper", 1.5),), 2.5),
     Fault("ZooKeeper: SIGSTOP for 0.4 T", (("freeze", "zookeeper", 0.4),), 0.4),
     Fault("ZooKeeper: SIGSTOP for 2 T", (("freeze", "zookeeper", 2.0),), 2.5),
-    Fault("Kafka: SIGKILL, restart", (("restart", "kafka", 0.2),), 3),
+    # A broker that was killed registers again only when the controller has given up the dead one: 9 s.
+    Fault("Kafka: SIGKILL, restart", (("restart", "kafka", 0.2),), 4),
     Fault("Kafka: SIGSTOP for 1 T", (("freeze", "kafka", 1.0),), 1.5),
     Fault("MySQL: SIGKILL, restart", (("restart", "mysql", 0.2),), 2),
     Fault("MySQL: dump connections killed", (("kill_dumps",),)),

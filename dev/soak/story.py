@@ -186,7 +186,7 @@ class Story:
             self._done[number] = done._replace(outage=worst)
         for done in sorted(self._done, key=lambda done: -done.outage)[:8]:
             name = f"{done.planned.fault.name} ({self.jobs[done.planned.task].name})"
-            allowed = (1 + done.planned.fault.down) * self._t + START
+            allowed = (1 + done.planned.fault.down) * self._t + START + done.planned.late
             mark = " TOO LONG" if done.outage > allowed else ""
             say(f"outage {done.outage:.1f} s, expected at most {allowed:.0f} s: {name}{mark}")
 
