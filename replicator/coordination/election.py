@@ -7,7 +7,7 @@ import contextlib
 import msgspec
 
 from replicator.coordination.layout import Layout, parse_contender
-from replicator.coordination.ports import Coordinator, Watcher
+from replicator.coordination.ports import Coordinator, Stat, Watcher
 from replicator.coordination.records import InstanceRecord, dump, load
 from replicator.errors import CoordinationError, NodeMissing
 
@@ -33,16 +33,23 @@ class Contender(msgspec.Struct, frozen=True):
 
 class Field(msgspec.Struct, frozen=True):
     """Everything below the election node. `contenders` by rising sequence; `foreign`: names that no version of ours
-    wrote or that are not ephemeral. They are ignored, and reported."""
+    wrote or that are not ephemeral. They are ignored, and reported. `names`: of all children, when `parent`, the
+    election node's stat, was taken; the contenders were read one by one after that."""
 
     contenders: tuple[Contender, ...] = ()
     foreign: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    parent: Stat | None = None
 
     def own(self, guid: str, session: int) -> Contender | None:
         """Ours by guid *and* session: a node of an earlier session of ours is about to vanish. Of several (a create
         whose reply was lost, made again) the first counts."""
         mine = [entry for entry in self.contenders if entry.guid == guid and entry.owner == session]
         return mine[0] if mine else None
+
+    def standing(self, czxid: int) -> Contender | None:
+        """Who holds, or held, the term of this epoch."""
+        return next((entry for entry in self.contenders if entry.czxid == czxid), None)
 
     def before(self, contender: Contender) -> Contender | None:
         """The predecessor, the one node that a standby watches."""
@@ -58,17 +65,18 @@ class Election:
     def field(self, task: str, watch: Watcher | None = None) -> Field:
         """Who stands. An election node that is not there has nobody."""
         try:
-            names = self._coordinator.children(self._layout.election(task), watch)
+            listing = self._coordinator.listing(self._layout.election(task), watch)
         except NodeMissing:
             return Field()
         contenders, foreign = [], []
-        for name in names:
+        for name in listing.names:
             contender = self._read(task, name)
             if contender is not None:
                 contenders.append(contender)
             elif self._coordinator.exists(self._layout.contender(task, name)) is not None:
                 foreign.append(name)
-        return Field(tuple(sorted(contenders, key=lambda entry: entry.sequence)), tuple(foreign))
+        ranked = tuple(sorted(contenders, key=lambda entry: entry.sequence))
+        return Field(ranked, tuple(foreign), listing.names, listing.stat)
 
     def _read(self, task: str, name: str) -> Contender | None:
         parsed = parse_contender(name)

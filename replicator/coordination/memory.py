@@ -13,7 +13,19 @@ import time
 from collections.abc import Callable, Sequence
 
 from replicator.coordination.memory_tree import Tree
-from replicator.coordination.ports import Change, Check, Connection, Create, Delete, Node, Op, Set, Stat, Watcher
+from replicator.coordination.ports import (
+    Change,
+    Check,
+    Connection,
+    Create,
+    Delete,
+    Listing,
+    Node,
+    Op,
+    Set,
+    Stat,
+    Watcher,
+)
 from replicator.errors import CoordinationError, NodeMissing, NotConnected, SessionLost
 
 Event = tuple[Watcher, Change, str]
@@ -236,12 +248,15 @@ class MemoryCoordinator:
                 return None
 
     def children(self, path: str, watch: Watcher | None = None) -> list[str]:
+        return list(self.listing(path, watch).names)
+
+    def listing(self, path: str, watch: Watcher | None = None) -> Listing:
         with self._ensemble.lock:
             self._refuse_unless_connected(path)
-            names = self._ensemble.tree.children(path)
+            listing = Listing(tuple(self._ensemble.tree.children(path)), self._ensemble.tree.get(path).stat)
             if watch is not None:
                 self._ensemble.watch(path, True, self._session, watch)
-            return names
+            return listing
 
     def confirm(self, paths: Sequence[str]) -> list[Stat | None]:
         return [self.exists(path) for path in paths]

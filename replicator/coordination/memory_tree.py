@@ -18,7 +18,8 @@ class _Entry:
         self.data = data
         self.owner = owner
         self.version = 0
-        self.czxid = self.mzxid = zxid
+        self.czxid = self.mzxid = self.pzxid = zxid
+        self.cversion = 0
         self.ctime_ms = self.mtime_ms = time.time_ns() // 1_000_000
         self.names: set[str] = set()
         self.sequence = 0
@@ -87,6 +88,8 @@ class Tree:
             ctime_ms=entry.ctime_ms,
             mtime_ms=entry.mtime_ms,
             children=len(entry.names),
+            cversion=entry.cversion,
+            pzxid=entry.pzxid,
         )
 
     def children(self, path: str) -> list[str]:
@@ -115,6 +118,7 @@ class Tree:
         self._keep(path)
         parent.sequence += 1
         parent.names.add(path.rpartition("/")[2])
+        parent.cversion, parent.pzxid = parent.cversion + 1, self._zxid
         self._entries[path] = _Entry(data, owner, self._zxid)
         self._changes += [("created", path), ("children", above)]
         return path
@@ -138,7 +142,9 @@ class Tree:
         self._keep(above or "/")
         self._keep(path)
         del self._entries[path]
-        self._entry(above or "/").names.discard(name)
+        parent = self._entry(above or "/")
+        parent.names.discard(name)
+        parent.cversion, parent.pzxid = parent.cversion + 1, self._zxid
         self._changes += [("deleted", path), ("children", above or "/")]
 
     def check(self, path: str, version: int) -> None:

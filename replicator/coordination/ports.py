@@ -25,7 +25,8 @@ class Connection(Enum):
 class Stat(msgspec.Struct, frozen=True):
     """version: of the data, from 0; czxid: id of the transaction that created the node, rises over the whole tree for
     ever; mzxid: of the last change; owner: session id of an ephemeral node, else 0; ctime_ms, mtime_ms: server's wall
-    clock; children: number."""
+    clock; children: number; cversion: how many children were ever created and deleted; pzxid: transaction that did so
+    last, or that created the node."""
 
     version: int
     czxid: int
@@ -34,10 +35,19 @@ class Stat(msgspec.Struct, frozen=True):
     ctime_ms: int = 0
     mtime_ms: int = 0
     children: int = 0
+    cversion: int = 0
+    pzxid: int = 0
 
 
 class Node(msgspec.Struct, frozen=True):
     data: bytes
+    stat: Stat
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """Names of children, sorted, and the parent's stat at that same moment."""
+
+    names: tuple[str, ...]
     stat: Stat
 
 
@@ -106,6 +116,10 @@ class Coordinator(Protocol):
         """Names, sorted. NodeMissing when the parent is not there."""
         ...
 
+    def listing(self, path: str, watch: Watcher | None = None) -> Listing:
+        """`children` together with the parent's stat, in one answer."""
+        ...
+
     def confirm(self, paths: Sequence[str]) -> list[Stat | None]:
         """For the lease: which of these nodes exist, in one pipelined exchange, and not older than the call.
 
@@ -131,5 +145,5 @@ class Coordinator(Protocol):
         ...
 
     def close(self) -> None:
-        """Ends the session: its ephemeral nodes go at once."""
+        """Ends the session: its ephemeral nodes go at once, all in one transaction (as when a session expires)."""
         ...

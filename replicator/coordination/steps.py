@@ -178,7 +178,7 @@ class Steps:
         commit = self._commits.write(self._owner.task, self._own, before, record)
         last = before.record
         if last is not None and last.epoch and not last.released and last.epoch != record.epoch:
-            why = "its node was deleted" if last.session in self._view.live else "its session ended"
+            why = "its session ended" if self._owner.facts.memory.ended == last.epoch else "its node is gone"
             self.note("lost", host=last.host, epoch=last.epoch, reason=f"{why}; {self._owner.identity.host} takes over")
         self._owner.move(Event.OPENED, opened=True, opened_zxid=commit.mzxid, checkpoint=None)
 

@@ -40,8 +40,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         field, own: who stands, and which of them we are.
         commit: lastCommit; `commit_error` when its content is not understood.
         commands: read only where asked for, else ().
-        machines: sessions with a machine node, read after `field`; None when not asked for.
-        hidden: sessions that stand and have no machine node.
+        machines: transaction in which the last machine node came or went, read after `field`; 0 when not asked for.
     """
 
     task: str
@@ -58,13 +57,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     commit: Commit = Commit(None)
     commit_error: Problem | None = None
     commands: tuple[Pending, ...] = ()
-    machines: frozenset[int] | None = None
-    hidden: frozenset[int] = frozenset()
-
-    @property
-    def live(self) -> frozenset[int]:
-        """Sessions that certainly lived when this was read."""
-        return frozenset(entry.owner for entry in self.field.contenders) | (self.machines or frozenset())
+    machines: int = 0
 
 
 class ViewReader:
@@ -85,9 +78,8 @@ class ViewReader:
     def read(self, guid: str, watches: Watches, commands: bool, machines: bool) -> TaskView:
         """Raises NotConnected.
 
-        The order matters for who takes over: contenders first, then machines and lastCommit. What a term wrote before
-        its node vanished is then in the lastCommit that is read, and a session that has neither a contender nor a
-        machine node had ended by then.
+        The order matters for who takes over: contenders first, then lastCommit. What a term wrote before its node
+        vanished is then in the lastCommit that is read.
         """
         session = self._coordinator.session_id
         view = TaskView(task=self._task, session=session, timeout=self._coordinator.session_timeout)
@@ -96,15 +88,14 @@ class ViewReader:
         except NodeMissing:
             return view
         field = self._election.field(self._task)
-        owners = self._read_owners() if machines else None
+        changed = self._read_machines() if machines else 0
         commit, commit_error = self._read_commit()
         return msgspec.structs.replace(
             present,
             desired=self._read_desired(watches),
             field=field,
             own=field.own(guid, session),
-            machines=owners,
-            hidden=self._read_hidden(field, owners),
+            machines=changed,
             commit=commit,
             commit_error=commit_error,
             commands=self._read_commands(watches) if commands else (),
@@ -175,21 +166,6 @@ class ViewReader:
         with watches.on("children", self._layout.commands(self._task)) as watch:
             return tuple(self._commands.pending(self._task, watch))
 
-    def _read_owners(self) -> frozenset[int]:
-        try:
-            names = self._coordinator.children(self._layout.machines)
-        except NodeMissing:
-            return frozenset()
-        stats = [self._coordinator.exists(f"{self._layout.machines}/{name}") for name in names]
-        return frozenset(stat.owner for stat in stats if stat is not None)
-
-    def _read_hidden(self, field: Field, owners: frozenset[int] | None) -> frozenset[int]:
-        """Asked once more, because a session may have ended between the two readings."""
-        if owners is None:
-            return frozenset()
-        return frozenset(
-            entry.owner
-            for entry in field.contenders
-            if entry.owner not in owners
-            and self._coordinator.exists(self._layout.contender(self._task, entry.name)) is not None
-        )
+    def _read_machines(self) -> int:
+        stat = self._coordinator.exists(self._layout.machines)
+        return stat.pzxid if stat else 0

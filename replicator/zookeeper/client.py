@@ -11,7 +11,19 @@ from typing import Any
 from kazoo.protocol.states import EventType, KazooState, WatchedEvent
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE
 
-from replicator.coordination.ports import Change, Check, Connection, Create, Delete, Node, Op, Set, Stat, Watcher
+from replicator.coordination.ports import (
+    Change,
+    Check,
+    Connection,
+    Create,
+    Delete,
+    Listing,
+    Node,
+    Op,
+    Set,
+    Stat,
+    Watcher,
+)
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotConnected
 from replicator.zookeeper.connection import Client
 from replicator.zookeeper.errors import SKIPPED, translate
@@ -170,6 +182,11 @@ class ZookeeperCoordinator:
     def children(self, path: str, watch: Watcher | None = None) -> list[str]:
         return sorted(self._ask(path, lambda: self._client.get_children_async(path, _adapt(watch, path))))
 
+    def listing(self, path: str, watch: Watcher | None = None) -> Listing:
+        ask = self._client.get_children_async
+        names, stat = self._ask(path, lambda: ask(path, _adapt(watch, path), include_data=True))
+        return Listing(tuple(sorted(names)), _stat(stat))
+
     def confirm(self, paths: Sequence[str]) -> list[Stat | None]:
         if not paths:
             return []
@@ -251,6 +268,8 @@ def _stat(stat: Any) -> Stat:
         ctime_ms=stat.ctime,
         mtime_ms=stat.mtime,
         children=stat.numChildren,
+        cversion=stat.cversion,
+        pzxid=stat.pzxid,
     )
 
 

@@ -222,6 +222,56 @@ def test_one_transaction_has_one_id(zk, top):
     assert zk.get(f"{top}/a").stat.czxid == zk.get(f"{top}/b").stat.czxid
 
 
+def test_listing_counts_what_comes_and_goes(zk, top):
+    fresh = zk.listing(top)
+    assert (fresh.names, fresh.stat.cversion, fresh.stat.pzxid) == ((), 0, fresh.stat.czxid)
+    zk.create(f"{top}/b")
+    made = zk.listing(top)
+    zk.create(f"{top}/a")
+    both = zk.listing(top)
+    assert (both.names, both.stat.cversion, both.stat.children) == (("a", "b"), 2, 2)
+    assert both.stat.pzxid == zk.get(f"{top}/a").stat.czxid > made.stat.pzxid
+    zk.set(f"{top}/a", b"x")
+    zk.set(top, b"x")
+    assert zk.listing(top).stat.pzxid == both.stat.pzxid
+    zk.delete(f"{top}/b")
+    after = zk.listing(top)
+    assert (after.names, after.stat.cversion) == (("a",), 3)
+    assert after.stat.pzxid > both.stat.pzxid
+    assert zk.exists(top) == after.stat
+    with pytest.raises(NodeMissing):
+        zk.listing(f"{top}/none")
+
+
+def test_listing_watches_as_children_does(session, zk, top):
+    seen = Seen()
+    zk.listing(top, seen)
+    session().create(f"{top}/a")
+    assert seen.wait() == ("children", top)
+
+
+def test_a_session_takes_all_its_nodes_in_one_transaction(session, zk, top):
+    """And whoever deletes them one by one needs one for each."""
+    below = [f"{top}/{name}" for name in ("x", "y", "z")]
+    for path in below:
+        zk.create(path)
+    other, third = session(), session()
+    for owner in (other, third):
+        for path in below:
+            owner.create(f"{path}/{owner.session_id}", ephemeral=True)
+    gone = Seen()
+    zk.exists(f"{below[-1]}/{other.session_id}", gone)
+    other.close()
+    gone.wait()
+    listings = [zk.listing(path) for path in below]
+    assert {listing.names for listing in listings} == {(str(third.session_id),)}
+    assert {listing.stat.cversion for listing in listings} == {3}
+    assert len({listing.stat.pzxid for listing in listings}) == 1
+    for path in below:
+        zk.delete(f"{path}/{third.session_id}")
+    assert len({zk.listing(path).stat.pzxid for path in below}) == 3
+
+
 def test_confirm(session, zk, top):
     path = zk.create(f"{top}/eph", ephemeral=True)
     found = zk.confirm([path, f"{top}/none"])

@@ -8,8 +8,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from replicator.coordination.commits import Commits
+from replicator.coordination.election import Election
+from replicator.coordination.machines import Machines
 from replicator.coordination.memory import MemoryEnsemble
 from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import CommitRecord, InstanceRecord, MachineRecord
 from replicator.errors import NodeMissing
 from replicator.zookeeper.client import connect
 from tests.support.agents import eventually
@@ -225,6 +229,47 @@ def test_own_node_deleted_by_hand(site):
     site.wait("host-b")
     assert new.may_emit
     assert site.standing_by(1) == ["host-a"]
+
+
+def test_both_own_nodes_deleted_by_hand(site):
+    """It looks as if the session had ended, and it has not."""
+    a = site.start("host-a")
+    site.wait("host-a")
+    b = site.start("host-b")
+    site.standing_by(1)
+    old = site.worker(a)
+    name = f"host-a-{site.task().running.guid}-{site.task().running.sequence:010d}"
+    site.admin.delete(site.layout.machine("host-a"))
+    deleted = time.monotonic()
+    site.admin.delete(site.layout.contender(TASK, name))
+    site.worker(b)
+    assert time.monotonic() - deleted >= TIMEOUT * 2 / 3, "the lease of the old one may still have run"
+    assert old.killed
+    assert "its node is gone" in eventually(lambda: lost_reason(site))
+
+
+def test_a_session_that_ended_is_not_waited_for(site):
+    last = site.session()
+    Machines(last, site.layout).publish("last", MachineRecord(host="last", pid=1, process="p", started_ms=0, time_ms=0))
+    election, commits = Election(last, site.layout), Commits(last, site.layout)
+    election.stand(TASK, "f" * 32, InstanceRecord(host="last", pid=1, process="p", since_ms=0, state="running"))
+    [leader] = election.field(TASK).contenders
+    term = CommitRecord(
+        epoch=leader.czxid, session=last.session_id, timeout_s=TIMEOUT, uid=site.registry.read(TASK).record.uid
+    )
+    commits.write(TASK, leader.name, commits.read(TASK), term)
+    b = site.start("host-b")
+    assert site.standing_by(1) == ["host-b"]
+    began = time.monotonic()
+    last.close()
+    site.worker(b)
+    assert time.monotonic() - began < TIMEOUT / 2
+    assert "its session ended" in eventually(lambda: lost_reason(site))
+
+
+def lost_reason(site: Site) -> str:
+    entries = [entry.record for entry in site.history.read(TASK)]
+    return next((entry.reason for entry in entries if "takes over" in entry.reason), "")
 
 
 def test_parent_deleted_by_hand_and_the_epoch_rises_all_the_same(site):

@@ -6,6 +6,8 @@ stored position never moves back, and in the end, when the faults stop, somebody
 
 from __future__ import annotations
 
+import contextlib
+
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -143,6 +145,18 @@ class Leadership(RuleBasedStateMachine):
         contenders = Election(self.world.admin, self.world.layout).field(TASK).contenders
         if which < len(contenders):
             self.world.admin.delete(self.world.layout.contender(TASK, contenders[which].name))
+
+    @rule(which=st.integers(0, 2), machine_first=st.booleans())
+    def both_nodes_deleted_by_hand(self, which: int, machine_first: bool) -> None:
+        """All that shows of a session, as if it had ended."""
+        contenders = Election(self.world.admin, self.world.layout).field(TASK).contenders
+        if which >= len(contenders):
+            return
+        node = self.world.layout.contender(TASK, contenders[which].name)
+        machine = self.world.layout.machine(contenders[which].host)
+        for path in (machine, node) if machine_first else (node, machine):
+            with contextlib.suppress(NodeMissing):
+                self.world.admin.delete(path)
 
     @rule()
     def parent_deleted_by_hand(self) -> None:

@@ -66,10 +66,38 @@ def test_a_deleted_node_is_waited_for_from_when_it_was_missed(world, leader, sta
     assert standby.participant.state is State.STARTING
 
 
+def test_both_nodes_deleted_by_hand_are_waited_for(world, leader, standby):
+    leader.renew()
+    lease_end = leader.workers.lease.deadline
+    leader.frozen = True
+    world.admin.delete(world.layout.machine(leader.host))
+    delete_node(world, leader)
+    standby.turn()
+    assert standby.participant.state is State.WAITING
+    assert standby.participant.hold_until >= lease_end
+
+
+def test_a_leader_that_dies_right_after_somebody_joined_is_replaced_at_once(world, leader, standby):
+    leader.die()
+    third = world.core()
+    died = world.clock()
+    while standby.participant.state is not State.RUNNING:
+        world.settle(0.25)
+    assert world.clock() - died <= world.timeout + 1
+    assert third.participant.state is State.STANDBY
+
+
+def test_a_lone_core_does_not_wait_for_its_own_earlier_session(world, leader):
+    leader.coordinator.expire()
+    leader.turn()
+    leader.turn()
+    assert leader.participant.state is State.STARTING
+
+
 def test_a_slow_reading_does_not_shorten_the_wait(world, leader, standby):
     """The node may have gone at any moment of the reading: only its end is surely after that."""
     leader.frozen = True
-    real = standby.coordinator.children
+    real = standby.coordinator.listing
 
     def slow(path, watch=None):
         if path == world.layout.election(TASK):
@@ -81,9 +109,9 @@ def test_a_slow_reading_does_not_shorten_the_wait(world, leader, standby):
                 delete_node(world, leader)
         return real(path, watch)
 
-    standby.coordinator.children = slow
+    standby.coordinator.listing = slow
     standby.turn()
-    standby.coordinator.children = real
+    standby.coordinator.listing = real
     assert standby.participant.state is State.WAITING
     assert standby.participant.hold_until >= leader.workers.lease.deadline
 
