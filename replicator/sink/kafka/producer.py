@@ -28,6 +28,10 @@ ADMIN_MS = 5_000  # asked while batches wait: the answer may not take long
 _TRANSACTION_RETRY_MS = 3
 _RETRY_MS = 50
 
+# The library lets as much pass between two requests for metadata, also between the one of connecting and the first for
+# a topic: with its 100 ms a take-over waits twice for nothing.
+_METADATA_MS = 20
+
 C = TypeVar("C")
 
 
@@ -75,8 +79,12 @@ def _connect(kind: Callable[..., C], config: KafkaSink, options: dict[str, Any])
     clients: list[KafkaNetClient] = []
 
     def make_client(**settings: Any) -> KafkaNetClient:
-        clients.append(KafkaNetClient(**settings))
-        return clients[-1]
+        client = KafkaNetClient(**settings)
+        clients.append(client)
+        # No setting of the client reaches this one.
+        with contextlib.suppress(AttributeError, TypeError):
+            client.cluster.config["retry_backoff_ms"] = _METADATA_MS
+        return client
 
     try:
         return kind(
