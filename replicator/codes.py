@@ -90,11 +90,6 @@ CODES: dict[str, Entry] = {
                 "See the server's message.",
             ),
             "E2212": ("version", "Server version or flavour is not the configured one.", "Set `source.type`."),
-            "E2213": (
-                "value options",
-                "Partial JSON or compressed transactions are switched on.",
-                "Switch them off as shown.",
-            ),
             "E2214": ("no primary key", "Rows without a key have no order guarantee.", "Add a primary key."),
             "E2301": (
                 "event not understood",

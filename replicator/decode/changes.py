@@ -137,6 +137,22 @@ class Changes:
         row, size = rows(b, self.text, at, end, collector.row, collector.append, context)
         collector.took(row, size)
 
+    def partial_rows(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Updates with JSON values as changes to those before."""
+        at = p + 8 + (b[p + 8] | b[p + 9] << 8)
+        version = self._ids.get(int.from_bytes(b[p : p + 6], "little"))
+        if version is None or version.plan is None:
+            self._rows(b, p, at, end, timestamp, server_id, UPDATE)
+        else:
+            body = b[p:at] + version.whole_rows(b, at, end)
+            self._made(body, at - p, timestamp, server_id, UPDATE)
+
+    def _made(self, body: bytes, at: int, timestamp: int, server_id: int, operation: int) -> None:
+        """A row event that does not stand like this in the stream."""
+        text, self.text = self.text, body.decode("latin-1")
+        self._rows(body, 0, at, len(body), timestamp, server_id, operation)
+        self.text = text
+
     # MariaDB's log_bin_compress
 
     def zipped_rows_v1(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
@@ -151,10 +167,7 @@ class Changes:
             self._rows(b, p, at, end, timestamp, server_id, operation)
             return
         start = zipped.rows_at(b, at, end, 2 if operation == UPDATE else 1)
-        body = b[p:start] + zipped.event(b, start, end)
-        text, self.text = self.text, body.decode("latin-1")
-        self._rows(body, 0, at - p, len(body), timestamp, server_id, operation)
-        self.text = text
+        self._made(b[p:start] + zipped.event(b, start, end), at - p, timestamp, server_id, operation)
 
     def zipped_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         _, _, database_size, _, status_size = _QUERY(b, p)

@@ -241,6 +241,7 @@ class BinlogDecoder:
             events.TABLE_MAP: changes.table_map,
             events.XID: changes.xid,
             events.QUERY: changes.query,
+            events.PARTIAL_UPDATE_ROWS: changes.partial_rows,
             events.MARIADB_QUERY_COMPRESSED: changes.zipped_query,
             events.GTID: changes.mysql_gtid,
             events.ANONYMOUS_GTID: changes.anonymous_gtid,

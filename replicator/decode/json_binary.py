@@ -19,8 +19,8 @@ from replicator.errors import DecodeError
 from replicator.model import types
 
 _LITERALS: Final = {0: "null", 1: "true", 2: "false"}
-_INLINE: Final = frozenset({4, 5, 6})  # literal, int16, uint16: in the value entry itself
-_INLINE_LARGE: Final = frozenset({4, 5, 6, 7, 8})  # and the 32-bit integers in large objects and arrays
+INLINE: Final = frozenset({4, 5, 6})  # literal, int16, uint16: in the value entry itself
+INLINE_LARGE: Final = frozenset({4, 5, 6, 7, 8})  # and the 32-bit integers in large objects and arrays
 _NUMBERS: Final = {
     5: struct.Struct("<h"),
     6: struct.Struct("<H"),
@@ -30,7 +30,7 @@ _NUMBERS: Final = {
     10: struct.Struct("<Q"),
 }
 _DOUBLE: Final = struct.Struct("<d")
-_MAX_DEPTH: Final = 200
+MAX_DEPTH: Final = 200
 """The servers refuse documents deeper than 100."""
 
 _ESCAPED: Final = re.compile('[\x00-\x1f"\\\\]')
@@ -66,18 +66,18 @@ def _value(kind: int, raw: bytes, at: int, out: list[str], depth: int) -> None:
     elif kind == 12:
         out.append(_quote(_string(raw, at)))
     elif kind == 15:
-        out.append(_opaque(raw[at], _sized(raw, at + 1)))
+        out.append(_opaque(raw[at], sized(raw, at + 1)))
     else:
         raise ValueError(kind)
 
 
 def _container(kind: int, raw: bytes, base: int, out: list[str], depth: int) -> None:
     """Object (0, large 1) or array (2, large 3): count, size, key entries, value entries; offsets count from `base`."""
-    if depth > _MAX_DEPTH or len(out) > 4 * len(raw) + 8:  # entries that share one value would multiply without end
+    if depth > MAX_DEPTH or len(out) > 4 * len(raw) + 8:  # entries that share one value would multiply without end
         raise ValueError(depth)
     large = kind in (1, 3)
     width = 4 if large else 2
-    read = _uint32 if large else _uint16
+    read = uint32 if large else uint16
     count = read(raw, base)
     end = base + read(raw, base + width)
     if end > len(raw) or count > len(raw):
@@ -87,10 +87,10 @@ def _container(kind: int, raw: bytes, base: int, out: list[str], depth: int) -> 
     if kind <= 1:
         for _ in range(count):
             start = base + read(raw, entry)
-            keys.append(_quote(_cut(raw, start, _uint16(raw, entry + width)).decode("utf-8", "replace")) + ":")
+            keys.append(_quote(cut(raw, start, uint16(raw, entry + width)).decode("utf-8", "replace")) + ":")
             entry += width + 2
     out.append("{" if kind <= 1 else "[")
-    inline = _INLINE_LARGE if large else _INLINE
+    inline = INLINE_LARGE if large else INLINE
     for index in range(count):
         if index:
             out.append(",")
@@ -105,22 +105,23 @@ def _container(kind: int, raw: bytes, base: int, out: list[str], depth: int) -> 
     out.append("}" if kind <= 1 else "]")
 
 
-def _uint16(raw: bytes, at: int) -> int:
+def uint16(raw: bytes, at: int) -> int:
     return raw[at] | raw[at + 1] << 8
 
 
-def _uint32(raw: bytes, at: int) -> int:
-    return int.from_bytes(_cut(raw, at, 4), "little")
+def uint32(raw: bytes, at: int) -> int:
+    return int.from_bytes(cut(raw, at, 4), "little")
 
 
-def _cut(raw: bytes, start: int, length: int) -> bytes:
+def cut(raw: bytes, start: int, length: int) -> bytes:
+    """Raises IndexError where `raw` is shorter."""
     piece = raw[start : start + length]
     if len(piece) != length:
         raise IndexError(start + length)
     return piece
 
 
-def _sized(raw: bytes, at: int) -> bytes:
+def sized(raw: bytes, at: int) -> bytes:
     """Bytes behind a length of 1 to 5 bytes, seven bits each, lowest first."""
     length = 0
     for shift in range(0, 35, 7):
@@ -128,12 +129,12 @@ def _sized(raw: bytes, at: int) -> bytes:
         at += 1
         length |= (byte & 0x7F) << shift
         if not byte & 0x80:
-            return _cut(raw, at, length)
+            return cut(raw, at, length)
     raise ValueError(length)
 
 
 def _string(raw: bytes, at: int) -> str:
-    return _sized(raw, at).decode("utf-8", "replace")
+    return sized(raw, at).decode("utf-8", "replace")
 
 
 def _quote(text: str) -> str:
@@ -156,12 +157,12 @@ def _opaque(kind: int, raw: bytes) -> str:
 def _decimal(raw: bytes) -> str:
     precision, scale = raw[0], raw[1]
     size, read = decimals.reader(precision, scale)
-    return decimals.plain(read(_cut(raw, 2, size)), scale)
+    return decimals.plain(read(cut(raw, 2, size)), scale)
 
 
 def _packed(raw: bytes) -> tuple[str, int, int, str]:
     """(sign, day part, clock part, fraction) of the eight bytes that all temporal values have."""
-    number = int.from_bytes(_cut(raw, 0, 8), "little", signed=True)
+    number = int.from_bytes(cut(raw, 0, 8), "little", signed=True)
     size = abs(number)
     fraction = f".{size & 0xFFFFFF:06d}".rstrip("0") if size & 0xFFFFFF else ""
     return "-" if number < 0 else "", size >> 41, (size >> 24) & 0x1FFFF, fraction

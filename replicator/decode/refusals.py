@@ -9,10 +9,6 @@ from replicator.errors import DecodeError
 
 _ROW_FORMAT: Final = "SET GLOBAL binlog_format = 'ROW'; then make a new task that starts behind this event."
 _REMEDIES: Final[dict[int, str]] = {
-    events.PARTIAL_UPDATE_ROWS: (
-        "SET GLOBAL binlog_row_value_options = ''; reconnect the sessions that set it themselves; then make a new "
-        "task that starts behind this event."
-    ),
     events.BEGIN_LOAD_QUERY: _ROW_FORMAT,
     events.EXECUTE_LOAD_QUERY: _ROW_FORMAT,
 }

@@ -7,6 +7,7 @@ from typing import Final
 
 from replicator.decode import tablemap
 from replicator.decode.compiler import Operation, Renderer, Rows, compile_rows
+from replicator.decode.partial_rows import PartialRows
 from replicator.errors import DecodeError
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
@@ -20,7 +21,7 @@ _MOST_IDS: Final = 20_000
 class Version:
     """One table version. `functions` are by operation (insert, update, delete), None until first needed."""
 
-    __slots__ = ("_rendering", "functions", "plan", "raw", "table")
+    __slots__ = ("_partial", "_rendering", "functions", "plan", "raw", "table")
 
     def __init__(self, raw: bytes, table: Table, plan: TablePlan | None, rendering: Renderer) -> None:
         self.raw = raw
@@ -28,6 +29,13 @@ class Version:
         self.plan = plan
         self.functions: list[Rows | None] = [None, None, None]
         self._rendering = rendering
+        self._partial: PartialRows | None = None
+
+    def whole_rows(self, b: bytes, p: int, end: int) -> bytes:
+        """See `PartialRows.whole`."""
+        if self._partial is None:
+            self._partial = PartialRows(self.table)
+        return self._partial.whole(b, p, end)
 
     def compile(self, operation: int) -> Rows:
         """Only for a version with a plan. Raises DecodeError for columns that can't be read or written."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,9 +11,8 @@ import pytest
 from dev.servers import MariaDB, MySQL
 from dev.servers.database import Database
 from replicator.decode import events
-from tests.golden.compare import masked
 from tests.support import script
-from tests.support.decoded import decoded, kinds, new_file
+from tests.support.decoded import told
 
 ZOO = Path(__file__).parent.parent / "support" / "type_zoo.sql"
 BEHAVIOUR = """
@@ -87,19 +85,6 @@ def columns(word: str) -> Iterator[str]:
         null=", NULL" * len(TYPES),
     )
     yield from (statement.strip() for statement in text.split(";"))
-
-
-def told(server: Database, statements: Iterator[str]) -> tuple[list[object], Counter[int]]:
-    """What the statements give, without what differs from run to run, and how many events of each type they are in."""
-    database = "compression"
-    server.execute(f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
-    since = new_file(server)
-    script.run(server, statements, database=database)
-    found = decoded(server, "same", lambda table: table.database == database, since)
-    server.execute(f"DROP DATABASE {database}")
-    return [
-        (topic, key, value and masked(value.decode()), row, headers) for topic, key, value, _, row, headers in found
-    ], kinds(server, since)
 
 
 def test_mysql(make_mysql: Callable[..., MySQL]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dev.servers import Database, MariaDB
@@ -15,6 +15,8 @@ from replicator.model.batch import Record
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.table import Table
+from tests.golden.compare import masked
+from tests.support.script import run
 
 Wanted = Callable[[Table], bool]
 
@@ -66,6 +68,19 @@ def decoded(server: Database, task: str, wanted: Wanted, since: str | None = Non
         for batch in [*decoder.feed((Path(str(folder)) / name).read_bytes()[4:]), *decoder.feed(b"")]:
             found.extend(batch.records)
     return found
+
+
+def told(server: Database, statements: Iterator[str]) -> tuple[list[object], Counter[int]]:
+    """What the statements give, without what differs from run to run, and how many events of each type they are in."""
+    database = "same"
+    server.execute(f"CREATE DATABASE {database} CHARACTER SET utf8mb4")
+    since = new_file(server)
+    run(server, statements, database=database)
+    found = decoded(server, "same", lambda table: table.database == database, since)
+    server.execute(f"DROP DATABASE {database}")
+    return [
+        (topic, key, value and masked(value.decode()), row, headers) for topic, key, value, _, row, headers in found
+    ], kinds(server, since)
 
 
 def _no_error(errno: int, sqlstate: str, message: str) -> ReplicatorError:

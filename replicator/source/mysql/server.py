@@ -14,7 +14,6 @@ VARIABLES = (
     "binlog_format",
     "binlog_row_image",
     "binlog_row_metadata",
-    "binlog_row_value_options",
     "enforce_gtid_consistency",
     "expire_logs_days",
     "gtid_binlog_pos",

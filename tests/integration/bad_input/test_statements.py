@@ -12,16 +12,16 @@ from tests.integration.bad_input.command import Replicator
 from tests.integration.bad_input.local import Local
 
 INSERT = "INSERT INTO item (note) VALUES ('unreadable')"
-UPDATE = "UPDATE item SET note = CONCAT(note, '!') WHERE id = 1"
 PARTIAL = "UPDATE item SET data = JSON_SET(data, '$.a', 2) WHERE id = 1"
+UPDATE = "UPDATE item SET note = CONCAT(note, '!') WHERE id = 1"
 
 SESSIONS = {
     "statement": ("E2303", "QUERY", ["SET SESSION binlog_format = 'STATEMENT'", INSERT]),
     "minimal image": ("E2304", "UPDATE_ROWS", ["SET SESSION binlog_row_image = 'MINIMAL'", UPDATE]),
-    "partial json": (
-        "E2301",
+    "partial json of a minimal image": (
+        "E2304",
         "PARTIAL_UPDATE_ROWS",
-        ["SET SESSION binlog_row_value_options = 'PARTIAL_JSON'", PARTIAL],
+        ["SET SESSION binlog_row_value_options = 'PARTIAL_JSON', binlog_row_image = 'MINIMAL'", PARTIAL],
     ),
     "xa": ("E2301", "XA_PREPARE", ["XA START 'x'", INSERT, "XA END 'x'", "XA PREPARE 'x'", "XA COMMIT 'x'"]),
 }
@@ -103,6 +103,20 @@ def test_a_session_of_mysql_that_compresses(local: Local) -> None:
     assert any(row[2] == "Transaction_payload" for row in shown)
     local.committed += numbers
     local.insert()
+    local.arrives()
+
+
+def test_a_session_with_partial_json(local: Local) -> None:
+    """Its rows come whole."""
+    local.begin()
+    local.in_session(
+        """UPDATE item SET data = '{"a": 1, "b": "a text that is worth a partial update"}'""",
+        "SET SESSION binlog_row_value_options = 'PARTIAL_JSON'",
+        PARTIAL,
+    )
+    shown = local.server.execute(f"SHOW BINLOG EVENTS IN '{local.end_of_binlog()['file']}'")
+    assert any(row[2] == "Update_rows_partial" for row in shown)
+    local.committed += local.committed[:1] * 2
     local.arrives()
 
 

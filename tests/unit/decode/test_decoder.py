@@ -323,7 +323,6 @@ def test_statements_that_change_rows(text, database, refused):
 @pytest.mark.parametrize(
     ("kind", "fix"),
     [
-        (events.PARTIAL_UPDATE_ROWS, "binlog_row_value_options"),
         (events.BEGIN_LOAD_QUERY, "binlog_format"),
         (events.EXECUTE_LOAD_QUERY, "binlog_format"),
         (20, "E2301"),

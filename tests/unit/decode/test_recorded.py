@@ -141,7 +141,6 @@ def test_every_position_on_the_way_resumes_to_the_rest(case):
     [
         ("mysql_statement", "E2303", "update t set v=v+1"),
         ("mysql_prepared", "E2301", "XA_PREPARE"),
-        ("mysql_partial", "E2301", "PARTIAL_UPDATE_ROWS_EVENT"),
         ("mysql_image", "E2304", "shop.t"),
         ("mysql_metadata", "E2306", "shop.t"),
         ("mariadb_statement", "E2303", "update t set v=v+1"),

@@ -15,7 +15,7 @@ _OLDEST = {"mysql": (8, 0), "mariadb": (10, 5)}
 
 
 def check(server: Server, config: MySQLSource) -> list[Finding]:
-    findings = [_version(server, config), _log_bin(server), *_row_events(server), *_value_options(server)]
+    findings = [_version(server, config), _log_bin(server), *_row_events(server)]
     findings += [_retention(server), _gtid(server), *_durability(server), *_replication(server)]
     return findings
 
@@ -51,20 +51,6 @@ def _row_events(server: Server) -> list[Finding]:
             fix = set_for_sessions(server, name, f"'{wanted}'")
             findings.append(Finding(f"source.{name}", "fail", found or "not known to this server", wanted, fix))
     return findings
-
-
-def _value_options(server: Server) -> list[Finding]:
-    """Sessions can switch it on by themselves; the decoder then stops the task at the first such event."""
-    if server.mariadb:
-        return []
-    options = server.get("binlog_row_value_options")
-    wanted = "empty: a partial JSON update is not a whole row"
-    fix = set_for_sessions(server, "binlog_row_value_options", "''")
-    return [_expect("source.value_options", options or "none", not options, wanted, fix)]
-
-
-def _expect(id: str, found: str, good: bool, wanted: str, fix: str) -> Finding:  # noqa: A002
-    return Finding.ok(id, found) if good else Finding(id, "fail", found, wanted, fix)
 
 
 def _retention(server: Server) -> Finding:
