@@ -11,6 +11,7 @@ from typing import Any
 from kafka import KafkaConsumer, TopicPartition
 
 from dev.checker.history import Op, Seen
+from replicator.sink.kafka.sockets import PROXY_URL
 
 
 def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 60.0) -> list[Any]:
@@ -20,6 +21,7 @@ def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 
     """
     consumer = KafkaConsumer(
         bootstrap_servers=bootstrap,
+        proxy_url=PROXY_URL,
         group_id=None,
         enable_auto_commit=False,
         isolation_level="read_committed",
