@@ -54,6 +54,7 @@ def test_a_short_break_costs_nothing(server, site):
     eventually(lambda: a.coordinator.connection is Connection.CONNECTED)
     time.sleep(TIMEOUT / 2)
     assert worker.may_emit
+    eventually(lambda: site.admin.connection is Connection.CONNECTED)
     assert site.task().epoch == epoch
     assert len(a.launcher.workers) == 1
 
