@@ -93,14 +93,18 @@ def test_what_kazoo_would_queue_does_not_land_after_reconnect(server, zk):
     assert zk.get("/t").data == b"before"
 
 
-def test_the_session_survives_a_restart_of_the_server(server, zk):
-    path = zk.create("/eph", ephemeral=True)
-    session = zk.session_id
-    server.kill()
-    server.start()
-    eventually(lambda: zk.connection is Connection.CONNECTED)
-    assert zk.session_id == session
-    assert zk.confirm([path])[0].owner == session
+def test_the_session_survives_a_restart_of_the_server(server):
+    zk = connect(server.hosts, 30.0)  # longer than a busy machine takes to start a server and to find it again
+    try:
+        path = zk.create("/eph", ephemeral=True)
+        session = zk.session_id
+        server.kill()
+        server.start()
+        eventually(lambda: zk.connection is Connection.CONNECTED)
+        assert zk.session_id == session
+        assert zk.confirm([path])[0].owner == session
+    finally:
+        zk.close()
 
 
 def test_a_frozen_server_is_left_though_requests_go_on(server, zk):
