@@ -21,6 +21,7 @@ from dev.progress import say
 
 _BIN = Path(sys.executable).parent
 _PYTEST = [sys.executable, "-m", "pytest"]
+_LAST_FAILED = TREE / ".pytest_cache/v/cache/lastfailed"
 _TESTS_FAILED = 1  # pytest's exit status
 _MOST_AGAIN = 4
 _WORKERS = ["--numprocesses=2", "--dist=loadfile", "-q"]
@@ -43,6 +44,8 @@ def main(names: list[str]) -> int:
     begun = time.monotonic()
     for name in names or list(STEPS):
         status = _fetch_servers() if name == "tests" else 0
+        if name == "tests":
+            _LAST_FAILED.unlink(missing_ok=True)  # of other runs
         status = status or _run(name)
         if name == "tests" and status == _TESTS_FAILED:
             status = _again_alone()
@@ -75,7 +78,7 @@ def _again_alone() -> int:
 def _last_failed() -> list[str]:
     """Names of the tests that failed in the last session."""
     try:
-        return sorted(json.loads((TREE / ".pytest_cache/v/cache/lastfailed").read_text()))
+        return sorted(json.loads(_LAST_FAILED.read_text()))
     except (OSError, ValueError):
         return []
 
