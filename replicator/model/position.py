@@ -12,8 +12,8 @@ _FILE = re.compile(r"^(?P<base>.+)\.(?P<number>\d+)$")
 class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     """The start of a transaction and how many of its rows are already delivered.
 
-    A stream is always opened at the start of a transaction (resuming inside one loses the rest of it, see
-    ../shared facts: mysql-replication 7); the first `rows` rows of that transaction are then skipped.
+    A stream is always opened at the start of a transaction: one that is resumed in the middle gives rows without their
+    table map, which readers skip without an error. The first `rows` rows of that transaction are then skipped.
 
     Attributes:
         file: binlog file name, e.g. `binlog.000003`.
