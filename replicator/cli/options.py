@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 import click
 
 from replicator.coordination.layout import DEFAULT_ROOT
+from replicator.coordination.ports import DEFAULT_SESSION_TIMEOUT
 
 F = TypeVar("F", bound=Callable[..., Any])
-_SESSION_SECONDS = 10.0
 
 
 def zookeeper(meaning: str = "Asked of ZooKeeper, seconds.") -> Callable[[F], F]:
@@ -20,7 +20,7 @@ def zookeeper(meaning: str = "Asked of ZooKeeper, seconds.") -> Callable[[F], F]
         for option in (
             click.option(
                 "--session-timeout",
-                default=_SESSION_SECONDS,
+                default=DEFAULT_SESSION_TIMEOUT,
                 show_default=True,
                 type=click.FloatRange(1, 300),
                 help=meaning,

@@ -12,6 +12,9 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
+DEFAULT_SESSION_TIMEOUT = 10.0
+"""Seconds asked for; the server clamps it to 2-20 of its ticks."""
+
 
 class Connection(Enum):
     """CONNECTED: requests go through. SUSPENDED: no server reached; the session may live or be gone.

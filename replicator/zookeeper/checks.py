@@ -11,10 +11,10 @@ from kazoo.handlers.threading import KazooTimeoutError
 
 from replicator.checks.finding import Finding
 from replicator.coordination.layout import DEFAULT_ROOT, Layout
+from replicator.coordination.ports import DEFAULT_SESSION_TIMEOUT
 from replicator.coordination.records import CommitRecord, load
 from replicator.errors import CoordinationError
 from replicator.model.position import Position
-from replicator.zookeeper.client import DEFAULT_SESSION_TIMEOUT
 from replicator.zookeeper.connection import Client
 
 _PROBES = 30

@@ -12,6 +12,7 @@ from kazoo.protocol.states import EventType, KazooState, WatchedEvent
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE
 
 from replicator.coordination.ports import (
+    DEFAULT_SESSION_TIMEOUT,
     Change,
     Check,
     Connection,
@@ -28,8 +29,6 @@ from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotCon
 from replicator.zookeeper.connection import Client
 from replicator.zookeeper.errors import SKIPPED, translate
 
-DEFAULT_SESSION_TIMEOUT = 10.0
-"""Seconds asked for; the server clamps it to 2-20 of its ticks."""
 MAX_NODE_BYTES = 1_000_000
 """A little under ZooKeeper's `jute.maxbuffer`; beyond that the server just cuts the connection."""
 

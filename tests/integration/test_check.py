@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from replicator.model.position import Position
 from replicator.source.mysql import MySQLSource
 from replicator.source.mysql.checks import check
 from tests.support.binlogs import purge_all_but_last
+from tests.support.settings import set_global
 
 KINDS = ["mysql", "mariadb"]
 SERVER_ID = 424242
@@ -45,16 +45,6 @@ def findings(
     assert "connection" not in found, found["connection"]
     assert all(finding.fix for finding in done.findings if finding.severity != "ok")
     return found
-
-
-@contextlib.contextmanager
-def set_global(server: Database, name: str, value: str) -> Iterator[None]:
-    before = server.execute(f"SELECT @@GLOBAL.{name}")[0][0]
-    server.execute(f"SET GLOBAL {name} = {value}")
-    try:
-        yield
-    finally:
-        server.execute(f"SET GLOBAL {name} = %s", (before,))
 
 
 def test_a_server_as_it_should_be(server: Database) -> None:

@@ -18,6 +18,7 @@ from replicator.model.position import Position
 from replicator.source.mysql import MySQLSource
 from tests.support.binlog_reader import ErrorPacket, Walker, transactions
 from tests.support.binlogs import purge_all_but_last
+from tests.support.settings import set_global
 
 KINDS = ["mysql", "mariadb"]
 
@@ -53,16 +54,6 @@ def has_log(server: Database) -> bool:
 @pytest.fixture(params=KINDS)
 def server(request: pytest.FixtureRequest) -> Database:
     return request.getfixturevalue(request.param)
-
-
-@contextlib.contextmanager
-def set_global(server: Database, name: str, value: str) -> Iterator[None]:
-    before = server.execute(f"SELECT @@GLOBAL.{name}")[0][0]
-    server.execute(f"SET GLOBAL {name} = {value}")
-    try:
-        yield
-    finally:
-        server.execute(f"SET GLOBAL {name} = %s", (before,))
 
 
 @contextlib.contextmanager

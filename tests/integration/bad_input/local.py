@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
@@ -123,13 +121,3 @@ class Local:
         if not self.output.exists():
             return []
         return [json.loads(json.loads(line)["value"]) for line in self.output.read_text().splitlines()]
-
-
-@contextlib.contextmanager
-def set_global(server: Database, name: str, value: str) -> Iterator[None]:
-    before = server.execute(f"SELECT @@GLOBAL.{name}")[0][0]
-    server.execute(f"SET GLOBAL {name} = {value}")
-    try:
-        yield
-    finally:
-        server.execute(f"SET GLOBAL {name} = %s", (before,))

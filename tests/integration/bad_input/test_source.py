@@ -10,8 +10,9 @@ import pytest
 
 from dev.servers import MySQL
 from tests.integration.bad_input.command import Replicator
-from tests.integration.bad_input.local import Local, set_global
+from tests.integration.bad_input.local import Local
 from tests.support.binlogs import purge_all_but_last
+from tests.support.settings import set_global
 
 
 def test_a_wrong_password(local: Local) -> None:
