@@ -21,8 +21,8 @@ from replicator.transform.select import select
 
 def build_planner(config: TaskConfig) -> Planner:
     """Format, topic names and the choice of tables, joined."""
-    form = formats[config.sink.format](config.name)
-    topics = Topics(config.sink.topic, config.name)
+    form = formats[config.sink.format](config.name, config.sink, config.source.type)
+    topics = Topics(config.sink.topic_template, config.name)
 
     def plan(table: Table) -> TablePlan:
         return form.plan(table, topics.topic(table))

@@ -114,6 +114,11 @@ CODES: dict[str, Entry] = {
                 "SET PERSIST binlog_row_metadata = 'FULL';",
             ),
             "E2307": ("value not representable", "A value that the format can't hold.", "See docs/formats.md."),
+            "E2309": (
+                "statement not understood",
+                "DDL on a replicated table that the schema history can't take in.",
+                "`replicator task schema` shows how to tell it the table.",
+            ),
         },
     ),
     **_table(

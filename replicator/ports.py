@@ -3,11 +3,13 @@ runs over every implementation."""
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Literal, Protocol, TypeAlias
 
 from replicator.errors import ReplicatorError
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.table import Table
@@ -54,8 +56,39 @@ class Source(Protocol):
         ...
 
 
-class Format(Protocol):
-    """A file of `encode/`: builds plans, nothing else."""
+Interest: TypeAlias = Literal["statement", "transaction", "query", "heartbeat", "xa"]
+
+
+class Narrator(Protocol):
+    """Records that are not of rows. Each method is called only when its interest is listed, so that nothing is paid
+    for what nobody prints. The same calls must give the same number of messages: a resumed stream counts them.
+    """
+
+    interests: frozenset[Interest]
+
+    def statement(self, statement: Statement, moment: Moment) -> Sequence[Message]:
+        """DDL and the like, and (interest "xa") XA COMMIT and XA ROLLBACK."""
+        ...
+
+    def begin(self, moment: Moment) -> Sequence[Message]:
+        """A transaction begins: before its first row that is replicated, or its statement."""
+        ...
+
+    def end(self, moment: Moment, rows: Mapping[tuple[str, str], int]) -> Sequence[Message]:
+        """It ends. `rows`: by (database, table), replicated ones."""
+        ...
+
+    def query(self, text: str, moment: Moment) -> Sequence[Message]:
+        """The statement behind the rows that follow (ROWS_QUERY, ANNOTATE_ROWS)."""
+        ...
+
+    def heartbeat(self, moment: Moment) -> Sequence[Message]:
+        """The source has nothing new. Between transactions only; these are not counted."""
+        ...
+
+
+class Format(Narrator, Protocol):
+    """A file of `encode/`: builds plans and the few records that are not of rows."""
 
     def plan(self, table: Table, topic: str) -> TablePlan: ...
 
@@ -64,6 +97,28 @@ class Planner(Protocol):
     """Format, topic and transforms joined: what the decoder asks once per table version. None: not replicated."""
 
     def __call__(self, table: Table) -> TablePlan | None: ...
+
+
+class Catalog(Protocol):
+    """What CREATE TABLE says and TABLE_MAP events do not: the schema history, as of where the stream stands."""
+
+    def describe(self, table: Table, *, named: bool) -> Table:
+        """`table` with what is known beside the event. `named` False: the event has no column names
+        (binlog_row_metadata = MINIMAL), nor keys, members, character sets; all of these come from here.
+
+        Raises:
+            DecodeError: E2306, the names are needed and the history does not have the table or does not fit it.
+        """
+        ...
+
+    def statement(self, database: str, text: str, position: Position, gtid: str) -> Statement:
+        """Takes DDL in; remembered durably, as of `position` (before the statement) and `gtid`, when it returns. One
+        that was taken in already changes nothing.
+
+        Raises:
+            DecodeError: E2309, it can't be understood and touches a replicated table.
+        """
+        ...
 
 
 class Decoder(Protocol):

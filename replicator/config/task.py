@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
+from replicator.config.base import Model
+from replicator.config.canal import CanalOptions
+from replicator.config.debezium import DebeziumOptions
+from replicator.config.maxwell import MaxwellOptions
 from replicator.config.names import MAX_NAME, check_task_name, check_topic
 from replicator.config.tables import TableFilter
 from replicator.errors import ConfigError
@@ -33,7 +37,9 @@ SecretRef = Annotated[
         description="env:NAME or file:/path; never the secret itself",
     ),
 ]
-Format = Annotated[Literal["debezium"], Field(description="bytes of key and value that consumers see")]
+Format = Annotated[
+    Literal["debezium", "maxwell", "canal"], Field(description="bytes of key and value that consumers see")
+]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
 TaskName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), _checked(check_task_name)]
@@ -41,12 +47,6 @@ Tables = Annotated[tuple[str, ...], Field(min_length=1), _checked(TableFilter)]
 Topic = Annotated[
     str, Field(min_length=1, description="template of {task}, {database}, {table}"), _checked(check_topic)
 ]
-
-
-class Model(BaseModel):
-    """Unknown keys are refused; values are frozen once validated."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
 class FilePosition(Model):
@@ -96,14 +96,32 @@ class MySQLSource(Model):
     )
     connect_timeout_s: float = Field(10, gt=0, le=300, description="seconds to wait for a connection")
     heartbeat_s: float = Field(5, ge=0.1, le=3600, description="silence after which the server sends a heartbeat")
+    row_image: Literal["require_full", "accept_partial"] = Field(
+        "require_full", description="rows that lack columns (binlog_row_image MINIMAL, NOBLOB): stop, or replicate"
+    )
     tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
 
 
-class KafkaSink(Model):
+class Records(Model):
+    """What every sink is told of the records that it gets."""
+
+    topic: Topic | None = Field(
+        None, description="template of {task}, {database}, {table}; default: as the format's users have it"
+    )
+    format: Format = "debezium"
+    debezium: DebeziumOptions = Field(DebeziumOptions(), description="options of format debezium")
+    maxwell: MaxwellOptions = Field(MaxwellOptions(), description="options of format maxwell")
+    canal: CanalOptions = Field(CanalOptions(), description="options of format canal")
+
+    @property
+    def topic_template(self) -> str:
+        """`topic`, or the format's own way: one topic per table, or a single one."""
+        return self.topic or ("{task}.{database}.{table}" if self.format == "debezium" else "{task}")
+
+
+class KafkaSink(Records):
     type: Literal["kafka"]
     bootstrap_servers: tuple[str, ...] = Field(min_length=1, description="host:port of some brokers")
-    topic: Topic = "{task}.{database}.{table}"
-    format: Format = "debezium"
     delivery: Literal["exactly_once", "at_least_once"] = Field(
         "exactly_once", description="exactly_once: records and position in one Kafka transaction"
     )
@@ -120,17 +138,13 @@ class KafkaSink(Model):
     )
 
 
-class FileSink(Model):
+class FileSink(Records):
     type: Literal["file"]
     path: str = Field(min_length=1, description="file that gets one JSON line per record")
-    topic: Topic = "{task}.{database}.{table}"
-    format: Format = "debezium"
 
 
-class StdoutSink(Model):
+class StdoutSink(Records):
     type: Literal["stdout"]
-    topic: Topic = "{task}.{database}.{table}"
-    format: Format = "debezium"
 
 
 Source = MySQLSource

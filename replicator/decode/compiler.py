@@ -198,7 +198,7 @@ class _Function:
             if isinstance(step, Var):
                 self._numbered = True
                 parts.append(variable("_index"))
-            else:
+            elif isinstance(step, Value):
                 slot = self._slots[self._slot(step)]
                 parts.extend(self._read[step.image].text(slot, step.null.encode().decode("latin-1")))
         return [*parts, *self._same(tuple(same))]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from replicator.config.task import Records
 from replicator.encode.debezium import Debezium
 from replicator.ports import Format
 
 __all__ = ["formats"]
 
-formats: Final[dict[str, Callable[[str], Format]]] = {"debezium": Debezium}
-"""`sink.format` -> what makes the format for a task of the given name."""
+formats: Final[dict[str, Callable[[str, Records, str], Format]]] = {"debezium": Debezium}
+"""`sink.format` -> what makes the format for (task's name, sink's options, "mysql" or "mariadb")."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from replicator.config.task import Records
+from replicator.encode.silent import Silent
 from replicator.model import types
 from replicator.model.jsontext import quote
 from replicator.model.plan import Image, RecordPlan, Step, TablePlan, Template, Text, Value, Var
@@ -36,7 +38,7 @@ _RENDERERS: Final[dict[int, str]] = {
 }
 
 
-class Debezium:
+class Debezium(Silent):
     """Plans for one task.
 
     Insert: one record, op `c`. Update: op `u`; an update of the primary key: `d` and a tombstone for the old key, `c`
@@ -46,7 +48,7 @@ class Debezium:
         name: the connector's logical name, `source.name`: the task's name.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, sink: Records, server: str) -> None:
         self._name = name
 
     def plan(self, table: Table, topic: str) -> TablePlan:

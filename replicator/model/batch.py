@@ -10,12 +10,16 @@ from replicator.model.position import Position
 
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 
-Record: TypeAlias = tuple[str, bytes | None, bytes | None, bytes, int, Headers]
-"""(topic, key, value, position, row, headers). A plain tuple: one is made per row on the hot path.
+Record: TypeAlias = (
+    tuple[str, bytes | None, bytes | None, bytes, int, Headers]
+    | tuple[str, bytes | None, bytes | None, bytes, int, Headers, bytes]
+)
+"""(topic, key, value, position, row, headers[, route]). A plain tuple: one is made per row on the hot path.
 
 key: None where the table has no key; value: None is a tombstone; position: the transaction's GTID or `file:offset`,
 ASCII; row: 0-based index of the row in its transaction (a delete and its tombstone share it);
-headers: extra headers of the format, usually (). The sink adds `task`, `epoch`, `position` and `row` to each."""
+headers: extra headers of the format, usually (); route: where there is a seventh, its murmur2 hash chooses the
+partition instead of the key's. The sink adds `task`, `epoch`, `position` and `row` to each."""
 
 
 class Batch(msgspec.Struct):

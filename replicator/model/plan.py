@@ -4,10 +4,18 @@ A format (`encode/`) builds a `TablePlan` once per table version; transforms ben
 for every row, in Python or compiled. The three stages share only this module. A plan is a list of literal bytes and of
 (column, renderer) steps, so that an excluded column is a step removed, a mask another renderer and a rename another
 literal: they cost nothing per row.
+
+    Text      literal bytes
+    Value     a column of one of the row's images, printed by a renderer
+    Var       something of the event or the transaction
+    Members   a JSON object of columns of which some may be left out: those that did not change, or are not in the image
+    Each      a part that is repeated for every row of the event, in plans that make one record of them all
+    Late      a part that is only known at the end of the transaction
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal as OneOf
 from typing import TypeAlias
 
@@ -16,13 +24,18 @@ import msgspec
 Image: TypeAlias = OneOf["before", "after"]
 
 Variable: TypeAlias = OneOf[
-    "ts_ms", "ts_us", "ts_ns", "now_ms", "now_us", "now_ns", "gtid", "file", "pos", "row", "server_id", "thread"
-]
-"""Values of the transaction or event that a format may print:
+    "ts_ms", "ts_us", "ts_ns", "now_ms", "now_us", "now_ns", "event_s", "event_ms", "gtid", "executed", "tsid", "file",
+    "pos", "row", "order", "table_order", "server_id", "thread", "query", "xid", "end_pos"
+]  # fmt: skip
+"""Values of the transaction or event that a format may print, as JSON:
 ts_*: commit time at the source (MySQL's immediate_commit_timestamp in the GTID event when there is one, else the
-event's timestamp); now_*: the time of decoding; gtid: JSON string of the transaction's GTID or null; file: JSON
-string; pos: offset of the row event's first byte; row: index of the row *in its row event*; server_id; thread: number
-or null."""
+event's timestamp); now_*: the time of decoding; event_*: timestamp in the row event's header (`SET timestamp` moves
+it); gtid: string of the transaction's GTID or null; executed: string of the executed GTID set with this transaction in
+it, or null; file: string; pos: offset of the row event's first byte; row: index of the row *in its row event*; order,
+table_order: 1-based number of the row in its transaction, over all replicated tables and over those of its table;
+server_id; thread: number or null; query: string of the statement (ROWS_QUERY, ANNOTATE_ROWS) or null.
+Known only once the transaction ends, so allowed in `Late` alone: xid: number of the XID event, or null; end_pos: end
+of the transaction's last event."""
 
 
 class Text(msgspec.Struct, frozen=True, tag="text"):
@@ -39,20 +52,73 @@ class Value(msgspec.Struct, frozen=True, tag="value"):
         image: from which row image. For inserts only "after" exists, for deletes only "before".
         renderer: a name of `decode/renderers.py`; it yields a complete JSON value (with quotes) for non-NULL values.
         null: what is written for SQL NULL.
+        absent: what is written when the row image does not have the column (binlog_row_image MINIMAL, NOBLOB; only
+            with `row_image: accept_partial`). A column that is missing after and there before did not change: then
+            the value before is written, not this.
     """
 
     column: int
     image: Image
     renderer: str
     null: str = "null"
+    absent: str = "null"
 
 
 class Var(msgspec.Struct, frozen=True, tag="var"):
     name: Variable
 
 
-Step: TypeAlias = Text | Value | Var
+class Member(msgspec.Struct, frozen=True):
+    """`name`: of the member, unquoted text."""
+
+    name: str
+    value: Value
+
+
+class Members(msgspec.Struct, frozen=True, tag="members"):
+    """A JSON object, `{` and `}` included, of the members that are there.
+
+    A member whose column the image does not have is left out (see `Value.absent`, which is not used here).
+
+    Attributes:
+        changed: only of updates: also leave out those whose value is the same in both images. A column that only one
+            image has counts as changed.
+        nulls: False: leave out those that are NULL.
+        before, empty: text in front of the object; what is written, without it, when no member is left.
+    """
+
+    members: tuple[Member, ...]
+    changed: bool = False
+    nulls: bool = True
+    before: str = ""
+    empty: str = "{}"
+
+
+class Each(msgspec.Struct, frozen=True, tag="each"):
+    """The template once for every row of the event, `separator` between them. Only in plans that are `grouped`, where
+    values, members and `row` stand nowhere else."""
+
+    template: tuple[Text | Value | Var | Members, ...]
+    separator: str = ","
+
+
+class Late(msgspec.Struct, frozen=True, tag="late"):
+    """What is known only when the transaction ends: its records wait for that, on disk when they are many. At most one
+    in a template; the same for all values of a transaction.
+
+    Attributes:
+        row: for every row but the transaction's last one. `order` is the row's number.
+        last: for the last one.
+    """
+
+    row: tuple[Text | Var, ...]
+    last: tuple[Text | Var, ...]
+
+
+Step: TypeAlias = Text | Value | Var | Members | Each | Late
 Template: TypeAlias = tuple[Step, ...]
+Encode: TypeAlias = Callable[[bytes | None, bytes | None], tuple[bytes | None, bytes | None]]
+"""(key, value) as the templates wrote them -> as they are sent."""
 
 
 class RecordPlan(msgspec.Struct, frozen=True):
@@ -67,6 +133,11 @@ class TablePlan(msgspec.Struct, frozen=True):
     """What each operation on a table becomes.
 
     `rekey` replaces `update` for a row whose `keys` columns differ between the images; None: `update` serves both.
+
+    Attributes:
+        grouped: one record for all rows of an event; its number is that of the first of them.
+        route: bytes that choose the partition instead of the key; None: the key does.
+        encode: for binary formats: called for each record. It must not depend on anything but its arguments.
     """
 
     topic: str
@@ -75,3 +146,6 @@ class TablePlan(msgspec.Struct, frozen=True):
     delete: tuple[RecordPlan, ...]
     rekey: tuple[RecordPlan, ...] | None = None
     keys: tuple[int, ...] = ()
+    grouped: bool = False
+    route: Template | None = None
+    encode: Encode | None = None

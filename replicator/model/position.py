@@ -9,6 +9,21 @@ import msgspec
 _FILE = re.compile(r"^(?P<base>.+)\.(?P<number>\d+)$")
 
 
+class Prepared(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A transaction with rows for us that XA PREPARE has ended and that is neither committed nor rolled back: its rows
+    are read again from here when a stream begins behind it.
+
+    Attributes:
+        xid: as the server writes it in XA COMMIT: `X'gtrid',X'bqual',format`.
+        file, offset, gtid: of its first event, and the executed GTID set before it, as in `Position`.
+    """
+
+    xid: str
+    file: str
+    offset: int
+    gtid: str = ""
+
+
 class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     """The start of a transaction and how many of its rows are already delivered.
 
@@ -22,12 +37,14 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         gtid: the executed GTID set *before* that transaction in the server's own notation: MySQL `uuid:1-5,...`,
             MariaDB `0-1-100,1-2-5`; empty when the source has no GTIDs.
         rows: rows of that transaction already delivered; 0 at a transaction boundary.
+        prepared: XA transactions that were prepared before this position and whose end comes behind it.
     """
 
     file: str
     offset: int
     gtid: str = ""
     rows: int = 0
+    prepared: tuple[Prepared, ...] = ()
 
     @property
     def boundary(self) -> bool:

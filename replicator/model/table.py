@@ -1,8 +1,41 @@
-"""A table as one TABLE_MAP event describes it. Everything comes from the event, nothing from information_schema."""
+"""A table as one TABLE_MAP event describes it, and what only its CREATE TABLE says of it.
+
+What an event tells always comes from the event. The rest (how a type was spelled, defaults, comments) comes from the
+schema history, and is None where that does not know the table.
+"""
 
 from __future__ import annotations
 
 import msgspec
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """A column as its CREATE TABLE or ALTER TABLE spells it.
+
+    Attributes:
+        type: upper-case word(s) as written: "BOOL", "INTEGER", "DOUBLE PRECISION", "NATIONAL VARCHAR".
+        arguments: what stands in the parentheses: ("10", "2"); members of ENUM and SET unquoted.
+        unsigned, zerofill: as written; the servers make a ZEROFILL column unsigned.
+        charset, collation: in force for the column (its own, else its table's, else its database's); None for types
+            without.
+        has_default: there is a DEFAULT clause, or NULL is the implied default.
+        default: text of the DEFAULT, unquoted; None for NULL. `CURRENT_TIMESTAMP` and expressions as written.
+        default_is_expression: the text is an expression (CURRENT_TIMESTAMP too), not a literal.
+        auto_increment, generated ("STORED", "VIRTUAL" or ""), comment: as written.
+    """
+
+    type: str
+    arguments: tuple[str, ...] = ()
+    unsigned: bool = False
+    zerofill: bool = False
+    charset: str | None = None
+    collation: str | None = None
+    has_default: bool = False
+    default: str | None = None
+    default_is_expression: bool = False
+    auto_increment: bool = False
+    generated: str = ""
+    comment: str = ""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -21,6 +54,7 @@ class Column(msgspec.Struct, frozen=True):
         geometry: geometry type number (0 GEOMETRY, 1 POINT, ...) or None.
         visible: False for invisible columns.
         dimensions: of a VECTOR column, or None.
+        declared: what only the CREATE TABLE says; None where it is not known.
     """
 
     index: int
@@ -34,17 +68,21 @@ class Column(msgspec.Struct, frozen=True):
     geometry: int | None = None
     visible: bool = True
     dimensions: int | None = None
+    declared: Declared | None = None
 
 
 class Table(msgspec.Struct, frozen=True):
     """One version of a table. `primary_key` are column indexes in key order; empty without a primary key.
-    `mariadb` tells renderers apart where the servers' types differ (JSON is text on MariaDB)."""
+    `mariadb` tells renderers apart where the servers' types differ (JSON is text on MariaDB). `charset`: the default of
+    the table, and `comment`: both from the schema history, None where that does not know."""
 
     database: str
     name: str
     columns: tuple[Column, ...]
     primary_key: tuple[int, ...] = ()
     mariadb: bool = False
+    charset: str | None = None
+    comment: str | None = None
 
     @property
     def qualified(self) -> str:

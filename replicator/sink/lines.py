@@ -38,7 +38,7 @@ class LineWriter:
         return [self._line(record, now) for record in records]
 
     def _line(self, record: Record, now: int) -> bytes:
-        topic, key, value, position, row, headers = record
+        topic, key, value, position, row, headers, *_ = record
         offset = self._offsets.get(topic, 0)
         self._offsets[topic] = offset + 1
         line: dict[str, Any] = {"topic": topic, "partition": 0, "offset": offset, "timestamp": now}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from dev.servers import Database, MariaDB
+from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
 from replicator.encode import formats
 from replicator.encode.topics import Topics
@@ -47,7 +48,7 @@ def kinds(server: Database, since: str | None = None) -> Counter[int]:
 def decoded(server: Database, task: str, wanted: Wanted, since: str | None = None) -> list[Record]:
     """The records of a task with the default topics, from the beginning of a file on, or of the oldest."""
     topics = Topics("{task}.{database}.{table}", task)
-    debezium = formats["debezium"](task)
+    debezium = formats["debezium"](task, StdoutSink(type="stdout"), "mysql")
 
     def plan(table: Table) -> TablePlan | None:
         return debezium.plan(table, topics.topic(table)) if wanted(table) else None

@@ -70,7 +70,7 @@ class _Check:
     def _topic(self, database: str, table: str) -> str:
         fields = {"task": self._task, "database": database, "table": table}
         clean = {name: _UNFIT.sub("_", value) for name, value in fields.items()}
-        return self._config.topic.format(**clean)
+        return self._config.topic_template.format(**clean)
 
     def _reachable(self) -> Finding:
         count = len(self._brokers)

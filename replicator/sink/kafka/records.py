@@ -96,7 +96,7 @@ def encode(records: Iterable[Record], stamp: Stamp, target: int, most: int) -> I
     last: bytes | None = None
     block = b""
     for record in records:
-        _, key, value, position, row, headers = record
+        _, key, value, position, row, headers, *_ = record
         if position != last:
             last, block = position, stamp.block(position)
         room = _RECORD_OVERHEAD + len(block) + (len(key) if key else 0) + (len(value) if value else 0)
@@ -134,7 +134,7 @@ def encode_plain(key: bytes, value: bytes) -> bytes:
 
 def too_large(record: Record, size: int, most: int) -> SinkError:
     """E3102 with what a person needs to find the row: topic (the table), key, position, row and size."""
-    topic, key, _, position, row, _ = record
+    topic, key, _, position, row, *_ = record
     shown = "null" if key is None else key[:200].decode("utf-8", "replace")
     return SinkError(
         "E3102",

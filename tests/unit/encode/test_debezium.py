@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from replicator.config.task import StdoutSink
 from replicator.encode import formats
 from replicator.model import types
 from replicator.model.plan import RecordPlan, TablePlan, Template, Text, Value
 from replicator.model.table import Column, Table
 
+SINK = StdoutSink(type="stdout")
 VARIABLES = {
     "ts_ms": "1795250199448",
     "ts_us": "1795250199448723",
@@ -56,7 +58,7 @@ def records(plans: tuple[RecordPlan, ...], before: list[Any] | None, after: list
 def plan_of(*columns: tuple[str, int], key: tuple[int, ...] = (), mariadb: bool = False) -> TablePlan:
     made = tuple(Column(index=i, name=name, type=type_, collation=45) for i, (name, type_) in enumerate(columns))
     table = Table(database="zoo", name="dml", columns=made, primary_key=key, mariadb=mariadb)
-    return formats["debezium"]("golden_dbz_z_default").plan(table, "topic")
+    return formats["debezium"]("golden_dbz_z_default", SINK, "mysql").plan(table, "topic")
 
 
 DML = plan_of(("id", types.LONG), ("a", types.LONG), ("b", types.VARCHAR), ("txt", types.BLOB), key=(0,))
@@ -132,7 +134,7 @@ def test_names_are_quoted() -> None:
 
 def renderer(type_: int, **attributes: Any) -> str:
     table = Table(database="d", name="t", columns=(Column(index=0, name="c", type=type_, **attributes),))
-    value = formats["debezium"]("x").plan(table, "t").insert[0].value
+    value = formats["debezium"]("x", SINK, "mysql").plan(table, "t").insert[0].value
     assert value is not None
     return next(step.renderer for step in value if isinstance(step, Value))
 

@@ -1,0 +1,78 @@
+"""What a binlog says beside rows, as formats are told of it: statements, transactions, heartbeats."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from replicator.model.batch import Headers
+from replicator.model.table import Table
+
+Verb: TypeAlias = Literal["CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"]
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """The event at hand.
+
+    Attributes:
+        event_s: timestamp in the event's header, s; `SET timestamp` moves it.
+        ts_us: commit time at the source, us since the epoch (see `plan.Variable`).
+        now_ns: time of decoding, ns since the epoch.
+        gtid: the transaction's GTID; "" without.
+        executed: the executed GTID set, this transaction included; "" when not known.
+        file, offset, end: binlog file, first byte of the event, byte behind it.
+        server_id, thread: of the server where the change was made, and its session; thread is None when not known.
+    """
+
+    event_s: int
+    ts_us: int
+    now_ns: int
+    gtid: str
+    executed: str
+    file: str
+    offset: int
+    end: int
+    server_id: int
+    thread: int | None = None
+
+
+class TableChange(msgspec.Struct, frozen=True):
+    """What a statement did to one table.
+
+    Attributes:
+        table: after the change; None once it is gone or when the statement could not be understood so far.
+        new_name: (database, table) for a RENAME.
+    """
+
+    verb: Verb
+    database: str
+    name: str
+    table: Table | None = None
+    new_name: tuple[str, str] | None = None
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """A statement of the binlog that changed no rows of its own: DDL, account management and the like.
+
+    Attributes:
+        database: the session's default database, "" without.
+        text: as the server wrote it, comments included.
+        kind: what stands first, in upper case: "CREATE TABLE", "DROP DATABASE", "CREATE INDEX", "GRANT", ... as far as
+            understood; for formats that sort statements.
+        changes: what it did to tables, in order; empty for statements without tables.
+    """
+
+    database: str
+    text: str
+    kind: str
+    changes: tuple[TableChange, ...] = ()
+
+
+class Message(msgspec.Struct, frozen=True):
+    """A record that is not a row's. Numbered like a row of its transaction."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
