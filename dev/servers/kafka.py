@@ -92,8 +92,11 @@ class Kafka(Server):
         settings.write_text("".join(f"{key}={value}\n" for key, value in self._settings().items()))
         (self.folder / "log4j2.properties").write_text(_LOG4J.format(level=self.log_level))
         tool = [*self._java("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), "kafka.tools.StorageTool"]
+        self._format(tool, str(settings))
+
+    def _format(self, tool: list[str], settings: str) -> None:
         cluster = run(self.name, [*tool, "random-uuid"]).strip().splitlines()[-1]
-        run(self.name, [*tool, "format", "--standalone", "-t", cluster, "-c", str(settings)])
+        run(self.name, [*tool, "format", "--standalone", "-t", cluster, "-c", settings])
 
     def _java(self, *options: str) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from dev.fetch.jars import java, zookeeper_libs
@@ -29,8 +30,13 @@ class ZooKeeper(Server):
         tick_time: int = 500,
         snap_count: int | None = None,
         log_level: str = "WARN",
+        peers: Mapping[int, tuple[int, int]] | None = None,
+        number: int = 0,
     ) -> None:
+        """`peers`: of an ensemble, its members' (quorum port, election port) by number; `number`: which one this is."""
         super().__init__(port=port, fast=fast, folder=folder)
+        self.peers = dict(peers or {})
+        self.number = number
         self.tick_time = tick_time
         self.snap_count = snap_count
         self.log_level = log_level
@@ -40,13 +46,21 @@ class ZooKeeper(Server):
         """The connection string, as kazoo and `replicator --zookeeper` take it."""
         return self.address
 
+    @property
+    def mode(self) -> str:
+        """ "standalone", "leader", "follower", or "" while it does not serve."""
+        for line in self.four_letter_word("srvr").splitlines():
+            if line.startswith("Mode: "):
+                return line.removeprefix("Mode: ")
+        return ""
+
     def four_letter_word(self, word: str) -> str:
         return ask(self.port, word.encode()).decode()
 
     def _prepare(self) -> None:
         (self.folder / "data").mkdir(exist_ok=True)
         (self.folder / "logback.xml").write_text(_LOGBACK.format(level=self.log_level))
-        settings = {
+        settings: dict[str, object] = {
             "tickTime": self.tick_time,
             "minSessionTimeout": 2 * self.tick_time,
             "maxSessionTimeout": 60000,
@@ -57,6 +71,13 @@ class ZooKeeper(Server):
             "admin.enableServer": "false",
             "4lw.commands.whitelist": "*",
         }
+        if self.peers:
+            (self.folder / "data" / "myid").write_text(str(self.number))
+            settings |= {"initLimit": 20, "syncLimit": 6}
+            settings |= {
+                f"server.{number}": f"{self.host}:{quorum}:{election}"
+                for number, (quorum, election) in self.peers.items()
+            }
         (self.folder / "zoo.cfg").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
 
     def _command(self) -> list[str]:

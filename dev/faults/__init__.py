@@ -1,0 +1,1 @@
+"""Faults that are made from outside: what lies between two processes, clocks, disks, processors."""

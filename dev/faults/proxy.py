@@ -1,0 +1,205 @@
+"""A TCP proxy between two of the parties, which does to their bytes what a bad network does."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Literal, Self, TypeAlias
+
+from dev.servers.ports import free_port
+
+Direction: TypeAlias = Literal["both", "up", "down"]
+"""up: from the client to the server; down: from the server to the client."""
+
+_CHUNK = 64 << 10
+_RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: close() sends RST
+
+
+class Way:
+    """What happens to bytes that go one way."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.open.set()
+        self.delay = 0.0
+        self.rate = 0.0
+        self.left: int | None = None
+        self.passed = 0
+
+
+class Proxy:
+    """`with Proxy(server.port) as proxy: connect to proxy.address`. Verbs take effect at once, also for connections
+    that stand; they may be called from any thread.
+
+    Args:
+        target: port on 127.0.0.1 that connections are passed on to.
+    """
+
+    def __init__(self, target: int, *, port: int | None = None) -> None:
+        self.target = target
+        self.port = port or free_port()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=f"proxy-{self.port}", daemon=True)
+        self._ready = threading.Event()
+        self._refusing = False
+        self._connections: set[asyncio.StreamWriter] = set()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    # Verbs
+
+    def pass_(self) -> None:
+        """Everything goes through again; what was held back first."""
+
+        def do() -> None:
+            self._refusing = False
+            for way in self._ways.values():
+                way.delay = way.rate = 0.0
+                way.left = None
+                way.open.set()
+
+        self._do(do)
+
+    def black_hole(self, direction: Direction = "both") -> None:
+        """Nothing arrives, nothing is refused: connections stand, new ones are accepted, bytes are held back."""
+        self._each(direction, lambda way: way.open.clear())
+
+    def delay(self, seconds: float, direction: Direction = "both") -> None:
+        """Every piece arrives so much later; order is kept."""
+        self._each(direction, lambda way: setattr(way, "delay", seconds))
+
+    def throttle(self, bytes_per_second: float, direction: Direction = "both") -> None:
+        self._each(direction, lambda way: setattr(way, "rate", bytes_per_second))
+
+    def cut_after(self, count: int, direction: Direction = "down") -> None:
+        """Resets the connection that carries the `count`-th next byte, before that byte arrives; once."""
+        self._each(direction, lambda way: setattr(way, "left", count))
+
+    def reset(self) -> None:
+        """Ends all connections with RST; new ones are accepted."""
+        self._do(self._reset)
+
+    def refuse(self) -> None:
+        """Ends all connections and those to come, until `pass_`."""
+
+        def do() -> None:
+            self._refusing = True
+            self._reset()
+
+        self._do(do)
+
+    def passed(self, direction: Literal["up", "down"]) -> int:
+        """Bytes that have arrived so far."""
+        return self._ways[direction].passed
+
+    # Life
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._ready.wait(10)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(10)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        self._ways = {"up": Way(), "down": Way()}
+        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", self.port))
+        self._ready.set()
+        self._loop.run_forever()
+        server.close()
+        self._reset()
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            self._loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(self._loop), return_exceptions=True))
+        self._loop.close()
+
+    def _each(self, direction: Direction, change: Any) -> None:
+        names = ("up", "down") if direction == "both" else (direction,)
+        self._do(lambda: [change(self._ways[name]) for name in names])
+
+    def _do(self, action: Any) -> None:
+        """In the loop's thread; returns when done."""
+
+        async def run() -> None:
+            action()
+
+        asyncio.run_coroutine_threadsafe(run(), self._loop).result(10)
+
+    def _reset(self) -> None:
+        for writer in list(self._connections):
+            _abort(writer)
+        self._connections.clear()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._refusing:
+            _abort(writer)
+            return
+        try:
+            their_reader, their_writer = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:
+            _abort(writer)
+            return
+        self._connections |= {writer, their_writer}
+        try:
+            await _first(
+                self._carry(self._ways["up"], reader, their_writer),
+                self._carry(self._ways["down"], their_reader, writer),
+            )
+        finally:
+            for end in (writer, their_writer):
+                self._connections.discard(end)
+                end.close()
+
+    async def _carry(self, way: Way, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(_CHUNK):
+                await way.open.wait()
+                if way.delay:
+                    await asyncio.sleep(way.delay)
+                if way.rate:
+                    await asyncio.sleep(len(data) / way.rate)
+                await way.open.wait()
+                if way.left is not None:
+                    if len(data) > way.left:
+                        way.left = None
+                        self._reset()
+                        return
+                    way.left -= len(data)
+                way.passed += len(data)
+                writer.write(data)
+                await writer.drain()
+
+
+async def _first(*carriers: Coroutine[Any, Any, None]) -> None:
+    """Until one side has ended."""
+    tasks = [asyncio.ensure_future(carrier) for carrier in carriers]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _abort(writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        raw = writer.get_extra_info("socket")
+        if raw is not None:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+    writer.transport.abort()
