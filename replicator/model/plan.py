@@ -81,14 +81,17 @@ class Members(msgspec.Struct, frozen=True, tag="members"):
     A member whose column the image does not have is left out (see `Value.absent`, which is not used here).
 
     Attributes:
-        changed: only of updates: also leave out those whose value is the same in both images. A column that only one
-            image has counts as changed.
+        changed: only of updates: also leave out those whose value is the same in both images. A column that only the
+            image after has counts as changed; one that only the image before has did not change.
+        kept: only of updates, image "after": a column that is missing after and there before did not change, and is
+            written in its place with the value before, as a `Value` is.
         nulls: False: leave out those that are NULL.
         before, empty: text in front of the object; what is written, without it, when no member is left.
     """
 
     members: tuple[Member, ...]
     changed: bool = False
+    kept: bool = False
     nulls: bool = True
     before: str = ""
     empty: str = "{}"
@@ -96,7 +99,7 @@ class Members(msgspec.Struct, frozen=True, tag="members"):
 
 class Each(msgspec.Struct, frozen=True, tag="each"):
     """The template once for every row of the event, `separator` between them. Only in plans that are `grouped`, where
-    values, members and `row` stand nowhere else."""
+    members and `row` stand nowhere else; a `Value` that stands behind it is that of the event's last row."""
 
     template: tuple[Text | Value | Var | Members, ...]
     separator: str = ","
