@@ -21,6 +21,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from replicator.model.condition import Filter
+
 Image: TypeAlias = OneOf["before", "after"]
 
 Variable: TypeAlias = OneOf[
@@ -125,11 +127,13 @@ Encode: TypeAlias = Callable[[bytes | None, bytes | None], tuple[bytes | None, b
 
 
 class RecordPlan(msgspec.Struct, frozen=True):
-    """One record that a row becomes. key None: null key; value None: tombstone; headers: (name, template)."""
+    """One record that a row becomes. key None: null key; value None: tombstone; headers: (name, template); route: bytes
+    that choose the record's partition, None: those of its `TablePlan`, else its key."""
 
     key: Template | None
     value: Template | None
     headers: tuple[tuple[str, Template], ...] = ()
+    route: Template | None = None
 
 
 class TablePlan(msgspec.Struct, frozen=True):
@@ -139,7 +143,10 @@ class TablePlan(msgspec.Struct, frozen=True):
 
     Attributes:
         grouped: one record for all rows of an event; its number is that of the first of them.
-        route: bytes that choose the partition instead of the key; None: the key does.
+        route: bytes that choose the partition instead of the key; None: the key does. It prints no values: those
+            differ between the records of a row, see `RecordPlan.route`.
+        filter: rows for which it does not hold become nothing. They are numbered all the same, so that numbers do
+            not depend on it. None: every row.
         encode: for binary formats: called for each record. It must not depend on anything but its arguments.
     """
 
@@ -152,3 +159,4 @@ class TablePlan(msgspec.Struct, frozen=True):
     grouped: bool = False
     route: Template | None = None
     encode: Encode | None = None
+    filter: Filter | None = None
