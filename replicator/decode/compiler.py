@@ -16,145 +16,123 @@ rows, after having appended some: the caller undoes that and gives the position.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Final, Literal, NoReturn, TypeAlias
+from typing import Final, TypeAlias
 
-from replicator.decode.extents import fixed_size
-from replicator.decode.images import Image, Slot
-from replicator.decode.rendering import Rendering
+from replicator.decode import presence as presences
+from replicator.decode.lowering import Lines, Lowered, Lowering, Object, Repeated, Simple
+from replicator.decode.needs import Needs, Renderer
+from replicator.decode.objects import object_text
+from replicator.decode.presence import IMAGES, Operation, Presence
 from replicator.decode.source_text import Part, SourceText, joined, variable
-from replicator.errors import DecodeError
+from replicator.decode.variables import PER_EVENT, PER_ROW, Context
 from replicator.model.batch import Record
-from replicator.model.plan import Image as ImageName
-from replicator.model.plan import RecordPlan, TablePlan, Template, Text, Value, Var
-from replicator.model.table import Column, Table
+from replicator.model.plan import TablePlan, Text, Value, Var
+from replicator.model.table import Table
 
-Operation: TypeAlias = Literal["insert", "update", "delete"]
-Renderer: TypeAlias = Callable[[str, Column, Table], Rendering]
-IMAGES: Final[dict[Operation, tuple[ImageName, ...]]] = {
-    "insert": ("after",),
-    "update": ("before", "after"),
-    "delete": ("before",),
-}
+__all__ = ["Context", "Operation", "Renderer", "Rows", "compile_rows"]
 
-_PER_EVENT: Final = {
-    "ts_ms": "_c.ts_us // 1000",
-    "ts_us": "_c.ts_us",
-    "ts_ns": "_c.ts_us * 1000",
-    "now_ms": "_c.now_ns // 1000000",
-    "now_us": "_c.now_ns // 1000",
-    "now_ns": "_c.now_ns",
-    "gtid": "_c.gtid",
-    "file": "_c.file",
-    "pos": "_c.pos",
-    "server_id": "_c.server_id",
-    "thread": "_c.thread",
-}
-
-
-class Context:
-    """What the variables of plans print, for the event at hand. `gtid` and `file` are JSON text (latin-1 of UTF-8)."""
-
-    __slots__ = ("file", "gtid", "now_ns", "pos", "position", "server_id", "thread", "ts_us")
-
-    def __init__(self) -> None:
-        self.ts_us = 0
-        self.now_ns = 0
-        self.gtid = "null"
-        self.file = "null"
-        self.pos = 0
-        self.server_id = 0
-        self.thread: int | str = "null"
-        self.position = b""
-
+_MOST_VARIANTS: Final = 100
 
 Rows: TypeAlias = Callable[[bytes, str, int, int, int, Callable[[Record], None], Context], tuple[int, int]]
 
 
 @lru_cache(maxsize=500)
-def compile_rows(plan: TablePlan, table: Table, operation: Operation, rendering: Renderer) -> Rows:
+def compile_rows(
+    plan: TablePlan, table: Table, operation: Operation, rendering: Renderer, accept_partial: bool = False
+) -> Rows:
     """Kept over decoders: a stream that is opened again needs the same functions.
+
+    Args:
+        accept_partial: also decode rows that come without some of their columns; else they raise E2304.
 
     Raises:
         DecodeError: E2301, E2306, E2307: a column that can't be read or written as planned.
     """
-    return _Function(plan, table, operation, rendering).compile()
+    variants = _Variants(plan, table, operation, rendering, accept_partial)
+    every = presences.every_column(table, operation)
+    usual = presences.usual_header(table, operation)
+    return _Function(plan, table, operation, rendering, every).compile(usual, variants)
+
+
+class _Variants:
+    """Functions for the events whose headers are not the usual one: images without some columns, or with other bits
+    left over. By header, the least recently used are dropped."""
+
+    def __init__(
+        self, plan: TablePlan, table: Table, operation: Operation, rendering: Renderer, accept_partial: bool
+    ) -> None:
+        self._made_of = plan, table, operation, rendering
+        self._table = table
+        self._operation: Operation = operation
+        self._accept_partial = accept_partial
+        self._size = len(presences.usual_header(table, operation))
+        self._functions: OrderedDict[bytes, Rows] = OrderedDict()
+
+    def __call__(
+        self, b: bytes, s: str, p: int, end: int, row: int, append: Callable[[Record], None], context: Context
+    ) -> tuple[int, int]:
+        header = b[p : p + self._size]
+        function = self._functions.get(header)
+        if function is None:
+            function = self._functions[header] = self._compile(header)
+            if len(self._functions) > _MOST_VARIANTS:
+                self._functions.popitem(last=False)
+        else:
+            self._functions.move_to_end(header)
+        return function(b, s, p, end, row, append, context)
+
+    def _compile(self, header: bytes) -> Rows:
+        found = presences.parse(self._table, self._operation, header, accept_partial=self._accept_partial)
+        return _Function(*self._made_of, found).compile(header, None)
 
 
 class _Function:
-    def __init__(self, plan: TablePlan, table: Table, operation: Operation, rendering: Renderer) -> None:
+    def __init__(
+        self, plan: TablePlan, table: Table, operation: Operation, rendering: Renderer, presence: Presence
+    ) -> None:
         self._out = SourceText()
         self._plan = plan
         self._table = table
         self._images = IMAGES[operation]
-        self._rendering = rendering
-        self._rekeyed = plan.rekey if operation == "update" and plan.keys else None
-        self._records: Sequence[RecordPlan] = getattr(plan, operation)
-        self._slots: dict[tuple[int, ImageName, str], Slot] = {}
+        lowering = Lowering(plan, table, operation, presence)
+        self._records = lowering.records(getattr(plan, operation))
+        self._rekeyed: list[Lines] | None = None
+        self._moved: list[int] = []
+        if operation == "update" and plan.rekey is not None:
+            self._moved = [index for index in plan.keys if presence.has("after", index)]
+            self._rekeyed = lowering.records(plan.rekey) if self._moved else None
+        self._needs = Needs(self._out, table, presence, rendering)
         self._per_event: dict[tuple[Text | Var, ...], str] = {}
         self._event_lines: list[str] = []
-        self._numbered = False
+        self._lists: dict[Repeated, str] = {}
+        self._row = "_row"
 
-    def compile(self) -> Rows:
+    def compile(self, header: bytes, others: Rows | None) -> Rows:
+        """`header`: of the events that the function is for. `others`: for other headers; None: there can't be any."""
         for records in (self._records, self._rekeyed or ()):
-            self._count(records)
-        compared = self._compared()
-        self._read = {name: self._image(name, compared) for name in self._images}
-        body = self._rows(compared)
-        return self._assemble(body)
+            self._needs.count(records)
+        self._needs.compare(self._moved)
+        self._read = {name: self._needs.image(name) for name in self._images}
+        body = self._rows()
+        return self._assemble(header, others, body)
 
-    def _count(self, records: Iterable[RecordPlan]) -> None:
-        """Finds the slots of a group of records, of which a row takes one or the other."""
-        uses: dict[tuple[int, ImageName, str], int] = {}
-        for template in dict.fromkeys(_templates(records)):
-            for step in template:
-                if isinstance(step, Value):
-                    slot = self._slot(step)
-                    uses[slot] = uses.get(slot, 0) + 1
-                    texts = self._slots[slot].texts
-                    texts.setdefault(step.null.encode().decode("latin-1"), self._out.fresh("x"))
-        for key, count in uses.items():
-            self._slots[key].uses = max(self._slots[key].uses, count)
-
-    def _slot(self, step: Value) -> tuple[int, ImageName, str]:
-        if step.image not in self._images:
-            raise ValueError(f"the plan of {self._table.qualified} prints the image '{step.image}', which is not there")
-        key = (step.column, step.image, step.renderer)
-        if key not in self._slots:
-            column = self._table.columns[step.column]
-            self._slots[key] = Slot(column, self._rendering(step.renderer, column, self._table))
-        return key
-
-    def _compared(self) -> dict[int, str]:
-        """Key columns to compare between the images, each with a cut that both can use."""
-        if self._rekeyed is None:
-            return {}
-        cuts = {}
-        for index in self._plan.keys:
-            used = [slot.rendering.cut for key, slot in self._slots.items() if key[0] == index]
-            size = fixed_size(self._table.columns[index])
-            cuts[index] = used[0] if used else "bytes" if size is None else f"{size}s"
-        return cuts
-
-    def _image(self, name: ImageName, compared: dict[int, str]) -> Image:
-        slots: dict[int, list[Slot]] = {}
-        for (column, image, _), slot in self._slots.items():
-            if image == name:
-                slots.setdefault(column, []).append(slot)
-        return Image(self._out, self._table.columns, slots, compared)
-
-    def _rows(self, compared: dict[int, str]) -> list[str]:
+    def _rows(self) -> list[str]:
         """The body of the loop over rows."""
         out = self._out
         out.indent = 2
         for image in self._read.values():
             image.emit()
-        if self._rekeyed is None:
+        if self._plan.grouped:
+            self._collect()
+        elif self._rekeyed is None:
             self._emit(self._records)
         else:
             before, after = self._read["before"].values, self._read["after"].values
-            test = " or ".join(f"{before[index]} != {after[index]}" for index in compared)
+            known = all(index in before for index in self._moved)  # else the key was changed
+            test = " or ".join(f"{before[index]} != {after[index]}" for index in self._moved) if known else "True"
             out.line(f"if {test}:")
             out.indent = 3
             self._emit(self._rekeyed)
@@ -165,19 +143,31 @@ class _Function:
         body, out.lines = out.lines, []
         return body
 
-    def _emit(self, records: Sequence[RecordPlan]) -> None:
-        texts: dict[Template, str] = {}
+    def _collect(self) -> None:
+        """The parts of a grouped plan that every row adds to."""
+        for record in self._records:
+            for template in record.templates():
+                for step in template:
+                    if isinstance(step, Repeated) and step not in self._lists:
+                        name = self._lists[step] = self._out.fresh("list")
+                        self._out.line(f"{name}.append({self._out.tree(joined(self._parts(step.template)))})")
+        if not self._lists:
+            self._out.line("pass")
+
+    def _emit(self, records: Sequence[Lines]) -> None:
+        texts: dict[Lowered, str] = {}
         for record in records:
             key, value = self._bytes(record.key, texts), self._bytes(record.value, texts)
             headers = "".join(f"({name!r}, {self._bytes(template, texts)}), " for name, template in record.headers)
-            self._out.line(f"_append(({self._plan.topic!r}, {key}, {value}, _position, _row, ({headers})))")
+            route = "" if record.route is None else f", {self._bytes(record.route, texts)}"
+            self._out.line(f"_append(({record.topic!r}, {key}, {value}, _position, {self._row}, ({headers}){route}))")
             lengths = " + ".join(f"len({text})" for text in (key, value) if text != "None")
             if lengths:
                 self._out.line(f"_size += {lengths}")
         if not records:
             self._out.line("pass")
 
-    def _bytes(self, template: Template | None, texts: dict[Template, str]) -> str:
+    def _bytes(self, template: Lowered | None, texts: dict[Lowered, str]) -> str:
         """The name of a variable with the template's bytes; the same template is put together once."""
         if template is None:
             return "None"
@@ -186,100 +176,70 @@ class _Function:
             self._out.line(f"{name} = {self._out.tree(joined(self._parts(template)))}.encode('latin-1')")
         return texts[template]
 
-    def _parts(self, template: Template) -> list[Part]:
+    def _parts(self, template: Sequence[Simple | Repeated]) -> list[Part]:
         parts: list[Part] = []
         same: list[Text | Var] = []  # the steps that are the same for all rows of the event
         for step in template:
-            if isinstance(step, Text) or (isinstance(step, Var) and step.name != "row"):
+            if isinstance(step, Text) or (isinstance(step, Var) and step.name in PER_EVENT):
                 same.append(step)
                 continue
             parts.extend(self._same(tuple(same)))
             same.clear()
-            if isinstance(step, Var):
-                self._numbered = True
-                parts.append(variable("_index"))
-            elif isinstance(step, Value):
-                slot = self._slots[self._slot(step)]
-                parts.extend(self._read[step.image].text(slot, step.null.encode().decode("latin-1")))
+            parts.extend(self._varying(step))
         return [*parts, *self._same(tuple(same))]
+
+    def _varying(self, step: Simple | Repeated) -> list[Part]:
+        if isinstance(step, Value):
+            return self._read[step.image].text(self._needs.slot(step), _latin1(step.null))
+        if isinstance(step, Object):
+            return [variable(object_text(self._out, step, self._read, self._needs))]
+        if isinstance(step, Repeated):
+            return [_expression(f"{_latin1(step.separator)!r}.join({self._lists[step]})")]
+        assert isinstance(step, Var), "text does not vary"  # noqa: S101
+        return [_expression(PER_ROW[step.name].format(row=self._row))]
 
     def _same(self, steps: tuple[Text | Var, ...]) -> list[Part]:
         if all(isinstance(step, Text) for step in steps):
-            return [step.text.encode().decode("latin-1") for step in steps if isinstance(step, Text)]
+            return [_latin1(step.text) for step in steps if isinstance(step, Text)]
         if steps not in self._per_event:
             parts: list[Part] = [
-                step.text.encode().decode("latin-1")
-                if isinstance(step, Text)
-                else ast.parse(_PER_EVENT[step.name], mode="eval").body
-                for step in steps
+                _latin1(step.text) if isinstance(step, Text) else _expression(PER_EVENT[step.name]) for step in steps
             ]
             name = self._per_event[steps] = self._out.fresh("event")
             self._event_lines.append(f" {name} = {self._out.tree(joined(parts))}")
         return [variable(self._per_event[steps])]
 
-    def _assemble(self, body: list[str]) -> Rows:
+    def _grouped(self) -> list[str]:
+        """What follows the loop: the one record, unless there was no row."""
+        if not self._plan.grouped:
+            return []
         out = self._out
-        header = _header(len(self._table.columns), len(self._images))
-        expected = out.bind("header", header)
-        check = out.bind("check", lambda found: check_columns(self._table, header, found))
-        prelude = [
-            "def rows(_b, _s, _p, _end, _row, _append, _c):",
-            f" if _b[_p:_p + {len(header)}] != {expected}: {check}(_b[_p:_p + {len(header)}])",
-            f" _p += {len(header)}",
-            " _position = _c.position",
-            " _size = _index = 0",
-            *self._event_lines,
-            " while _p < _end:",
-        ]
-        numbered = ["  _index += 1"] if self._numbered else []
-        out.lines = [*prelude, *body, "  _row += 1", *numbered, " if _p != _end: _damaged('a row over the end')"]
-        out.lines.append(" return _row, _size")
-        source = "\n".join(out.lines)
-        out.lines = [f"_damaged = {out.bind('damaged', damaged)}", f"_from_bytes = {out.bind('int', int.from_bytes)}"]
-        out.lines.append(source)
+        self._row, out.indent = "_first", 1
+        out.line("if _row != _first:")
+        out.indent = 2
+        self._emit(self._records)
+        lines, out.lines = out.lines, []
+        return lines
+
+    def _assemble(self, header: bytes, others: Rows | None, body: list[str]) -> Rows:
+        out = self._out
+        last = self._grouped()
+        prelude = ["def rows(_b, _s, _p, _end, _row, _append, _c):"]
+        if others is not None:
+            test = f"_b[_p:_p + {len(header)}] != {out.bind('header', header)}"
+            prelude.append(f" if {test}: return {out.bind('others', others)}(_b, _s, _p, _end, _row, _append, _c)")
+        prelude += [f" _p += {len(header)}", " _position = _c.position", " _size = 0", " _first = _row"]
+        prelude += [f" {name} = []" for name in self._lists.values()]
+        loop = [" while _p < _end:", *body, "  _row += 1", " if _p != _end: _damaged('a row over the end')"]
+        source = "\n".join([*prelude, *self._event_lines, *loop, *last, " return _row, _size"])
+        out.lines = [f"_damaged = {out.bind('damaged', presences.damaged)}"]
+        out.lines += [f"_from_bytes = {out.bind('int', int.from_bytes)}", source]
         return out.function("rows")
 
 
-def _templates(records: Iterable[RecordPlan]) -> Iterable[Template]:
-    for record in records:
-        yield from (template for template in (record.key, record.value) if template is not None)
-        yield from (template for _, template in record.headers)
+def _latin1(text: str) -> str:
+    return text.encode().decode("latin-1")
 
 
-def packed(number: int) -> bytes:
-    """A length-encoded integer."""
-    return bytes((number,)) if number < 251 else b"\xfc" + number.to_bytes(2, "little")
-
-
-def _header(columns: int, images: int) -> bytes:
-    """What stands in front of the rows when every column is present; the servers set the bits left over, too."""
-    return packed(columns) + b"\xff" * ((columns + 7) // 8 * images)
-
-
-def damaged(what: str) -> NoReturn:
-    raise DecodeError("E2302", f"a row event can't be read: {what}", wanted="whole rows")
-
-
-def check_columns(table: Table, expected: bytes, found: bytes) -> None:
-    """The slow look at a row event's header that is not the expected one.
-
-    Raises:
-        DecodeError: E2302 for another number of columns, E2304 for columns that are absent.
-    """
-    count = packed(len(table.columns))
-    if len(found) != len(expected) or not found.startswith(count):
-        damaged(f"it does not have the {len(table.columns)} columns of its table map")
-    size = (len(table.columns) + 7) // 8
-    every = (1 << len(table.columns)) - 1
-    for start in range(len(count), len(found), size):
-        present = int.from_bytes(found[start : start + size], "little") & every
-        if present != every:
-            absent = next(column.name for column in table.columns if not present >> column.index & 1)
-            raise DecodeError(
-                "E2304",
-                f"a row of {table.qualified} comes without all of its columns",
-                found=f"no '{absent}' (binlog_row_image MINIMAL or NOBLOB in that session)",
-                wanted="binlog_row_image = FULL",
-                fix="SET GLOBAL binlog_row_image = 'FULL'; and in the sessions that are open, or let them reconnect; "
-                "then make a new task, as these rows are not complete in the binlog.",
-            )
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body

@@ -6,6 +6,7 @@ without NULLs, told by one test of the null bitmap, takes a path without branche
 
 from __future__ import annotations
 
+import ast
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,8 @@ class Slot(msgspec.Struct):
     """A (column, image, renderer) that templates ask for.
 
     Attributes:
-        uses: how often one row may print it; over one it is kept in a variable.
+        uses: how often a row prints it whatever is in it; over one it is kept in a variable. 0: only when the row's
+            values ask for it, and only there it is rendered.
         texts: text for NULL -> variable that holds it or the rendered value.
     """
 
@@ -43,9 +45,10 @@ class Image:
     """One image of the generated function.
 
     Args:
+        columns: those that are present.
         slots: what is printed, by column index.
-        compared: column index -> cut of columns whose values the function compares between images; their variables
-            are in `values`.
+        kept: column index -> cut of columns whose raw values the function looks at; their variables, None for NULL, are
+            in `values`.
     """
 
     def __init__(
@@ -53,12 +56,12 @@ class Image:
         out: SourceText,
         columns: Sequence[Column],
         slots: Mapping[int, list[Slot]],
-        compared: Mapping[int, str],
+        kept: Mapping[int, str],
     ) -> None:
         self._out = out
         self._columns = columns
         self._slots = slots
-        self._compared = compared
+        self._kept = kept
         self._nulls = out.fresh("nulls")
         self._fields: list[tuple[str, str, int]] = []  # struct code, target or "", bytes
         self._later: list[Slot] = []  # rendered once the fields gathered so far are unpacked
@@ -72,8 +75,8 @@ class Image:
         for slot in self._slots.get(column.index, ()):
             self._check_cut(column, slot.rendering.cut)
             slot.raw = cuts.setdefault(slot.rendering.cut, self._out.fresh("v"))
-        if column.index in self._compared:
-            cut = self._compared[column.index]
+        if column.index in self._kept:
+            cut = self._kept[column.index]
             self.values[column.index] = cuts.setdefault(cut, self._out.fresh("v"))
         self._cuts[column.index] = cuts
 
@@ -85,13 +88,21 @@ class Image:
         if not right:
             raise ValueError(f"a renderer cuts '{cut}' out of column type {column.type} with {size} bytes")
 
-    def text(self, slot: Slot, null: str) -> list[Part]:
-        """What stands for the slot in an output text, once the image has been read."""
-        if slot.column.nullable or slot.uses > 1:
-            return [variable(slot.texts[null])]
-        return self._out.rendered(slot.rendering, slot.raw)
+    def text(self, slot: Slot, null: str | None) -> list[Part]:
+        """What stands for the slot in an output text, once the image has been read. `null`: the text for NULL; None
+        where the value is not NULL."""
+        nullable = slot.column.nullable
+        if slot.uses > 1 or (slot.uses and nullable):
+            return [variable(next(iter(slot.texts.values())) if null is None else slot.texts[null])]
+        rendered = self._out.rendered(slot.rendering, slot.raw)
+        if null is None or not nullable:
+            return rendered
+        is_null = ast.Compare(variable(self.values[slot.column.index]), [ast.Is()], [ast.Constant(None)])
+        return [ast.IfExp(is_null, ast.Constant(null), joined(rendered))]
 
     def emit(self) -> None:
+        if not self._columns:
+            return
         every = (1 << len(self._columns)) - 1
         nullable = sum(1 << place for place, column in enumerate(self._columns) if column.nullable)
         self._bitmap((len(self._columns) + 7) // 8)
@@ -139,7 +150,7 @@ class Image:
 
     def _null(self, column: Column) -> None:
         for slot in self._slots.get(column.index, ()):
-            for null, name in slot.texts.items():
+            for null, name in slot.texts.items() if slot.uses else ():
                 self._out.line(f"{name} = {self._out.tree(joined([null]))}")
         if column.index in self.values:
             self._out.line(f"{self.values[column.index]} = None")
@@ -159,7 +170,8 @@ class Image:
             self._flush()
             for cut, target in cuts.items():
                 self._out.line(f"{target}, = {self._out.bind('unpack', struct.Struct(cut).unpack)}({whole})")
-        self._later += [slot for slot in self._slots.get(column.index, ()) if column.nullable or slot.uses > 1]
+        slots = self._slots.get(column.index, ())
+        self._later += [slot for slot in slots if slot.uses > 1 or (slot.uses and column.nullable)]
 
     def _render(self, slot: Slot) -> None:
         first, *others = slot.texts.values()

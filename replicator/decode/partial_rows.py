@@ -10,8 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from replicator.decode import json_diff
-from replicator.decode.compiler import check_columns, packed
+from replicator.decode import json_diff, presence
 from replicator.decode.extents import fixed_size, prefix_size
 from replicator.decode.metadata import Reader
 from replicator.errors import DecodeError
@@ -32,7 +31,7 @@ class PartialRows:
         ]
         self._json = [column.index for column in table.columns if column.type == types.JSON]
         self._bitmap = (len(table.columns) + 7) // 8
-        self._header = packed(len(table.columns)) + b"\xff" * 2 * self._bitmap
+        self._header = presence.usual_header(table, "update")
 
     def whole(self, b: bytes, p: int, end: int) -> bytes:
         """Column count, bitmaps and rows of an UPDATE_ROWS event; `p`: where the column count stands.
@@ -42,7 +41,7 @@ class PartialRows:
         """
         at = p + len(self._header)
         if b[p:at] != self._header:
-            check_columns(self._table, self._header, b[p:at])
+            presence.parse(self._table, "update", b[p:at], accept_partial=False)
         out = [b[p:at]]
         while at < end:
             start = at

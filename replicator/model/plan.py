@@ -27,15 +27,16 @@ Image: TypeAlias = OneOf["before", "after"]
 
 Variable: TypeAlias = OneOf[
     "ts_ms", "ts_us", "ts_ns", "now_ms", "now_us", "now_ns", "event_s", "event_ms", "gtid", "executed", "tsid", "file",
-    "pos", "row", "order", "table_order", "server_id", "thread", "query", "xid", "end_pos"
+    "pos", "row", "offset", "order", "table_order", "server_id", "thread", "query", "xid", "end_pos"
 ]  # fmt: skip
 """Values of the transaction or event that a format may print, as JSON:
 ts_*: commit time at the source (MySQL's immediate_commit_timestamp in the GTID event when there is one, else the
 event's timestamp); now_*: the time of decoding; event_*: timestamp in the row event's header (`SET timestamp` moves
-it); gtid: string of the transaction's GTID or null; executed: string of the executed GTID set with this transaction in
-it, or null; file: string; pos: offset of the row event's first byte; row: index of the row *in its row event*; order,
-table_order: 1-based number of the row in its transaction, over all replicated tables and over those of its table;
-server_id; thread: number or null; query: string of the statement (ROWS_QUERY, ANNOTATE_ROWS) or null.
+it); gtid: string of the transaction's GTID or null; tsid: string of what stands in it before the number, or null;
+executed: string of the executed GTID set with this transaction in it, or null; file: string; pos: offset of the row
+event's first byte; row: index of the row *in its row event*; offset: 0-based number of the row in its transaction, over
+all replicated tables; order: the same, 1-based; table_order: 1-based number among the transaction's rows of the same
+table; server_id; thread: number or null; query: string of the statement (ROWS_QUERY, ANNOTATE_ROWS) or null.
 Known only once the transaction ends, so allowed in `Late` alone: xid: number of the XID event, or null; end_pos: end
 of the transaction's last event."""
 
@@ -56,7 +57,7 @@ class Value(msgspec.Struct, frozen=True, tag="value"):
         null: what is written for SQL NULL.
         absent: what is written when the row image does not have the column (binlog_row_image MINIMAL, NOBLOB; only
             with `row_image: accept_partial`). A column that is missing after and there before did not change: then
-            the value before is written, not this.
+            the value before is written, not this. In keys and routes the column must be there.
     """
 
     column: int
@@ -112,8 +113,8 @@ class Late(msgspec.Struct, frozen=True, tag="late"):
     in a template; the same for all values of a transaction.
 
     Attributes:
-        row: for every row but the transaction's last one. `order` is the row's number.
-        last: for the last one.
+        row: for every row but the transaction's last one. `order` and `offset` are the row's number.
+        last: for the last one. Both may print gtid, executed, tsid, file, server_id and thread, too.
     """
 
     row: tuple[Text | Var, ...]
@@ -128,7 +129,8 @@ Encode: TypeAlias = Callable[[bytes | None, bytes | None], tuple[bytes | None, b
 
 class RecordPlan(msgspec.Struct, frozen=True):
     """One record that a row becomes. key None: null key; value None: tombstone; headers: (name, template); route: bytes
-    that choose the record's partition, None: those of its `TablePlan`, else its key."""
+    that choose the record's partition, None: those of its `TablePlan`, else its key. `Late` only stands in key and
+    value."""
 
     key: Template | None
     value: Template | None

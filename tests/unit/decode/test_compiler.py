@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicator.decode import events
-from replicator.decode.compiler import Context, compile_rows, packed
+from replicator.decode.compiler import Context, compile_rows
 from replicator.decode.extents import fixed_size, prefix_size
+from replicator.decode.presence import packed
 from replicator.decode.rendering import Rendering
 from replicator.errors import DecodeError
 from replicator.model import types

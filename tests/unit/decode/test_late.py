@@ -1,0 +1,93 @@
+"""What is only known when a transaction ends."""
+
+import pytest
+
+from replicator.decode.encoding import encode
+from replicator.decode.late import fill, late_template
+from replicator.decode.variables import Context
+from replicator.model.plan import Late, RecordPlan, TablePlan, Text, Value, Var
+
+LATE = Late(
+    (Text('"xid":'), Var("xid"), Text(',"xoffset":'), Var("offset")),
+    (Text('"xid":'), Var("xid"), Text(',"commit":true,"end":'), Var("end_pos")),
+)
+
+
+def plan(value, *, key=None, headers=(), route=None):
+    return TablePlan("x", (RecordPlan(key, value, headers, route),), (), ())
+
+
+def filled(records, late=LATE, *, last=True, context=None):
+    return fill(records, late, xid=7, end_pos=99, context=context or Context(), last=last)
+
+
+def record(row, value, key=None, *more):
+    return ("x", key, value, b"here", row, (), *more)
+
+
+def test_rows_and_the_last_one():
+    records = [record(0, b"{\0}"), record(1, b"{\0}", b"k"), record(2, b"{\0}", b"k\0", b"route")]
+    assert filled(records) == [
+        record(0, b'{"xid":7,"xoffset":0}'),
+        record(1, b'{"xid":7,"xoffset":1}', b"k"),
+        record(2, b'{"xid":7,"commit":true,"end":99}', b'k"xid":7,"commit":true,"end":99', b"route"),
+    ]
+
+
+def test_a_piece_of_a_transaction_has_no_last_row():
+    assert filled([record(0, b"\0")], last=False) == [record(0, b'"xid":7,"xoffset":0')]
+
+
+def test_all_records_of_the_last_row_and_what_follows_without_a_place():
+    records = [record(4, b"\0"), record(5, b"\0"), record(5, b"\0"), record(5, None, b"k"), record(6, b"end")]
+    texts = [found[2] for found in filled(records)]
+    end = b'"xid":7,"commit":true,"end":99'
+    assert texts == [b'"xid":7,"xoffset":4', end, end, None, b"end"]
+
+
+def test_what_it_may_print():
+    names = ("gtid", "executed", "tsid", "file", "server_id", "thread", "order", "offset")
+    steps = tuple(step for name in names for step in (Text(f" {name}="), Var(name)))
+    context = Context()
+    context.gtid, context.executed, context.tsid, context.file = (
+        '"u:1"',
+        '"u:1-5"',
+        '"u"',
+        '"ä"'.encode().decode("latin-1"),
+    )
+    context.server_id, context.thread = 3, 4
+    (found,) = filled([record(8, b"\0")], Late(steps, steps), context=context)
+    assert found[2].decode() == ' gtid="u:1" executed="u:1-5" tsid="u" file="ä" server_id=3 thread=4 order=9 offset=8'
+    with pytest.raises(ValueError, match="table_order"):
+        filled([record(8, b"\0")], Late((), (Var("table_order"),)))
+    assert fill([record(0, b"\0")], LATE, xid=None, end_pos=1, context=context, last=False)[0][2].startswith(
+        b'"xid":null'
+    )
+
+
+def test_the_plan_says_whether_it_waits():
+    assert late_template(plan((Text("a"),))) is None
+    assert late_template(plan((Text("a"), LATE), key=(LATE,))) == LATE
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        plan((LATE, LATE)),
+        plan((LATE,), key=(Late((), ()),)),
+        plan((LATE, Text("\0"))),
+        plan((LATE, Value(0, "after", "r", null="\0"))),
+        plan((LATE,), headers=(("h", (LATE,)),)),
+        plan((), route=(LATE,)),
+    ],
+)
+def test_plans_that_can_not_be(wrong):
+    with pytest.raises(ValueError, match="Late"):
+        late_template(wrong)
+
+
+def test_binary_formats():
+    records = [record(0, b"a"), record(1, b"b", b"k", b"r"), record(2, None, b"k")]
+    size = encode(records, 1, lambda key, value: (key, value and value * 3))
+    assert records == [record(0, b"a"), record(1, b"bbb", b"k", b"r"), record(2, None, b"k")]
+    assert size == 5
