@@ -44,6 +44,7 @@ CODES: dict[str, Entry] = {
             "E1007": ("name not usable", "Kafka or ZooKeeper can't carry this name.", "Choose another name."),
             "E1008": ("too large", "The text is larger or deeper than we accept.", "Shorten it."),
             "E1009": ("identity changed", "A running task can't change what its position means.", "Make a new task."),
+            "E1010": ("filter not readable", "A filter is not an expression of docs/transforms.md.", "Correct it."),
         },
     ),
     **_table(
@@ -118,6 +119,11 @@ CODES: dict[str, Entry] = {
                 "statement not understood",
                 "DDL on a replicated table that the schema history can't take in.",
                 "`replicator task schema` shows how to tell it the table.",
+            ),
+            "E2310": (
+                "transform does not fit",
+                "A transform names what the table does not have, or asks for what its columns can't give.",
+                "Correct `transforms`.",
             ),
         },
     ),

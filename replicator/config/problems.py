@@ -96,7 +96,7 @@ def _where(path: Path, document: Document) -> str:
 
 
 def _own(context: dict[str, Any], path: Path, where: str) -> ConfigError:
-    """An error of one of our own checks (`task._checked`): its parts are there already."""
+    """An error of one of our own checks (`annotated.checked`): its parts are there already."""
     found = ", ".join(part for part in (context["found"], where) if part)
     what = f"{dotted(path)}: {context['what']}" if path != ("name",) else context["what"]
     return ConfigError(context["code"], what, found=found, wanted=context["wanted"])

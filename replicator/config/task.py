@@ -2,51 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag
-from pydantic_core import PydanticCustomError
+from pydantic import Discriminator, Field, Tag
 
+from replicator.config.annotated import SecretRef, Tables, checked
 from replicator.config.base import Model
 from replicator.config.canal import CanalOptions
 from replicator.config.debezium import DebeziumOptions
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.names import MAX_NAME, check_task_name, check_topic
-from replicator.config.tables import TableFilter
-from replicator.errors import ConfigError
+from replicator.config.transforms import Transforms
 
-
-def _checked(check: Callable[[Any], Any]) -> AfterValidator:
-    """A check that raises ConfigError, as a validator: the code and its parts travel in the context to `load`."""
-
-    def run(value: Any) -> Any:
-        try:
-            check(value)
-        except ConfigError as error:
-            raise PydanticCustomError("replicator", "{what}", error.to_dict()) from error
-        return value
-
-    return AfterValidator(run)
-
-
-SecretRef = Annotated[
-    str,
-    Field(
-        pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+)$",
-        description="env:NAME or file:/path; never the secret itself",
-    ),
-]
 Format = Annotated[
     Literal["debezium", "maxwell", "canal"], Field(description="bytes of key and value that consumers see")
 ]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
-TaskName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), _checked(check_task_name)]
-Tables = Annotated[tuple[str, ...], Field(min_length=1), _checked(TableFilter)]
-Topic = Annotated[
-    str, Field(min_length=1, description="template of {task}, {database}, {table}"), _checked(check_topic)
-]
+TaskName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), checked(check_task_name)]
+Topic = Annotated[str, Field(min_length=1, description="template of {task}, {database}, {table}"), checked(check_topic)]
 
 
 class FilePosition(Model):
@@ -157,6 +131,7 @@ class TaskConfig(Model):
     name: TaskName = Field(description="unique on the bus; part of topics and transactional ids")
     source: Source = Field(description="where changes come from")
     sink: Sink = Field(description="where they go")
+    transforms: Transforms = Field(Transforms(), description="what happens to rows on the way (docs/transforms.md)")
     checkpoint_interval_ms: Milliseconds = Field(1000, description="between writes of the position to ZooKeeper")
     max_batch_bytes: int = Field(
         8 << 20, ge=1 << 16, le=1 << 30, description="of whole transactions joined into one commit"

@@ -34,14 +34,33 @@ class Topics:
         self._parts = _parse(template)
         self._owners: dict[str, tuple[str, ...]] = {}
 
-    def topic(self, table: Table) -> str:
-        """The table's topic.
+    def topic(self, table: Table, source: Table | None = None) -> str:
+        """The topic of `table`; `source` is the same table under the names that the source gives it, which count for
+        whether two tables share a topic by accident.
 
         Raises:
             ConfigError: E1007, the name is too long, is `.` or `..`, or belongs to another table already.
         """
         fields = {"task": self._task, "database": table.database, "table": table.name}
         name = "".join(text + (_UNFIT.sub("_", fields[field]) if field else "") for text, field in self._parts)
+        owner = source or table
+        owners = {"task": self._task, "database": owner.database, "table": owner.name}
+        self._check(name, owner)
+        self._claim(name, tuple(owners[field] for _, field in self._parts if field), owner)
+        return name
+
+    def shared(self, name: str, group: str, source: Table) -> str:
+        """The topic `name`, its characters made fit, which the tables of `group` share on purpose.
+
+        Raises:
+            ConfigError: E1007, as `topic`.
+        """
+        name = _UNFIT.sub("_", name)
+        self._check(name, source)
+        self._claim(name, ("route", group), source)
+        return name
+
+    def _check(self, name: str, table: Table) -> None:
         if len(name) > _LONGEST or name in ("", ".", ".."):
             raise ConfigError(
                 "E1007",
@@ -50,8 +69,6 @@ class Topics:
                 wanted=f"1 to {_LONGEST} characters, not '.' or '..'",
                 fix="Shorten `sink.topic`, or exclude the table.",
             )
-        self._claim(name, tuple(fields[field] for _, field in self._parts if field), table)
-        return name
 
     def _claim(self, name: str, identity: tuple[str, ...], table: Table) -> None:
         owner = self._owners.setdefault(name, identity)
@@ -61,7 +78,8 @@ class Topics:
                 f"two tables get the same topic '{name}'",
                 found=f"{table.qualified}, and an earlier one with {', '.join(owner)}",
                 wanted="different names once every character outside [A-Za-z0-9._-] is a '_'",
-                fix="Exclude one of the tables, or give it a task with another topic template.",
+                fix="Exclude one of the tables, give it a task with another topic template, or say with "
+                "`transforms.route` that both belong there.",
             )
 
 

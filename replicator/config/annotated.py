@@ -1,0 +1,47 @@
+"""Kinds of values that several parts of a configuration have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from replicator.config.tables import TableFilter
+from replicator.errors import ConfigError
+
+
+def checked(check: Callable[[Any], Any]) -> AfterValidator:
+    """A check that raises ConfigError, as a validator: the code and its parts travel in the context to `load`."""
+
+    def run(value: Any) -> Any:
+        try:
+            check(value)
+        except ConfigError as error:
+            raise PydanticCustomError("replicator", "{what}", error.to_dict()) from error
+        return value
+
+    return AfterValidator(run)
+
+
+SecretRef = Annotated[
+    str,
+    Field(
+        pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+)$",
+        description="env:NAME or file:/path; never the secret itself",
+    ),
+]
+Tables = Annotated[tuple[str, ...], Field(min_length=1), checked(TableFilter)]
+
+
+M = TypeVar("M")
+
+
+def own_check(model: M, check: Callable[[M], None]) -> M:
+    """`checked` for a whole model, in a validator of mode "after"."""
+    try:
+        check(model)
+    except ConfigError as error:
+        raise PydanticCustomError("replicator", "{what}", error.to_dict()) from error
+    return model

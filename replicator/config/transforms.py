@@ -1,0 +1,84 @@
+"""What happens to rows on the way. Every rule names tables and columns as the source does, whatever other rules make
+of these names. Where several rules of a list are for one table, docs/transforms.md says which count."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from replicator.config import rewrite
+from replicator.config.annotated import Tables, checked, own_check
+from replicator.config.base import Model
+from replicator.errors import ConfigError
+
+ColumnName = Annotated[str, Field(min_length=1, max_length=64)]
+Columns = Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=4096)]
+Name = Annotated[str, Field(min_length=1, max_length=64)]
+Pattern = Annotated[str, Field(min_length=1), checked(rewrite.pattern)]
+EVERY = ("*.*",)
+
+
+class ColumnRule(Model):
+    tables: Tables
+    include: Columns | None = Field(None, description="only these columns; give this or exclude")
+    exclude: Columns | None = Field(None, description="all columns but these")
+    drop_keys: bool = Field(
+        False, description="true: columns of the primary key may go, too; rows then share keys or have none"
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> ColumnRule:
+        return own_check(self, _one_choice)
+
+
+def _one_choice(rule: ColumnRule) -> None:
+    if (rule.include is None) == (rule.exclude is None):
+        found = "neither" if rule.include is None else "both"
+        raise ConfigError("E1003", "a rule for columns needs include or exclude", found=found, wanted="one of them")
+
+
+class RenameRule(Model):
+    tables: Tables
+    columns: dict[ColumnName, Name] = Field({}, description="column of the source: its name in records")
+    database: Name | None = Field(None, description="name of the database in records")
+    table: Name | None = Field(None, description="name of the table in records; for one table")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> RenameRule:
+        return own_check(self, _renames)
+
+
+def _renames(rule: RenameRule) -> None:
+    if not (rule.columns or rule.database or rule.table):
+        raise ConfigError("E1003", "a rule renames nothing", wanted="columns, database or table")
+
+
+class RouteRule(Model):
+    match: Pattern = Field(description="regular expression over the whole of database.table")
+    topic: str = Field(min_length=1, max_length=249, description="topic of what matches; $1, ${name}: its groups")
+    key_field: Name | None = Field(None, description="field added to keys and rows, so that keys of shards differ")
+    key_value: str | None = Field(None, max_length=200, description="text of that field; default: table's name")
+
+    @model_validator(mode="after")
+    def _fits(self) -> RouteRule:
+        return own_check(self, _check_route)
+
+
+def _check_route(rule: RouteRule) -> None:
+    rewrite.check(rule.match, rule.topic)
+    rewrite.check(rule.match, rule.key_value or "")
+    if rule.key_value is not None and rule.key_field is None:
+        raise ConfigError("E1003", "key_value stands without key_field", wanted="both, or none")
+
+
+class Transforms(Model):
+    columns: tuple[ColumnRule, ...] = Field(
+        default=(), description="columns that records have; all rules for a table count"
+    )
+    rename: tuple[RenameRule, ...] = Field(
+        default=(), description="other names of columns and tables; the first rule counts"
+    )
+    route: tuple[RouteRule, ...] = Field(
+        default=(), description="other topics than `sink.topic` says; the first rule counts"
+    )

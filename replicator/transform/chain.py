@@ -1,0 +1,70 @@
+"""The transforms of a task, joined into one planner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from replicator.config.transforms import Transforms
+from replicator.model.plan import TablePlan
+from replicator.model.table import Table
+from replicator.ports import Planner
+from replicator.transform.bend import bend
+from replicator.transform.columns import Choice, Names
+from replicator.transform.routes import Route, Routes
+from replicator.transform.view import View
+
+
+class TopicNames(Protocol):
+    """Names of topics that no two tables share by accident."""
+
+    def topic(self, table: Table, source: Table) -> str:
+        """The topic of `table`, which is `source` under the names that records give it."""
+        ...
+
+    def shared(self, name: str, group: str, source: Table) -> str:
+        """The topic `name`, made fit for Kafka, for `source` and whatever else is of `group`."""
+        ...
+
+
+class Chain:
+    """The view of a table is made step by step, the format plans for it, and the plan is bent back:
+
+        columns that stay -> their names -> the field that routes add to keys
+
+    Rules name what they mean as the source does, so their order does not matter to them.
+    """
+
+    def __init__(self, config: Transforms) -> None:
+        self._routes = Routes(config.route)
+        self._steps: tuple[Callable[[Table, View], View], ...] = (
+            Choice(config.columns),
+            Names(config.rename),
+            self._routes,
+        )
+
+    def view(self, source: Table) -> View:
+        """Raises DecodeError E2310: a rule does not fit the table."""
+        view = View.of(source)
+        for step in self._steps:
+            view = step(source, view)
+        return view
+
+    def topic(self, source: Table, names: TopicNames) -> str:
+        """Raises ConfigError E1007: not a name for Kafka, or another table's."""
+        return self._topic(source, self.view(source), names)
+
+    def _topic(self, source: Table, view: View, names: TopicNames) -> str:
+        route: Route | None = self._routes.route(source)
+        if route is not None:
+            return names.shared(route.topic, route.group, source)
+        return names.topic(view.table, source)
+
+    def planner(self, plan: Callable[[Table, str], TablePlan], names: TopicNames) -> Planner:
+        """`plan`: the format's."""
+
+        def planner(table: Table) -> TablePlan:
+            view = self.view(table)
+            return bend(plan(view.table, self._topic(table, view, names)), view)
+
+        return planner

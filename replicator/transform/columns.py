@@ -1,0 +1,92 @@
+"""Which columns records have, and what they and their tables are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from replicator.config.transforms import ColumnRule, RenameRule
+from replicator.errors import DecodeError
+from replicator.model.table import Table
+from replicator.transform.names import Scope
+from replicator.transform.view import View
+
+
+class Choice:
+    """`transforms.columns`: a column stays when every rule for its table lets it."""
+
+    def __init__(self, rules: Sequence[ColumnRule]) -> None:
+        self._rules = [(Scope(rule.tables), rule) for rule in rules]
+
+    def __call__(self, source: Table, view: View) -> View:
+        """Raises DecodeError E2310: no such column, a key column without `drop_keys`, nothing left."""
+        kept = set(range(len(source.columns)))
+        for scope, rule in self._rules:
+            if source in scope:
+                kept &= _kept(source, scope, rule)
+        if not kept:
+            raise DecodeError(
+                "E2310", f"transforms.columns leave no column of {source.qualified}", wanted="one or more"
+            )
+        return view if len(kept) == len(source.columns) else view.only(kept)
+
+
+def _kept(table: Table, scope: Scope, rule: ColumnRule) -> set[int]:
+    names = rule.exclude if rule.include is None else rule.include
+    found = [scope.column(table, name, "transforms.columns") for name in names or ()]
+    indexes = {column.index for column in found if column is not None}
+    kept = set(range(len(table.columns))) - indexes if rule.include is None else indexes
+    lost = [table.columns[index].name for index in table.primary_key if index not in kept]
+    if lost and not rule.drop_keys:
+        raise DecodeError(
+            "E2310",
+            f"transforms.columns drop a part of the primary key of {table.qualified}",
+            found=", ".join(lost),
+            wanted="the whole key: without it records of several rows share a key, or have none",
+            fix="Keep the column, or mask it with a hash; or accept that with `drop_keys: true`.",
+        )
+    return kept
+
+
+class Names:
+    """`transforms.rename`: the first rule for a table counts."""
+
+    def __init__(self, rules: Sequence[RenameRule]) -> None:
+        self._rules = [(Scope(rule.tables), rule) for rule in rules]
+
+    def __call__(self, source: Table, view: View) -> View:
+        """Columns that were excluded may be named, too.
+
+        Raises DecodeError E2310: no such column; two columns of one name.
+        """
+        for scope, rule in self._rules:
+            if source in scope:
+                return _renamed(source, view, scope, rule)
+        return view
+
+
+def _renamed(source: Table, view: View, scope: Scope, rule: RenameRule) -> View:
+    names = {}
+    for old, new in rule.columns.items():
+        column = scope.column(source, old, "transforms.rename")
+        if column is not None:
+            names[column.index] = new
+    columns = tuple(
+        msgspec.structs.replace(column, name=names.get(origin.column, column.name))
+        for column, origin in zip(view.table.columns, view.origins, strict=True)
+    )
+    seen: set[str] = set()
+    for column in columns:
+        if column.name.lower() in seen:
+            raise DecodeError(
+                "E2310",
+                f"transforms.rename give two columns of {source.qualified} one name",
+                found=column.name,
+                wanted="a name for each column",
+            )
+        seen.add(column.name.lower())
+    table = msgspec.structs.replace(
+        view.table, columns=columns, database=rule.database or source.database, name=rule.table or source.name
+    )
+    return View(table, view.origins)
