@@ -10,7 +10,7 @@ COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --ge
 	--no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test unit conformance integration failover lint format types imports bench \
+.PHONY: help setup browser demo test unit conformance integration failover golden lint format types imports bench \
 	soak up down clean lock docs docker
 
 help: ## list the targets
@@ -39,6 +39,9 @@ integration: setup ## the parts against real servers
 
 failover: setup ## real processes, killed and frozen
 	@$(PYTEST) tests/failover
+
+golden: setup ## our records against those of Debezium, Maxwell and Canal: how many are equal, by system and variation
+	@$(RUN) dev.golden
 
 lint: setup ## ruff check
 	@$(RUN) dev.check lint

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Final
 
 from replicator.config.task import Records
@@ -14,6 +15,7 @@ from replicator.model.table import Column, Table
 VERSION: Final = "3.6.1.Final"
 """`source.version`: of the Debezium whose bytes these are, not ours. Consumers dispatch on it."""
 
+_RUN: Final = str(uuid.uuid4())
 _NEW_KEY: Final = "__debezium.newkey"
 _OLD_KEY: Final = "__debezium.oldkey"
 
@@ -50,6 +52,7 @@ class Debezium(Silent):
 
     def __init__(self, name: str, sink: Records, server: str) -> None:
         self._name = name
+        self._headers = _context(name, server) if sink.debezium.context_headers else ()
 
     def plan(self, table: Table, topic: str) -> TablePlan:
         old, new = _key(table, "before"), _key(table, "after")
@@ -57,21 +60,29 @@ class Debezium(Silent):
         deleted = _envelope(self._name, table, "d", "before")
         return TablePlan(
             topic=topic,
-            insert=(RecordPlan(new, created),),
-            update=(RecordPlan(new, _envelope(self._name, table, "u", "before", "after")),),
-            delete=(RecordPlan(old, deleted), RecordPlan(old, None)),
-            rekey=_rekey(old, new, deleted, created),
+            insert=(self._record(new, created),),
+            update=(self._record(new, _envelope(self._name, table, "u", "before", "after")),),
+            delete=(self._record(old, deleted), self._record(old, None)),
+            rekey=self._rekey(old, new, deleted, created),
             keys=table.primary_key,
         )
 
+    def _record(self, key: Template | None, value: Template | None, *first: tuple[str, Template]) -> RecordPlan:
+        return RecordPlan(key, value, (*first, *self._headers))
 
-def _rekey(
-    old: Template | None, new: Template | None, deleted: Template, created: Template
-) -> tuple[RecordPlan, ...] | None:
-    if old is None or new is None:
-        return None
-    moved = ((_NEW_KEY, new),)
-    return (RecordPlan(old, deleted, moved), RecordPlan(old, None, moved), RecordPlan(new, created, ((_OLD_KEY, old),)))
+    def _rekey(
+        self, old: Template | None, new: Template | None, deleted: Template, created: Template
+    ) -> tuple[RecordPlan, ...] | None:
+        if old is None or new is None:
+            return None
+        moved, came = (_NEW_KEY, new), (_OLD_KEY, old)
+        return self._record(old, deleted, moved), self._record(old, None, moved), self._record(new, created, came)
+
+
+def _context(name: str, server: str) -> tuple[tuple[str, Template], ...]:
+    """Headers that tell connectors apart. The run id is new in each process, as Debezium's is at each start."""
+    parts = {"connectorLogicalName": name, "taskId": "0", "connectorName": server, "runId": _RUN}
+    return tuple((f"__debezium.context.{part}", (Text(text),)) for part, text in parts.items())
 
 
 def _key(table: Table, image: Image) -> Template | None:

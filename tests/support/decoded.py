@@ -16,7 +16,7 @@ from replicator.model.batch import Record
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.table import Table
-from tests.golden.compare import masked
+from tests.golden.rules_debezium import masked
 from tests.support.script import run
 
 Wanted = Callable[[Table], bool]
@@ -38,10 +38,17 @@ def kinds(server: Database, since: str | None = None) -> Counter[int]:
     names = files(server)
     found: Counter[int] = Counter()
     for name in names[names.index(since) if since else 0 :]:
-        raw, at = (Path(str(folder)) / name).read_bytes(), 4
-        while at < len(raw):
-            found[raw[at + 4]] += 1
-            at += int.from_bytes(raw[at + 9 : at + 13], "little")
+        found += kinds_in(Path(str(folder)) / name)
+    return found
+
+
+def kinds_in(file: Path) -> Counter[int]:
+    """How many events of each type are in a binlog file."""
+    found: Counter[int] = Counter()
+    raw, at = file.read_bytes(), 4
+    while at < len(raw):
+        found[raw[at + 4]] += 1
+        at += int.from_bytes(raw[at + 9 : at + 13], "little")
     return found
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from replicator.config.debezium import DebeziumOptions
 from replicator.config.task import StdoutSink
 from replicator.encode import formats
 from replicator.model import types
 from replicator.model.plan import RecordPlan, TablePlan, Template, Text, Value
 from replicator.model.table import Column, Table
 
-SINK = StdoutSink(type="stdout")
+SINK = StdoutSink(type="stdout", debezium=DebeziumOptions(context_headers=False))
 VARIABLES = {
     "ts_ms": "1795250199448",
     "ts_us": "1795250199448723",
