@@ -30,6 +30,7 @@ TROUBLE = {
     "lag": 40,
     "checkpoint": 35,
     "retrying": 35,
+    "maintenance": 25,
     "no standby": 20,
     "PAUSED": 10,
     "UNCONFIGURED": 5,
@@ -119,6 +120,14 @@ def _notes(task: TaskOverview, state: str, running: int) -> list[tuple[int, str]
         notes += _figures(task.figures)
     if any(instance.figures and instance.figures.config_error for instance in task.instances):
         notes.append((TROUBLE["config refused"], "new configuration refused, the old one runs"))
+    if task.maintenance:
+        whose = "maintenance of all tasks" if task.maintenance == "cluster" else "maintenance"
+        notes.append(
+            (
+                TROUBLE["maintenance"],
+                _because(f"{whose}, nobody is promoted", task.maintenance_by, task.maintenance_reason),
+            )
+        )
     if state not in OFF and not task.standbys:
         notes.append((TROUBLE["no standby"], "no standby"))
     return notes

@@ -176,6 +176,8 @@ class Pipeline:
             known = Checkpoint(held or self._source.start_position(), self._term.epoch, _now_ms())
             self._store.save(known)
             self._saved = known
+        if held is not None and held.reset < known.position.reset:
+            held = None  # an operator has set the position since the sink took that one
         self._ledger = Ledger(known, self.figures)
         return held or known.position
 

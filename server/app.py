@@ -14,10 +14,11 @@ from replicator.coordination.ports import Coordinator
 from replicator.telemetry.http import App
 from server import failures, guard, http
 from server.control import Control
-from server.routes import actions, health, history, machines, tasks
+from server.positions import Positions
+from server.routes import actions, health, history, machines, positions, tasks
 
 PREFIX = "/api/v1"
-ROUTERS = (tasks.router, actions.router, history.router, machines.router, health.router)
+ROUTERS = (tasks.router, actions.router, positions.router, history.router, machines.router, health.router)
 
 
 def create_app(coordinator: Coordinator, layout: Layout, token: str) -> App:
@@ -37,6 +38,7 @@ def create_routes(coordinator: Coordinator, layout: Layout) -> FastAPI:
     )
     app.state.coordinator = coordinator
     app.state.control = Control(coordinator, layout)
+    app.state.positions = Positions(coordinator, layout)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     failures.install(app)

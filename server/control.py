@@ -15,6 +15,7 @@ from replicator.coordination.commands import Commands
 from replicator.coordination.history import Entry, History
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines import MachineNode
+from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.overview import InstanceOverview, Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
@@ -36,6 +37,7 @@ class Control:
         self._status = Status(coordinator, layout)
         self._commands = Commands(coordinator, layout)
         self._history = History(coordinator, layout)
+        self._maintenance = Maintenance(coordinator, layout)
 
     # Reading
 
@@ -132,11 +134,21 @@ class Control:
             raise ProcessError("E5007", f"task '{name}' is not failed", found=view.state, wanted="failed")
         return self._commands.submit(name, "retry", {}, by)
 
-    def switchover(self, name: str, to: str, by: str) -> tuple[CommandRecord, str]:
+    def maintenance(self, name: str, on: bool, by: str, reason: str) -> None:
+        """RUNNING stays and nobody is promoted, for one task or, with "", for all; or that is over."""
+        if name:
+            self._not_deleting(name)
+        changed = self._maintenance.begin(name, by, reason) if on else self._maintenance.end(name)
+        for task in [name] if name else self._registry.names():
+            if changed:
+                self._note(task, "maintenance", by, f"{'on' if on else 'off'}{': ' + reason if reason else ''}")
+
+    def switchover(self, name: str, to: str, by: str, dry_run: bool = False) -> tuple[CommandRecord | None, str]:
         """Asks the RUNNING instance to give way. Returns the command and the host that will take over.
 
         Args:
             to: host of a standby, or "" for the next in line.
+            dry_run: only say who would take over; no command.
 
         Raises:
             ProcessError: E5007 when the task is not running, or nobody healthy could take over.
@@ -146,7 +158,12 @@ class Control:
         if view.desired != "running" or view.state != State.RUNNING.value:
             found = f"{view.state}, and {view.desired} is wanted"
             raise ProcessError("E5007", f"task '{name}' is not running", found=found, wanted="running")
+        if view.maintenance:
+            found = f"maintenance of the {view.maintenance}"
+            raise ProcessError("E5007", f"nobody may be promoted for '{name}'", found=found)
         target = _target(view, to)
+        if dry_run:
+            return None, target.host
         arguments = {"to": target.guid if to else "", "host": to}
         record = self._commands.submit(name, "switchover", arguments, by)
         return record, target.host

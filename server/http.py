@@ -14,6 +14,7 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from server import views
 from server.control import Control
+from server.positions import Positions
 
 ANSWERS = (
     views.Task,
@@ -22,6 +23,9 @@ ANSWERS = (
     views.MachineList,
     views.Accepted,
     views.Health,
+    views.Trail,
+    views.Moved,
+    views.Maintained,
     views.Failure,
 )
 _REF = "#/components/schemas/{name}"
@@ -50,6 +54,12 @@ def _control(request: Request) -> Control:
     control = request.app.state.control
     assert isinstance(control, Control)  # noqa: S101
     return control
+
+
+def _positions(request: Request) -> Positions:
+    positions = request.app.state.positions
+    assert isinstance(positions, Positions)  # noqa: S101
+    return positions
 
 
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
@@ -95,6 +105,7 @@ async def _arguments(request: Request) -> dict[str, str]:
 
 
 ControlOf = Annotated[Control, Depends(_control)]
+PositionsOf = Annotated[Positions, Depends(_positions)]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 Version = Annotated[int | None, Depends(_version)]

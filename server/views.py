@@ -12,7 +12,9 @@ import msgspec
 
 from replicator.coordination.history import Entry
 from replicator.coordination.machines import MachineNode
+from replicator.coordination.moves import Move
 from replicator.coordination.overview import InstanceOverview, TaskOverview
+from replicator.model.checkpoint import Checkpoint
 
 API_VERSION = "v1"
 
@@ -37,7 +39,8 @@ class Instance(msgspec.Struct, kw_only=True):
 
 class Task(View, kw_only=True):
     """`version`: of the configuration; give it back as If-Match. `host`: of the RUNNING instance, "" when there is
-    none. `position`: delivered, of the live figures or else of lastCommit. `problems`: as errors, most basic first."""
+    none. `maintenance`: "task" or "cluster" while nobody may be promoted. `position`: delivered, of the live figures or
+    else of lastCommit. `problems`: as errors, most basic first."""
 
     kind: str = "Task"
     name: str
@@ -48,6 +51,9 @@ class Task(View, kw_only=True):
     desired: str
     desired_by: str
     desired_reason: str
+    maintenance: str
+    maintenance_by: str
+    maintenance_reason: str
     state: str
     host: str
     epoch: int
@@ -123,6 +129,45 @@ class Accepted(View, kw_only=True):
     to: str = ""
 
 
+class Point(msgspec.Struct, kw_only=True):
+    """A position that a task had. `file` and `offset`: start of a transaction; `gtid`: the executed set before it."""
+
+    time_ms: int
+    position: str
+    file: str
+    offset: int
+    gtid: str
+    rows: int
+    transactions: int
+
+
+class Trail(View, kw_only=True):
+    kind: str = "Trail"
+    name: str
+    items: list[Point]
+
+
+class Moved(View, kw_only=True):
+    """What an order does (`done`) or would do. direction: "back", "forward" or "unknown"; repeats, skips: in words."""
+
+    kind: str = "Moved"
+    task: str
+    before: Point | None
+    after: Point
+    direction: str
+    repeats: str
+    skips: str
+    done: bool
+
+
+class Maintained(View, kw_only=True):
+    """`task` "": all of them."""
+
+    kind: str = "Maintenance"
+    task: str
+    on: bool
+
+
 class Problem(msgspec.Struct, kw_only=True):
     """An error as `replicator.errors.ReplicatorError.to_dict` writes it."""
 
@@ -159,6 +204,9 @@ def task(view: TaskOverview) -> Task:
         desired=view.desired,
         desired_by=view.desired_by,
         desired_reason=view.desired_reason,
+        maintenance=view.maintenance,
+        maintenance_by=view.maintenance_by,
+        maintenance_reason=view.maintenance_reason,
         state=view.state,
         host=view.host,
         epoch=view.epoch,
@@ -188,6 +236,31 @@ def _instance(view: InstanceOverview) -> Instance:
         pid=view.pid,
         since_ms=view.since_ms,
         lease_left_s=view.figures.lease_left_s if view.figures else 0.0,
+    )
+
+
+def point(checkpoint: Checkpoint) -> Point:
+    position = checkpoint.position
+    return Point(
+        time_ms=checkpoint.time_ms,
+        position=str(position),
+        file=position.file,
+        offset=position.offset,
+        gtid=position.gtid,
+        rows=checkpoint.rows,
+        transactions=checkpoint.transactions,
+    )
+
+
+def moved(name: str, move: Move, *, done: bool) -> Moved:
+    return Moved(
+        task=name,
+        before=point(move.before) if move.before else None,
+        after=point(move.after),
+        direction=move.direction,
+        repeats=move.repeats,
+        skips=move.skips,
+        done=done,
     )
 
 

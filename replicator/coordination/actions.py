@@ -134,6 +134,15 @@ class Complete(Action, frozen=True):
     by: str = ""
 
 
+class SetPosition(Action, frozen=True):
+    """lastCommit gets the position that an operator ordered, and the command is done, in one transaction."""
+
+    path: str
+    checkpoint: Checkpoint
+    reason: str
+    by: str = ""
+
+
 class RemoveTask(Action, frozen=True):
     """The task is deleted and nobody stands for it any more."""
 

@@ -66,6 +66,17 @@ class Commits:
         version, mzxid = (written.version, written.mzxid) if isinstance(written, Stat) else (0, 0)
         return Commit(record, version, mzxid)
 
+    def overwrite(self, task: str, before: Commit, checkpoint: Checkpoint) -> None:
+        """Sets the position while nobody stands. A term that begins meanwhile changes lastCommit, and then nothing is
+        written.
+
+        Raises VersionConflict, NodeExists, NotConnected.
+        """
+        record = msgspec.structs.replace(before.record or CommitRecord(epoch=0), checkpoint=checkpoint)
+        path = self._layout.last_commit(task)
+        change: Op = Create(path, dump(record)) if before.version < 0 else Set(path, dump(record), before.version)
+        self._coordinator.multi([change])
+
     def release(self, task: str, own: str, before: Commit, record: CommitRecord, done: tuple[str, ...] = ()) -> None:
         """Ends a term: writes `record` (released), deletes our node and the commands `done`, all or nothing."""
         after: list[Op] = [Delete(self._layout.contender(task, own)), *(Delete(path) for path in done)]
@@ -89,4 +100,6 @@ def refuse_backward(task: str, before: Checkpoint | None, after: Checkpoint | No
 def behind(position: Position, other: Position) -> bool:
     """True when `position` is surely earlier. Files and offsets of two servers can't be compared: after a fail-over
     of the source the GTID sets differ and the files may start anew."""
+    if position.reset != other.reset:
+        return position.reset < other.reset
     return position.order < other.order and (not position.gtid or position.gtid == other.gtid)

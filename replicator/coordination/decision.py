@@ -98,6 +98,8 @@ def _stand_by(facts: Facts, predecessor: Contender) -> Actions:
 
 
 def _first_in_line(facts: Facts, view: TaskView, own: Contender, now: float) -> Actions:
+    if view.maintenance and facts.state in (State.STANDBY, State.WAITING):
+        return []  # nobody is promoted; the end of it wakes us
     if facts.state is State.STANDBY:
         return [Withdraw("the chosen successor comes first")] if _is_passed_over(facts, view) else [Win()]
     if facts.state is State.WAITING:

@@ -5,8 +5,11 @@
         /tasks/TASK/instance/HOST-GUID-SEQUENCE     ephemeral sequential: one per Core that stands (InstanceRecord)
         /tasks/TASK/lastCommit                      RUNNING's context (CommitRecord)
         /tasks/TASK/status                          what operators want (StatusRecord)
+        /tasks/TASK/maintenance                     there while nobody may be promoted for the task (MaintenanceRecord)
+        /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (TrailRecord)
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
         /tasks/TASK/history/entry-SEQUENCE          what happened (HistoryRecord), trimmed
+        /maintenance                                the same for all tasks
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
 
@@ -92,6 +95,17 @@ class Layout:
 
     def status(self, task: str) -> str:
         return f"{self.task(task)}/status"
+
+    def maintenance(self, task: str = "") -> str:
+        """Of one task, or of all."""
+        return f"{self.task(task) if task else self.root}/maintenance"
+
+    def trail(self, task: str) -> str:
+        return f"{self.task(task)}/trail"
+
+    def trail_hour(self, task: str, hour: int) -> str:
+        """`hour`: hours since the epoch."""
+        return f"{self.trail(task)}/{hour:010d}"
 
     def commands(self, task: str) -> str:
         return f"{self.task(task)}/commands"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from replicator.coordination.actions import (
     Action,
     AdoptConfig,
@@ -13,6 +15,7 @@ from replicator.coordination.actions import (
     Release,
     Retry,
     Save,
+    SetPosition,
     StartWorker,
     Unconfigure,
     Withdraw,
@@ -121,13 +124,34 @@ def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Acti
             return [Retry("retry", record.by), Complete(pending.path, "retry", "", record.by)]
         case "retry":
             return [Complete(pending.path, "refused", f"retry: the task is {facts.state.value}", record.by)]
+        case "position":
+            return [_set_position(facts, view, pending)]
     return [Complete(pending.path, "refused", f"unknown command '{record.verb}'", record.by)]
+
+
+def _set_position(facts: Facts, view: TaskView, pending: Pending) -> Action:
+    """Only while no worker runs, and only where the task still stands where the operator saw it stand."""
+    record = pending.record
+    assert record is not None  # noqa: S101 - the caller has looked
+    if facts.worker is not None or facts.state not in (State.PAUSED, State.FAILED, State.UNCONFIGURED):
+        return Complete(pending.path, "refused", f"position: the task is {facts.state.value}", record.by)
+    try:
+        wanted = msgspec.json.decode(record.arguments.get("checkpoint", ""), type=Checkpoint)
+    except msgspec.MsgspecError as error:
+        return Complete(pending.path, "refused", f"position: {error}", record.by)
+    stored = view.commit.checkpoint
+    before = str(stored.position) if stored else ""
+    if record.arguments.get("before", "") != before:
+        return Complete(pending.path, "refused", f"position: it is {before or 'none'} by now", record.by)
+    return SetPosition(pending.path, wanted, record.arguments.get("reason", ""), record.by)
 
 
 def _switchover(facts: Facts, view: TaskView, pending: Pending, now: float) -> Actions:
     record = pending.record
     assert record is not None  # noqa: S101 - the caller has looked
     target = record.arguments.get("to", "") or record.arguments.get("host", "")
+    if view.maintenance:
+        return [Complete(pending.path, "refused", "switchover: maintenance, nobody is promoted", record.by)]
     if not target and pending.czxid < facts.opened_zxid:
         return [Complete(pending.path, "refused", "switchover: overtaken by a change of RUNNING", record.by)]
     if target and _names(view.own, target):

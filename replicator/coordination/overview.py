@@ -10,6 +10,7 @@ from replicator.coordination.commits import Commit, Commits
 from replicator.coordination.election import Contender, Election
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines import MachineNode, Machines
+from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommitRecord, StatusRecord, TaskFigures
 from replicator.coordination.registry import Registry
@@ -46,6 +47,7 @@ class TaskOverview(msgspec.Struct, kw_only=True):
         state: of the first instance, "absent" when nobody stands.
         running: the first instance, which leads or is about to; `host`, `epoch` and `figures` are its.
         standbys: the others, next in line first.
+        maintenance: "task" or "cluster" while nobody may be promoted, else ""; `maintenance_*` say who wants it.
         last_commit: the progress in ZooKeeper; `commit_version` changes with each write.
         problems: `ReplicatorError.to_dict()` of everything that is wrong: unreadable nodes, foreign children, errors of
             the task and of its configuration, nobody standing.
@@ -61,6 +63,9 @@ class TaskOverview(msgspec.Struct, kw_only=True):
     desired_by: str = ""
     desired_ms: int = 0
     desired_reason: str = ""
+    maintenance: str = ""
+    maintenance_by: str = ""
+    maintenance_reason: str = ""
     state: str = State.ABSENT.value
     host: str = ""
     epoch: int = 0
@@ -83,6 +88,7 @@ class Overview:
         self._election = Election(coordinator, layout)
         self._commits = Commits(coordinator, layout)
         self._machines = Machines(coordinator, layout)
+        self._maintenance = Maintenance(coordinator, layout)
 
     def machines(self) -> list[MachineNode]:
         return self._machines.list()
@@ -104,6 +110,7 @@ class Overview:
         view.config_version = self._registry.version(name)
         self._add_config(view)
         self._add_status(view)
+        self._add_maintenance(view)
         self._add_commit(view)
         self._add_instances(view, self.machines() if machines is None else machines)
         # What we can't read, the Core that leads can't read either, and says so too.
@@ -129,6 +136,12 @@ class Overview:
             status = StatusRecord()
         view.desired, view.desired_by = status.desired, status.by
         view.desired_ms, view.desired_reason = status.time_ms, status.reason
+
+    def _add_maintenance(self, view: TaskOverview) -> None:
+        for kind, task in (("cluster", ""), ("task", view.name)):
+            record = self._maintenance.read(task)
+            if record is not None:
+                view.maintenance, view.maintenance_by, view.maintenance_reason = kind, record.by, record.reason
 
     def _add_commit(self, view: TaskOverview) -> None:
         commit = Commit(None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from replicator.coordination.commits import Commit, Commits
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommitRecord
-from replicator.errors import LeadershipLost, NodeExists, NodeMissing, VersionConflict
+from replicator.coordination.trail import MINUTE_MS, Trail
+from replicator.errors import CoordinationError, LeadershipLost, NodeExists, NodeMissing, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 
 _TRIES = 3
@@ -32,6 +35,8 @@ class TermProgress:
         self._uid = uid
         self._host = host
         self._session = coordinator.session_id
+        self._trail = Trail(coordinator, layout)
+        self._noted_ms = 0
         self._before: Commit | None = None
         """lastCommit as we know it; None: read it first."""
 
@@ -48,11 +53,20 @@ class TermProgress:
             self._before = None  # until the answer is there
             try:
                 self._before = self._commits.write(self._task, self._own, before, self._record(checkpoint))
+                self._note(checkpoint)
                 return
             except (VersionConflict, NodeMissing, NodeExists) as error:
                 # An answer that was lost, the agent's own write, or a lastCommit deleted by hand: read and go on.
                 if "move back" in error.what or attempt == _TRIES - 1:
                     raise
+
+    def _note(self, checkpoint: Checkpoint) -> None:
+        """Once a minute. A point that can't be written is missed; the progress itself stands already."""
+        if abs(checkpoint.time_ms - self._noted_ms) < MINUTE_MS:
+            return
+        self._noted_ms = checkpoint.time_ms
+        with contextlib.suppress(CoordinationError):
+            self._trail.add(self._task, self._own, checkpoint)
 
     def _read(self) -> Commit:
         commit = self._commits.read(self._task)

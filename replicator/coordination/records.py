@@ -71,8 +71,23 @@ class StatusRecord(Record):
     reason: str = ""
 
 
+class MaintenanceRecord(Record):
+    """/maintenance and /tasks/TASK/maintenance: while it is there, RUNNING stays, and nobody is promoted."""
+
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
+
+
+class TrailRecord(Record):
+    """/tasks/TASK/trail/HOUR: checkpoints of that hour, at most one a minute, oldest first."""
+
+    points: list[Checkpoint] = []
+
+
 class CommandRecord(Record):
-    """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or ""}), "retry"."""
+    """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or ""}), "retry",
+    "position" ({"checkpoint": JSON of the Checkpoint, "before": str of the position that it replaces, "reason"})."""
 
     id: str
     verb: str
@@ -83,7 +98,8 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created"; the rest says who, when, why. `seconds` of "running": since the
+    "switchover", "retry", "refused", "created", "position", "maintenance"; the rest says who, when, why. `seconds` of
+    "running": since the
     instance was first in line; of "released" and "switchover": since the drain began."""
 
     kind: str

@@ -22,6 +22,7 @@ from replicator.coordination.actions import (
     RemoveTask,
     Retry,
     Save,
+    SetPosition,
     Stand,
     StartWorker,
     Stood,
@@ -37,6 +38,7 @@ from replicator.coordination.commits import Commits, behind
 from replicator.coordination.election import Election
 from replicator.coordination.facts import DRAIN_LIMIT, STOP_LIMIT, WorkerFacts
 from replicator.coordination.history import History
+from replicator.coordination.ports import Delete
 from replicator.coordination.records import CommitRecord, HistoryRecord
 from replicator.coordination.registry import Registry
 from replicator.coordination.state import Event, State
@@ -131,6 +133,8 @@ class Steps:
                     self.note(kind, by=by)
             case Fail(error):
                 owner.fail(error)
+            case SetPosition():
+                self._set_position(action)
             case Complete(path, kind, reason, by):
                 self._commands.complete(path)
                 if kind != "retry":
@@ -212,6 +216,12 @@ class Steps:
 
     def _save(self, checkpoint: Checkpoint) -> None:
         self._commits.write(self._owner.task, self._own, self._view.commit, self._record(checkpoint))
+
+    def _set_position(self, action: SetPosition) -> None:
+        record = self._record(action.checkpoint)
+        self._commits.write(self._owner.task, self._own, self._view.commit, record, (Delete(action.path),))
+        self._owner.on_progress(action.checkpoint)
+        self.note("position", reason=action.reason, by=action.by, position=str(action.checkpoint.position))
 
     def _end(self, action: Withdraw | Release | Lose) -> None:
         owner = self._owner

@@ -11,6 +11,7 @@ from replicator.coordination.commands import Commands, Pending
 from replicator.coordination.commits import Commit, Commits
 from replicator.coordination.election import Contender, Election, Field
 from replicator.coordination.layout import Layout
+from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.registry import Registry
 from replicator.coordination.status import Status
@@ -40,6 +41,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         field, own: who stands, and which of them we are.
         commit: lastCommit; `commit_error` when its content is not understood.
         commands: read only where asked for, else ().
+        maintenance: nobody may be promoted.
         machines: transaction in which the last machine node came or went, read after `field`; 0 when not asked for.
     """
 
@@ -57,6 +59,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     commit: Commit = Commit(None)
     commit_error: Problem | None = None
     commands: tuple[Pending, ...] = ()
+    maintenance: bool = False
     machines: int = 0
 
 
@@ -73,6 +76,7 @@ class ViewReader:
         self._election = Election(coordinator, layout)
         self._commits = Commits(coordinator, layout)
         self._commands = Commands(coordinator, layout)
+        self._maintenance = Maintenance(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
     def read(self, guid: str, watches: Watches, commands: bool, machines: bool) -> TaskView:
@@ -96,6 +100,7 @@ class ViewReader:
             field=field,
             own=field.own(guid, session),
             machines=changed,
+            maintenance=self._maintenance.holds(self._task, watches),
             commit=commit,
             commit_error=commit_error,
             commands=self._read_commands(watches) if commands else (),

@@ -38,6 +38,8 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
             MariaDB `0-1-100,1-2-5`; empty when the source has no GTIDs.
         rows: rows of that transaction already delivered; 0 at a transaction boundary.
         prepared: XA transactions that were prepared before this position and whose end comes behind it.
+        reset: how often an operator has set the task's position. Of two positions the one with the higher number
+            counts, wherever they stand: it was ordered after the other one was reached.
     """
 
     file: str
@@ -45,6 +47,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     gtid: str = ""
     rows: int = 0
     prepared: tuple[Prepared, ...] = ()
+    reset: int = 0
 
     @property
     def boundary(self) -> bool:

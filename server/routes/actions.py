@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from replicator.errors import ConfigError
 from server import views
 from server.http import Arguments, By, ControlOf, Name, body_of, documented, only, reply
 
 router = APIRouter(tags=["actions"])
 _TEXT = {"type": "string", "maxLength": 200}
 _REASON = body_of({"type": "object", "properties": {"reason": _TEXT}, "additionalProperties": False}, required=False)
+_ON = body_of(
+    {"type": "object", "properties": {"on": _TEXT, "reason": _TEXT}, "additionalProperties": False}, required=False
+)
+DryRun = Annotated[bool, Query(description="say who would take over, change nothing")]
 _TO = body_of({"type": "object", "properties": {"to": _TEXT}, "additionalProperties": False}, required=False)
 
 
@@ -35,10 +42,33 @@ def resume(control: ControlOf, name: Name, by: By, arguments: Arguments) -> Resp
     openapi_extra=_TO,
     operation_id="switchoverTask",
 )
-def switchover(control: ControlOf, name: Name, by: By, arguments: Arguments) -> Response:
+def switchover(control: ControlOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
     """Hands over to a standby ({"to": host}, by default the next in line). 409 E5007 when there is no healthy one."""
-    record, host = control.switchover(name, only(arguments, "to").get("to", ""), by)
-    return reply(views.Accepted(id=record.id, task=name, verb=record.verb, to=host), 202)
+    record, host = control.switchover(name, only(arguments, "to").get("to", ""), by, dry_run)
+    return reply(views.Accepted(id=record.id if record else "", task=name, verb="switchover", to=host), 202)
+
+
+@router.post("/maintenance", responses=documented(views.Maintained), openapi_extra=_ON, operation_id="maintainAll")
+def maintain_all(control: ControlOf, by: By, arguments: Arguments) -> Response:
+    """The same for all tasks."""
+    return _maintain(control, "", by, arguments)
+
+
+@router.post(
+    "/tasks/{name}/maintenance", responses=documented(views.Maintained), openapi_extra=_ON, operation_id="maintainTask"
+)
+def maintain(control: ControlOf, name: Name, by: By, arguments: Arguments) -> Response:
+    """{"on": "true"}: whoever is RUNNING stays so and nobody is promoted; {"on": "false"}: that is over."""
+    return _maintain(control, name, by, arguments)
+
+
+def _maintain(control: ControlOf, name: str, by: str, arguments: dict[str, str]) -> Response:
+    given = only(arguments, "on", "reason")
+    wanted = given.get("on", "true")
+    if wanted not in ("true", "false"):
+        raise ConfigError("E1003", "`on` is neither true nor false", found=repr(wanted[:40]), wanted="true or false")
+    control.maintenance(name, wanted == "true", by, given.get("reason", "")[:200])
+    return reply(views.Maintained(task=name, on=wanted == "true"))
 
 
 @router.post(

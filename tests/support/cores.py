@@ -36,8 +36,8 @@ def validate(config: dict[str, Any]) -> dict[str, Any]:
     return {"name": TASK, **config}
 
 
-def checkpoint_at(offset: int, epoch: int = 0) -> Checkpoint:
-    return Checkpoint(Position("binlog.000001", offset), epoch=epoch)
+def checkpoint_at(offset: int, reset: int = 0) -> Checkpoint:
+    return Checkpoint(Position("binlog.000001", offset, reset=reset))
 
 
 class World:
@@ -98,7 +98,7 @@ class SimWorkers:
         self.core = core
         self.lease: Lease | None = None
         self.progress: TermProgress | None = None
-        self.position = 0
+        self.position = self.reset = 0
         self.streaming = False
         self.draining = False
         self.starts: list[tuple[int, dict[str, Any]]] = []
@@ -114,6 +114,7 @@ class SimWorkers:
         self.lease = lease
         self.progress = TermProgress(core.coordinator, world.layout, TASK, name, epoch, uid, core.host)
         self.position = checkpoint.position.offset if checkpoint else 0
+        self.reset = checkpoint.position.reset if checkpoint else 0
         self.streaming = self.draining = False
         self.starts.append((epoch, config.data))
 
@@ -212,7 +213,7 @@ class SimCore:
             workers.kill()
             participant.on_lease_over()
         elif workers.draining:
-            done = checkpoint_at(workers.position) if workers.position else None
+            done = checkpoint_at(workers.position, workers.reset) if workers.position else None
             workers.kill()
             participant.on_drained(done)
         elif not workers.streaming:
@@ -220,7 +221,7 @@ class SimCore:
             participant.on_streaming(str(workers.position))
         else:
             workers.emit()
-            participant.on_progress(checkpoint_at(workers.position))
+            participant.on_progress(checkpoint_at(workers.position, workers.reset))
 
     def save(self) -> None:
         """The checkpoint writer."""
@@ -228,7 +229,7 @@ class SimCore:
         if not self.runs or progress is None or not self.workers.position:
             return
         try:
-            progress.save(checkpoint_at(self.workers.position))
+            progress.save(checkpoint_at(self.workers.position, self.workers.reset))
         except (NotConnected, LeadershipLost):
             return
         except CoordinationError as error:

@@ -82,9 +82,18 @@ class Client:
         """True when the task is gone."""
         return not self._of(name, "DELETE", params={"wait": str(wait)})
 
-    def act(self, name: str, verb: str, **arguments: str) -> dict[str, Any]:
+    def act(self, task: str, verb: str, *, dry_run: bool = False, **arguments: str) -> dict[str, Any]:
         given = {key: value for key, value in arguments.items() if value}
-        return self._of(name, "POST", f"/{verb}", json=given)
+        return self._of(task, "POST", f"/{verb}", json=given, params=_flag(dry_run))
+
+    def maintain_all(self, on: bool, reason: str) -> dict[str, Any]:
+        return self._ask("POST", "/maintenance", json={"on": "true" if on else "false", "reason": reason})
+
+    def trail(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/trail")
+
+    def set_position(self, name: str, target: dict[str, str], dry_run: bool) -> dict[str, Any]:
+        return self.act(name, "position", dry_run=dry_run, **target)
 
     def history(self, name: str, limit: int) -> dict[str, Any]:
         return self._of(name, "GET", "/history", params={"limit": str(limit)})

@@ -53,6 +53,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         "Name": task["name"],
         "State": render.coloured(render.state(task)),
         "Wanted": wanted,
+        **_maintenance(task),
         "Running on": task["host"] or "-",
         "Standbys": ", ".join(task["standbys"]) or "none",
         "Lag": render.lag(task),
@@ -66,7 +67,15 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
     }
     for key, value in facts.items():
         text = value if key == "State" else clean(value)
-        yield from _wrapped(f"{key + ':':<12}", str(text))
+        yield from _wrapped(f"{key + ':':<13}", str(text))
+
+
+def _maintenance(task: dict[str, Any]) -> dict[str, str]:
+    if not task.get("maintenance"):
+        return {}
+    whose = "of all tasks" if task["maintenance"] == "cluster" else "of this task"
+    why = f": {task['maintenance_reason']}" if task["maintenance_reason"] else ""
+    return {"Maintenance": f"{whose}, nobody is promoted (by {task['maintenance_by'] or '-'}{why})"}
 
 
 def _wrapped(head: str, text: str) -> list[str]:

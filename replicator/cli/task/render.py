@@ -26,7 +26,7 @@ def state(item: Item) -> str:
         return "unconfigured"
     stands = now in ("failed", "unconfigured")
     code = item["problems"][0].get("code", "") if stands and item["problems"] else ""
-    return f"{now} {code}".strip()
+    return " ".join(word for word in (now, code, "(maintenance)" if item.get("maintenance") else "") if word)
 
 
 def coloured(text: str) -> str:

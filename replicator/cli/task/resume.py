@@ -5,15 +5,22 @@ from __future__ import annotations
 import click
 
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import name_argument, with_client
+from replicator.cli.task.maintenance import maintain, maintenance_options
+from replicator.cli.task.options import optional_name_argument, with_client
 from replicator.cli.terminal import clean
 
 
 @click.command("resume")
-@name_argument
+@optional_name_argument
 @click.option("--reason", default="", help="Kept in the task's history.")
+@maintenance_options
 @with_client
-def command(name: str, reason: str, client: Client) -> None:
-    """Let NAME go on from where it was paused."""
+def command(name: str | None, reason: str, maintenance: bool, everything: bool, client: Client) -> None:
+    """Let NAME go on from where it was paused; with --maintenance: let standbys be promoted again."""
+    if maintenance:
+        maintain(client, name, everything, on=False, reason=reason)
+        return
+    if name is None or everything:
+        raise click.UsageError("give the NAME of one task; --all is for --maintenance")
     client.act(name, "resume", reason=reason)
     click.echo(f"{clean(name)} resuming")

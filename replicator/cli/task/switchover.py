@@ -18,16 +18,20 @@ _POLL = 0.05
 @name_argument
 @click.option("--to", default="", metavar="HOST", help="A standby's host; default: the next in line.")
 @click.option("--no-wait", is_flag=True, help="Do not wait until the other runs.")
+@click.option("--dry-run", is_flag=True, help="Only say who would take over.")
 @timeout_option(30)
 @with_client
-def command(name: str, to: str, no_wait: bool, timeout: float, client: Client) -> None:
+def command(name: str, to: str, no_wait: bool, dry_run: bool, timeout: float, client: Client) -> None:
     """Hand NAME over to a standby: drained to a transaction boundary, nothing lost, nothing twice.
 
     Exit status 4 when the task is not running or the host is no healthy standby.
     """
     before = client.task(name)
     started = time.monotonic()
-    target = client.act(name, "switchover", to=to)["to"]
+    target = client.act(name, "switchover", dry_run=dry_run, to=to)["to"]
+    if dry_run:
+        click.echo(f"{clean(name)} {clean(before['host'])} -> {clean(target)} (dry run)")
+        return
     if not no_wait:
         host = _wait(client, name, before["epoch"], started + timeout)
         target = f"{host} in {time.monotonic() - started:.2f} s"

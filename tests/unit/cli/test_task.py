@@ -132,9 +132,9 @@ def test_an_unknown_name_gets_a_suggestion(cli: Cli, made: World) -> None:
 def test_describe(cli: Cli, running: World, monkeypatch: pytest.MonkeyPatch) -> None:
     text = cli("task", "describe", NAME).stdout
     for part in (
-        "State:      running",
-        "Running on: host-a",
-        "Standbys:   host-b",
+        "State:       running",
+        "Running on:  host-a",
+        "Standbys:    host-b",
         "password: env:REPL_PASSWORD",
         "created",
     ):
@@ -146,7 +146,7 @@ def test_describe_shows_what_is_wrong_and_how_to_mend_it(cli: Cli, made: World) 
     error = {"code": "E2206", "what": "the binlog is purged", "found": "a", "wanted": "b", "fix": "Make a new task."}
     made.core("host-a").stand(NAME, "failed", error=error)
     text = cli("task", "describe", NAME).stdout
-    assert "State:      failed E2206" in text
+    assert "State:       failed E2206" in text
     assert "  E2206 the binlog is purged\n" in text and "    Fix:      Make a new task.\n" in text
 
 

@@ -21,6 +21,7 @@ from replicator.coordination.actions import (
     RemoveTask,
     Retry,
     Save,
+    SetPosition,
     Stand,
     StartWorker,
     Stood,
@@ -117,6 +118,44 @@ class TestJoining:
 
     def test_wins_with_the_smallest_sequence(self):
         assert decide(facts(), view(contender(), contender(RIVAL, 8, 2)), NOW) == [Win()]
+
+
+class TestMaintenance:
+    def test_nobody_is_promoted(self):
+        seen = view(contender(), contender(RIVAL, 8, 2), maintenance=True)
+        assert decide(facts(), seen, NOW) == []
+        assert decide(facts(State.WAITING, opened=False), seen, NOW) == []
+
+    def test_whoever_runs_goes_on_and_does_not_switch(self):
+        seen = view(contender(), contender(RIVAL, 8, 2), commit=commit(), maintenance=True)
+        assert decide(leading(State.RUNNING, RUNS), seen, NOW) == []
+        asked = msgspec.structs.replace(seen, commands=command("switchover"))
+        (done,) = decide(leading(State.RUNNING, RUNS), asked, NOW)
+        assert isinstance(done, Complete) and done.kind == "refused"
+
+
+class TestPositionOrdered:
+    WANTED = Checkpoint(Position("binlog.000001", 50, reset=1))
+
+    def order(self, known: Facts, before: str = str(SAVED.position), text: str | None = None) -> Any:
+        checkpoint = msgspec.json.encode(self.WANTED).decode() if text is None else text
+        pending = command("position", checkpoint=checkpoint, before=before)
+        (done,) = decide(known, view(contender(), commit=commit(), commands=pending, desired="paused"), NOW)
+        return done
+
+    @pytest.mark.parametrize("state", [State.PAUSED, State.FAILED, State.UNCONFIGURED])
+    def test_is_set_while_nobody_runs(self, state):
+        assert self.order(leading(state)) == SetPosition("/c/1", self.WANTED, "", "me")
+
+    def test_is_refused_while_somebody_runs(self):
+        assert self.order(leading(State.RUNNING, RUNS)).kind == "refused"
+        assert self.order(leading(State.IDLE)).kind == "refused"
+
+    def test_is_refused_when_the_task_stands_elsewhere_by_now(self):
+        assert self.order(leading(State.PAUSED), before="binlog.000001:99").kind == "refused"
+
+    def test_is_refused_when_nobody_understands_it(self):
+        assert self.order(leading(State.PAUSED), text="{}").kind == "refused"
 
 
 class TestTakingOver:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 
+import msgspec
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -15,12 +16,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from replicator.coordination.commands import Commands
 from replicator.coordination.commits import Commits
 from replicator.coordination.election import Election
+from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.ports import Connection
 from replicator.coordination.registry import Registry
 from replicator.coordination.state import State
 from replicator.coordination.status import Status
 from replicator.errors import CoordinationError, NodeMissing
-from tests.support.cores import TASK, SimCore, World
+from tests.support.cores import TASK, SimCore, World, checkpoint_at
 
 CORES = st.integers(0, 2)
 
@@ -32,7 +34,9 @@ class Leadership(RuleBasedStateMachine):
         for _ in range(3):
             self.world.core()
         self.epoch = 0
-        self.position = 0
+        self.position = (0, 0)
+        self.maintained: int | None = None
+        """Epoch of the last term when maintenance began; None: it is off."""
 
     def core(self, index: int) -> SimCore:
         return self.world.cores[index]
@@ -184,7 +188,33 @@ class Leadership(RuleBasedStateMachine):
         registry = Registry(self.world.admin, self.world.layout)
         registry.configure(TASK, {"name": TASK, "limit": limit, "bad": bad}, "test", registry.version(TASK))
 
+    @rule(on=st.booleans())
+    def maintenance(self, on: bool) -> None:
+        maintenance = Maintenance(self.world.admin, self.world.layout)
+        if on and maintenance.begin(TASK, "test", ""):
+            record = Commits(self.world.admin, self.world.layout).read(TASK).record
+            self.maintained = record.epoch if record else 0
+        if not on and maintenance.end(TASK):
+            self.maintained = None
+
+    @rule(back=st.integers(1, 5))
+    def set_the_position_back(self, back: int) -> None:
+        """Ordered by an operator; refused by whoever runs."""
+        checkpoint = Commits(self.world.admin, self.world.layout).read(TASK).checkpoint
+        if checkpoint is None:
+            return
+        position = checkpoint.position
+        wanted = checkpoint_at(max(0, position.offset - back), position.reset + 1)
+        arguments = {"checkpoint": msgspec.json.encode(wanted).decode(), "before": str(position)}
+        Commands(self.world.admin, self.world.layout).submit(TASK, "position", arguments, "test")
+
     # What must hold
+
+    @invariant()
+    def nobody_is_promoted_during_maintenance(self) -> None:
+        if self.maintained is not None:
+            record = Commits(self.world.admin, self.world.layout).read(TASK).record
+            assert (record.epoch if record else 0) == self.maintained
 
     @invariant()
     def at_most_one_could_emit(self) -> None:
@@ -198,9 +228,10 @@ class Leadership(RuleBasedStateMachine):
             return
         assert commit.record.epoch >= self.epoch
         self.epoch = commit.record.epoch
-        offset = commit.checkpoint.position.offset if commit.checkpoint else 0
-        assert offset >= self.position
-        self.position = offset
+        position = commit.checkpoint.position if commit.checkpoint else None
+        reached = (position.reset, position.offset) if position else (0, 0)
+        assert reached >= self.position
+        self.position = reached
 
     def teardown(self) -> None:
         """The faults stop: somebody leads, the others stand by, and nothing is left over."""
@@ -210,6 +241,7 @@ class Leadership(RuleBasedStateMachine):
             core.coordinator.lose_reply(0)
             core.thaw()
         Status(world.admin, world.layout).set(TASK, "running", "test")
+        Maintenance(world.admin, world.layout).end(TASK)
         registry = Registry(world.admin, world.layout)
         registry.configure(TASK, {"name": TASK, "limit": 9}, "test", registry.version(TASK))
         try:

@@ -217,3 +217,29 @@ def test_an_unreadable_status_does_not_lock_the_task(made: World) -> None:
     assert made.http.put(f"/tasks/{NAME}", content=TASK.replace("3306", "3307")).status_code == 200
     assert made.http.post(f"/tasks/{NAME}/pause").json()["desired"] == "paused"
     assert Status(made.bus.coordinator, made.bus.layout).read(NAME).desired == "paused"
+
+
+def test_switchover_dry_run_names_the_host_and_orders_nothing(made: World) -> None:
+    made.core("host-a").stand(NAME, "running")
+    made.core("host-b").stand(NAME, "standby")
+    answer = made.http.post(f"/tasks/{NAME}/switchover?dry_run=true")
+    assert (answer.status_code, answer.json()["to"], answer.json()["id"]) == (202, "host-b", "")
+    assert made.bus.coordinator.children(made.bus.layout.commands(NAME)) == []
+
+
+def test_maintenance_of_one_and_of_all(made: World) -> None:
+    made.core("host-a").stand(NAME, "running")
+    made.core("host-b").stand(NAME, "standby")
+    body = {"on": "true", "reason": "new disks"}
+    assert made.http.post(f"/tasks/{NAME}/maintenance", json=body).json()["on"] is True
+    task = made.http.get(f"/tasks/{NAME}").json()
+    assert (task["maintenance"], task["maintenance_reason"]) == ("task", "new disks")
+    assert code(made.http.post(f"/tasks/{NAME}/switchover")) == (409, "E5007")
+    assert made.http.post(f"/tasks/{NAME}/maintenance", json={"on": "false"}).json()["on"] is False
+    made.http.post("/maintenance", json={"on": "true"})
+    assert made.http.get(f"/tasks/{NAME}").json()["maintenance"] == "cluster"
+    made.http.post("/maintenance", json={"on": "false"})
+    assert made.http.get(f"/tasks/{NAME}").json()["maintenance"] == ""
+    assert code(made.http.post("/maintenance", json={"on": "perhaps"})) == (422, "E1003")
+    happened = [item["happened"] for item in made.http.get(f"/tasks/{NAME}/history").json()["items"]]
+    assert happened.count("maintenance") == 4

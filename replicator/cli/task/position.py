@@ -1,0 +1,96 @@
+"""`replicator task position`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from replicator.cli.task import render
+from replicator.cli.task.client import Client
+from replicator.cli.task.options import name_argument, output_option, with_client
+from replicator.cli.terminal import clean, table
+from replicator.errors import ProcessError
+
+
+@click.group("position")
+def command() -> None:
+    """Where a task stands and stood, and setting it somewhere else."""
+
+
+@command.command("get")
+@name_argument
+@output_option("text", "json", "yaml")
+@with_client
+def get(name: str, output: str, client: Client) -> None:
+    """Where NAME stands: binlog file and offset, executed GTID set."""
+    task = client.task(name)
+    shown = {key: task[key] for key in ("name", "state", "position", "gtid", "epoch", "rows", "checkpoint_ms")}
+    if output != "text":
+        click.echo(render.structured(shown, output), nl=False)
+        return
+    click.echo(f"{'Position:':<12}{clean(task['position']) or '-'}")
+    click.echo(f"{'GTID:':<12}{clean(task['gtid']) or '-'}")
+    click.echo(f"{'Checkpoint:':<12}{render.age(task['checkpoint_ms'])} ago")
+
+
+@command.command("trail")
+@name_argument
+@output_option("table", "json", "yaml")
+@with_client
+def trail(name: str, output: str, client: Client) -> None:
+    """Where NAME stood: once a minute for a day, once an hour for a month."""
+    answer = client.trail(name)
+    if output != "table":
+        click.echo(render.structured(answer, output), nl=False)
+        return
+    header = ["TIME", "POSITION", "ROWS", "GTID"]
+    rows = [
+        [render.moment(one["time_ms"]), clean(one["position"]), str(one["rows"]), clean(one["gtid"]) or "-"]
+        for one in answer["items"]
+    ]
+    click.echo(table(header, rows), nl=False)
+
+
+@command.command("set")
+@name_argument
+@click.option("--file", default="", metavar="FILE", help="Binlog file; together with --offset.")
+@click.option("--offset", type=click.IntRange(4), help="Byte offset of a transaction's start.")
+@click.option("--gtid", default="", metavar="SET", help="Everything in the set counts as delivered, nothing else.")
+@click.option("--at", default="", metavar="TIME", help="Where the task stood at '2026-11-20 03:00' (see `trail`).")
+@click.option("--reason", default="", help="Kept in the task's history.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be sent again or never be sent.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@with_client
+def set_(
+    name: str, file: str, offset: int | None, gtid: str, at: str, reason: str, dry_run: bool, yes: bool, client: Client
+) -> None:
+    """Set where NAME goes on. It must be paused, failed, or have nobody standing for it.
+
+    Shows what would be sent again or never be sent, and asks. Exit status 4 while the task runs.
+    """
+    if sum((bool(file) and offset is not None, bool(gtid), bool(at))) != 1 or bool(file) != (offset is not None):
+        raise click.UsageError("give one of: --file with --offset, --gtid, --at")
+    target = {"file": file, "offset": "" if offset is None else str(offset), "gtid": gtid, "at": at, "reason": reason}
+    preview = client.set_position(name, target, dry_run=True)
+    for line in _preview(preview):
+        click.echo(line, err=not dry_run)
+    if dry_run:
+        return
+    if not yes and not click.confirm("Set it?", err=True):
+        raise ProcessError("E5007", f"the position of '{name}' was not set: not confirmed")
+    client.set_position(name, target, dry_run=False)
+    click.echo(f"{clean(name)} position set to {clean(preview['after']['position'])}")
+
+
+def _preview(moved: dict[str, Any]) -> Iterator[str]:
+    before, after = moved["before"], moved["after"]
+    yield f"{'From:':<14}{clean(before['position']) if before else 'no position yet'}"
+    yield f"{'To:':<14}{clean(after['position'])}" + (f", {clean(after['gtid'])}" if after["gtid"] else "")
+    if moved["direction"] == "unknown":
+        yield "The two positions can't be compared."
+    if moved["repeats"]:
+        yield click.style(f"{'Sent again:':<14}{clean(moved['repeats'])}", fg="yellow")
+    if moved["skips"]:
+        yield click.style(f"{'NEVER sent:':<14}{clean(moved['skips'])}", fg="red")

@@ -1,0 +1,189 @@
+"""Positions that operators order: from what they say to a checkpoint, and what it would repeat or skip. Pure."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+from typing import TypeAlias
+
+import msgspec
+
+from replicator.errors import ProcessError, ReplicatorError, SourceError
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.gtid import GtidSet, MariaDBPosition
+from replicator.model.position import Position
+
+
+class ToFile(msgspec.Struct, frozen=True):
+    """A transaction's start by binlog file and byte offset."""
+
+    file: str
+    offset: int
+
+
+class ToGtid(msgspec.Struct, frozen=True):
+    """Everything in the set counts as delivered, nothing else."""
+
+    executed: str
+
+
+class ToPoint(msgspec.Struct, frozen=True):
+    """A point of the trail."""
+
+    point: Checkpoint
+
+
+class PastTransaction(msgspec.Struct, frozen=True):
+    """The present position, with one transaction counted as delivered."""
+
+    gtid: str
+
+
+Target: TypeAlias = ToFile | ToGtid | ToPoint | PastTransaction
+
+
+class Move(msgspec.Struct, frozen=True):
+    """What an order would do.
+
+    Attributes:
+        direction: "back", "forward", "nowhere", or "unknown" when the two can't be compared.
+        repeats, skips: words for people, "" for nothing: which part of the source's log is sent again or never sent.
+    """
+
+    before: Checkpoint | None
+    after: Checkpoint
+    direction: str
+    repeats: str = ""
+    skips: str = ""
+
+
+def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) -> Move:
+    """
+    Raises:
+        ProcessError: E5007, there is nothing to move from, or a transaction that is delivered already is to be passed.
+        SourceError: E2209, a GTID set that can't be read.
+    """
+    position = _position(before, target, mariadb)
+    present = before.position if before else Position("", 4)
+    position = msgspec.structs.replace(position, reset=present.reset + 1)
+    counted = before or Checkpoint(position)
+    after = Checkpoint(position, counted.epoch, now_ms, 0, counted.rows, counted.transactions)
+    return Move(before, after, *_compared(present if before else None, position, mariadb))
+
+
+def _position(before: Checkpoint | None, target: Target, mariadb: bool) -> Position:
+    present = before.position if before else Position("", 4)
+    match target:
+        case ToFile(file, offset):
+            return Position(file, offset)
+        case ToPoint(point):
+            return msgspec.structs.replace(point.position, rows=0)
+        case ToGtid(executed):
+            return Position(present.file, 4, _normal(executed, mariadb))
+        case PastTransaction(gtid):
+            if not present.gtid:
+                raise ProcessError(
+                    "E5007",
+                    "the task has no GTIDs: one transaction can't be named and passed",
+                    found=str(present),
+                    wanted="a source with GTIDs",
+                    fix="`replicator task position set` with the file and offset behind the transaction.",
+                )
+            return msgspec.structs.replace(present, gtid=_with(present.gtid, gtid, mariadb), rows=0)
+
+
+def _normal(text: str, mariadb: bool) -> str:
+    normal = str(MariaDBPosition.parse(text) if mariadb else GtidSet.parse(text))
+    if not normal:
+        raise SourceError("E2209", "a GTID set that is empty", wanted="uuid:1-5,... or 0-1-100,...")
+    return normal
+
+
+def _with(executed: str, gtid: str, mariadb: bool) -> str:
+    if mariadb:
+        parts = gtid.strip().split("-")
+        if len(parts) != 3 or not all(part.isdigit() for part in parts):
+            raise SourceError("E2209", "a GTID that can't be read", found=gtid[:100], wanted="DOMAIN-SERVER-SEQUENCE")
+        domain, server, sequence = map(int, parts)
+        position = MariaDBPosition.parse(executed)
+        if position.contains(domain, sequence):
+            raise _passed(gtid)
+        position.add(domain, server, sequence)
+        return str(position)
+    one, present = GtidSet.parse(gtid), GtidSet.parse(executed)
+    if not one or one.subset(present):
+        raise _passed(gtid)
+    if _count(one) != 1:
+        raise SourceError("E2209", "not a single GTID", found=gtid[:100], wanted="UUID:NUMBER")
+    return str(present.union(one))
+
+
+def _passed(gtid: str) -> ReplicatorError:
+    return ProcessError("E5007", f"transaction {gtid} is behind the task's position already")
+
+
+def _count(executed: GtidSet) -> int:
+    total = 0
+    for part in str(executed).split(","):
+        for token in part.split(":")[1:]:
+            first, _, last = token.partition("-")
+            if first.isdigit():
+                total += int(last or first) - int(first) + 1
+    return total
+
+
+def _compared(before: Position | None, after: Position, mariadb: bool) -> tuple[str, str, str]:
+    """(direction, repeats, skips)"""
+    if before is None:
+        return "unknown", "", ""
+    if before.gtid and after.gtid:
+        return _compared_mariadb(before, after) if mariadb else _compared_mysql(before, after)
+    if not (before.file and after.file):
+        return "unknown", "", ""
+    if before.order == after.order:
+        return "nowhere", "", ""
+    if before.order > after.order:
+        return "back", f"everything from {after} to {before}", ""
+    return "forward", "", f"everything from {before} to {after}"
+
+
+def _compared_mysql(before: Position, after: Position) -> tuple[str, str, str]:
+    ours, theirs = GtidSet.parse(before.gtid), GtidSet.parse(after.gtid)
+    again, never = ours.subtract(theirs), theirs.subtract(ours)
+    if not again and not never:
+        return "nowhere", "", ""
+    direction = "unknown" if again and never else "back" if again else "forward"
+    return direction, _transactions(again), _transactions(never)
+
+
+def _transactions(part: GtidSet) -> str:
+    count = _count(part)
+    text = str(part)
+    shown = text if len(text) < 200 else text[:200] + "..."
+    return f"{count} transaction{'' if count == 1 else 's'}: {shown}" if count else ""
+
+
+def _compared_mariadb(before: Position, after: Position) -> tuple[str, str, str]:
+    ours, theirs = MariaDBPosition.parse(before.gtid), MariaDBPosition.parse(after.gtid)
+    if ours == theirs:
+        return "nowhere", "", ""
+    if theirs.subset(ours):
+        return "back", f"everything after {after.gtid} up to {before.gtid}", ""
+    if ours.subset(theirs):
+        return "forward", "", f"everything after {before.gtid} up to {after.gtid}"
+    return "unknown", f"what is after {after.gtid} and not after {before.gtid}", "and the other way round"
+
+
+def moment(text: str) -> int:
+    """`2026-11-20 03:00[:00]`, local time, or with an offset as `2026-11-20T03:00:00+01:00`: ms since the epoch.
+
+    Raises ProcessError E5007.
+    """
+    try:
+        return int(datetime.fromisoformat(text.strip()).astimezone().timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        raise ProcessError(
+            "E5007",
+            f"{text[:60]!r} is no time",
+            wanted=f"for instance '{time.strftime('%Y-%m-%d %H:%M')}', in the Server's local time, or with an offset",
+        ) from None

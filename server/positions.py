@@ -1,0 +1,143 @@
+"""Where a task stands, where it stood, and setting it somewhere else: decided here, never while it runs."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from replicator.coordination import moves
+from replicator.coordination.clock import now_ms
+from replicator.coordination.commands import Commands
+from replicator.coordination.commits import Commit, Commits
+from replicator.coordination.history import History
+from replicator.coordination.layout import Layout
+from replicator.coordination.moves import Move, Target
+from replicator.coordination.overview import Overview, TaskOverview
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import CommandRecord, HistoryRecord
+from replicator.coordination.state import State
+from replicator.coordination.trail import Trail
+from replicator.errors import NodeExists, ProcessError, VersionConflict
+from replicator.model.checkpoint import Checkpoint
+
+_STILL = (State.PAUSED.value, State.FAILED.value, State.UNCONFIGURED.value)
+"""States of an instance that leads without a worker."""
+
+
+class Positions:
+    """Thread-safe, as Control is; raises NotConnected and NodeMissing E5003 likewise."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._overview = Overview(coordinator, layout)
+        self._commits = Commits(coordinator, layout)
+        self._commands = Commands(coordinator, layout)
+        self._history = History(coordinator, layout)
+        self._trail = Trail(coordinator, layout)
+
+    def trail(self, name: str) -> list[Checkpoint]:
+        """Oldest first."""
+        self._overview.task(name)
+        return self._trail.read(name)
+
+    def point(self, name: str, text: str) -> Checkpoint:
+        """The last point of the trail at or before a time. Raises ProcessError E5007 when there is none."""
+        at = moves.moment(text)
+        found = self._trail.at(name, at)
+        if found is None:
+            points = self._trail.read(name)
+            oldest = f"{points[0].time_ms}" if points else "no point at all"
+            raise ProcessError(
+                "E5007",
+                f"the trail of '{name}' does not go back to {text[:60]}",
+                found=f"oldest: {_shown(points[0].time_ms) if points else oldest}",
+                fix=f"`replicator task position trail {name}` lists the points.",
+            )
+        return found
+
+    def preview(self, name: str, target: Target) -> Move:
+        view = self._overview.task(name)
+        return moves.move(self._commit(name).checkpoint, target, _mariadb(view), now_ms())
+
+    def set(self, name: str, target: Target, by: str, reason: str) -> Move:
+        """Orders the move: the instance that leads carries it out, or, where nobody stands, we do.
+
+        Raises:
+            ProcessError: E5007 while the task runs, or when nothing would change.
+            VersionConflict: E4006, the position changed meanwhile.
+        """
+        view = self._overview.task(name)
+        commit = self._commit(name)
+        move = moves.move(commit.checkpoint, target, _mariadb(view), now_ms())
+        self._still(view)
+        if move.direction == "nowhere":
+            raise ProcessError("E5007", f"'{name}' stands there already", found=str(move.after.position))
+        if view.running is None:
+            self._write(name, commit, move, by, reason)
+        else:
+            self._order(name, move, by, reason)
+        return move
+
+    def skip(self, name: str, gtid: str, by: str, reason: str) -> Move:
+        """Passes one transaction of a FAILED task, and tries again. Raises as `set`, and E5007 unless it is FAILED."""
+        view = self._overview.task(name)
+        if view.state != State.FAILED.value:
+            raise ProcessError("E5007", f"task '{name}' is not failed", found=view.state, wanted="failed")
+        move = self.set(name, moves.PastTransaction(gtid), by, reason or f"transaction {gtid} skipped")
+        self._commands.submit(name, "retry", {}, by)
+        return move
+
+    def forked(self, name: str, new: str, text: str) -> dict[str, Any]:
+        """The configuration of a new task that begins where `name` stood at a time ("": where it stands now)."""
+        view = self._overview.task(name)
+        if view.config is None:
+            raise ProcessError("E5007", f"task '{name}' has no configuration to copy")
+        point = self.point(name, text) if text else self._commit(name).checkpoint
+        if point is None:
+            raise ProcessError("E5007", f"task '{name}' has no position yet")
+        position = point.position
+        start: dict[str, Any] = {"gtid": position.gtid}
+        if not position.gtid:
+            start = {"file": position.file, "position": position.offset}
+        return {**view.config, "name": new, "source": {**view.config["source"], "start": start}}
+
+    def _commit(self, name: str) -> Commit:
+        return self._commits.read(name)
+
+    def _still(self, view: TaskOverview) -> None:
+        if view.running is None or (view.state in _STILL and view.desired != "deleted"):
+            return
+        raise ProcessError(
+            "E5007",
+            f"the position of '{view.name}' can't be set while it runs",
+            found=view.state,
+            wanted="paused, failed, or nobody standing for it",
+            fix=f"`replicator task pause {view.name}` first.",
+        )
+
+    def _write(self, name: str, commit: Commit, move: Move, by: str, reason: str) -> None:
+        try:
+            self._commits.overwrite(name, commit, move.after)
+        except (VersionConflict, NodeExists) as error:
+            raise VersionConflict("E4006", f"the position of '{name}' changed meanwhile") from error
+        position = str(move.after.position)
+        record = HistoryRecord(kind="position", time_ms=now_ms(), by=by, reason=reason, position=position)
+        self._history.append(name, record)
+
+    def _order(self, name: str, move: Move, by: str, reason: str) -> CommandRecord:
+        arguments = {
+            "checkpoint": msgspec.json.encode(move.after).decode(),
+            "before": str(move.before.position) if move.before else "",
+            "reason": reason,
+        }
+        return self._commands.submit(name, "position", arguments, by)
+
+
+def _mariadb(view: TaskOverview) -> bool:
+    source = (view.config or {}).get("source")
+    return isinstance(source, dict) and source.get("type") == "mariadb"
+
+
+def _shown(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,90 @@
+"""Where a task stands, and setting it somewhere else."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from replicator.config.load import parse_task
+from replicator.coordination.moves import Target, ToFile, ToGtid, ToPoint
+from replicator.errors import ConfigError
+from server import views
+from server.http import Arguments, By, ControlOf, Name, PositionsOf, body_of, documented, only, reply
+
+router = APIRouter(tags=["positions"])
+_TEXT = {"type": "string", "maxLength": 200}
+_LONG = {"type": "string"}
+
+
+def _body(**fields: object) -> dict[str, object]:
+    return body_of({"type": "object", "properties": fields, "additionalProperties": False}, required=True)
+
+
+_SET = _body(file=_TEXT, offset=_TEXT, gtid=_LONG, at=_TEXT, reason=_TEXT)
+_SKIP = _body(transaction=_TEXT, reason=_TEXT)
+_FORK = _body(name=_TEXT, at=_TEXT)
+DryRun = Annotated[bool, Query(description="say what would be repeated or skipped, change nothing")]
+
+
+@router.get("/tasks/{name}/trail", responses=documented(views.Trail), operation_id="readTrail")
+def trail(positions: PositionsOf, name: Name) -> Response:
+    """Where the task stood: once a minute for a day, once an hour for a month."""
+    points = [views.point(checkpoint) for checkpoint in positions.trail(name)]
+    return reply(views.Trail(name=name, items=points))
+
+
+@router.post(
+    "/tasks/{name}/position", responses=documented(views.Moved), openapi_extra=_SET, operation_id="setPosition"
+)
+def set_position(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
+    """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"} or {"at": time}. 409 E5007 while
+    it runs, 409 E4006 when it has moved since it was looked at."""
+    given = only(arguments, "file", "offset", "gtid", "at", "reason")
+    target = _target(positions, name, given)
+    if dry_run:
+        return reply(views.moved(name, positions.preview(name, target), done=False))
+    move = positions.set(name, target, by, given.get("reason", "")[:200])
+    return reply(views.moved(name, move, done=True))
+
+
+def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
+    if given.get("at"):
+        return ToPoint(positions.point(name, given["at"]))
+    if given.get("gtid"):
+        return ToGtid(given["gtid"])
+    offset = given.get("offset", "")
+    if given.get("file") and offset.isascii() and offset.isdigit() and 4 <= int(offset) < 1 << 63:
+        return ToFile(given["file"][:255], int(offset))
+    raise ConfigError(
+        "E1003",
+        "no position is given",
+        found=", ".join(sorted(given)) or "nothing",
+        wanted='{"file": ..., "offset": ...}, {"gtid": ...} or {"at": ...}',
+    )
+
+
+@router.post("/tasks/{name}/skip", responses=documented(views.Moved), openapi_extra=_SKIP, operation_id="skip")
+def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments) -> Response:
+    """Passes one transaction, {"transaction": GTID}, of a FAILED task and tries again. 409 E5007 unless FAILED."""
+    given = only(arguments, "transaction", "reason")
+    move = positions.skip(name, given.get("transaction", ""), by, given.get("reason", "")[:200])
+    return reply(views.moved(name, move, done=True))
+
+
+@router.post(
+    "/tasks/{name}/fork",
+    status_code=201,
+    responses=documented(views.Task, 201),
+    openapi_extra=_FORK,
+    operation_id="forkTask",
+)
+def fork(
+    control: ControlOf, positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
+) -> Response:
+    """A new task, {"name": ...}, with this one's configuration, that begins where this one stood {"at": time}."""
+    given = only(arguments, "name", "at")
+    config = parse_task(positions.forked(name, given.get("name", ""), given.get("at", "")))
+    control.create(config, by, dry_run)
+    return Response(status_code=204) if dry_run else reply(views.task(control.task(config.name)), 201)

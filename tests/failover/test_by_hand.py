@@ -1,0 +1,127 @@
+"""What operators do to a task under load: handing over, holding still, going back, passing a transaction."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from dev.cluster import wait_for
+from dev.errors import ServerFailed
+from tests.failover.bus import Bus
+
+pytestmark = pytest.mark.timeout(180)
+MakeBus = Callable[..., Bus]
+
+
+def test_62_maintenance_nobody_is_promoted_until_it_ends(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    before = bus.look()
+    bus.cluster.cli("task", "pause", bus.name, "--maintenance", "--reason", "new disks")
+    bus.wait_delivered(20)  # RUNNING goes on
+    bus.cluster.cores[before.host].kill()
+    wait_for(lambda: len(bus.look().instances) == 1, "the dead one's node to go", 30)
+    time.sleep(bus.session_seconds)
+    found = bus.look()
+    assert (found.state, found.epoch != before.epoch, found.maintenance) == ("standby", True, "task")
+    assert found.last_commit is not None and found.last_commit.epoch == before.epoch, "nobody opened a term"
+    assert "(maintenance)" in bus.cluster.cli("task", "get", bus.name)
+    with pytest.raises(ServerFailed, match="E5007"):
+        bus.cluster.cli("task", "switchover", bus.name)
+    bus.cluster.cli("task", "resume", bus.name, "--maintenance")
+    bus.wait_running(other_than=before.host)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_62_a_paused_task_stays_paused_when_its_leader_dies(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    leader = bus.look().host
+    bus.cluster.cli("task", "pause", bus.name)
+    wait_for(lambda: bus.look().state == "paused", "paused", 20)
+    bus.cluster.cores[leader].kill()
+    wait_for(lambda: bus.look().state == "paused" and bus.look().host != leader, "paused on the other one", 30)
+    quiet = len(bus.seen())
+    time.sleep(1)
+    assert len(bus.seen()) == quiet
+    bus.cluster.cli("task", "resume", bus.name)
+    bus.wait_running(other_than=leader)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+def test_a_position_set_back_repeats_from_there_and_loses_nothing(make_bus: MakeBus, delivery: str) -> None:
+    bus = make_bus(sink={"delivery": delivery})
+    commit = bus.look().last_commit
+    assert commit is not None and commit.checkpoint is not None
+    earlier = commit.checkpoint.position
+    bus.wait_delivered(50)
+    with pytest.raises(ServerFailed, match="E5007"):
+        bus.cluster.cli("task", "position", "set", bus.name, "--gtid", earlier.gtid, "-y")
+    bus.cluster.cli("task", "pause", bus.name)
+    wait_for(lambda: bus.look().state == "paused", "paused", 20)
+    shown = bus.cluster.cli("task", "position", "set", bus.name, "--gtid", earlier.gtid, "--dry-run")
+    assert "Sent again:" in shown
+    bus.cluster.cli("task", "position", "set", bus.name, "--gtid", earlier.gtid, "-y", "--reason", "again")
+    wait_for(lambda: _reset(bus) == 1, "the position to be set", 20)
+    bus.cluster.cli("task", "resume", bus.name)
+    bus.wait_running()
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.lost == [] and verdict.stale == [] and verdict.differing == []
+    assert len(verdict.duplicated) >= 40, "what was ordered to be sent again was not"
+    history = json.loads(bus.cluster.cli("task", "history", bus.name, "-o", "json"))["items"]
+    assert any(item["happened"] == "position" and item["reason"] == "again" for item in history)
+
+
+def _reset(bus: Bus) -> int:
+    commit = bus.look().last_commit
+    return commit.checkpoint.position.reset if commit and commit.checkpoint else 0
+
+
+def test_a_transaction_that_fails_the_task_is_passed_by_name(make_bus: MakeBus) -> None:
+    bus = make_bus(sink={"max_record_bytes": 4096})
+    database = bus.database
+    before = database.execute("SELECT @@GLOBAL.gtid_executed")[0][0]
+    database.execute(f"CREATE TABLE {bus.name}.big (id INT PRIMARY KEY, text MEDIUMTEXT)")
+    database.execute(f"INSERT INTO {bus.name}.big VALUES (1, REPEAT('x', 20000))")
+    wait_for(lambda: bus.look().state == "failed", "failed", 30)
+    problem = bus.look().problems[0]
+    assert problem["code"] == "E3102"
+    gtid = problem["position"].split()[0]
+    assert gtid not in before
+    bus.cluster.cli("task", "skip", bus.name, "--transaction", gtid, "--reason", "a test row")
+    bus.wait_running()
+    bus.wait_delivered(50)
+    bus.writer.stop()
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert not [record for record in bus._records() if b"x" * 100 in (record.value or b"")]
+
+
+def test_a_fork_sees_everything_after_its_point(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    name = f"{bus.name}fork"
+    bus.cluster.cli("task", "fork", bus.name, name)
+    wait_for(lambda: bus.overview.task(name).state == "running", "the fork running", 30)
+    config = bus.overview.task(name).config
+    assert config is not None and set(config["source"]["start"]) == {"gtid"}
+    bus.wait_delivered(20)
+    verdict = bus.verdict()
+    assert verdict.lost == []
+
+
+def test_switchover_dry_run_changes_nothing(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    before = bus.look()
+    standby = before.standbys[0].host
+    assert f"-> {standby} (dry run)" in bus.cluster.cli("task", "switchover", bus.name, "--dry-run")
+    bus.wait_delivered(20)
+    assert bus.look().epoch == before.epoch
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)

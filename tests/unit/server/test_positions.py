@@ -1,0 +1,134 @@
+"""Positions over the API, in memory."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from replicator.coordination.commits import Commits
+from replicator.coordination.ports import Set
+from replicator.coordination.records import CommandRecord, CommitRecord, TrailRecord, dump, load
+from replicator.errors import VersionConflict
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from tests.support.api import TASK, World
+
+NAME = "copy_hot_item"
+A = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+SAVED = Checkpoint(Position("binlog.000003", 400, f"{A}:1-100"), epoch=7, rows=10)
+OLDER = Checkpoint(Position("binlog.000002", 80, f"{A}:1-50"), time_ms=1_795_143_000_000)
+
+
+@pytest.fixture
+def made(world: World) -> World:
+    world.http.post("/tasks", content=TASK)
+    coordinator, layout = world.bus.coordinator, world.bus.layout
+    coordinator.create(layout.last_commit(NAME), dump(CommitRecord(epoch=7, checkpoint=SAVED, released=True)))
+    coordinator.create(layout.trail(NAME))
+    coordinator.create(layout.trail_hour(NAME, 498650), dump(TrailRecord(points=[OLDER])))
+    return world
+
+
+def code(answer: object) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]  # type: ignore[attr-defined]
+
+
+def stored(made: World) -> CommitRecord:
+    record = Commits(made.bus.coordinator, made.bus.layout).read(NAME).record
+    assert record is not None
+    return record
+
+
+def test_a_preview_changes_nothing(made: World) -> None:
+    answer = made.http.post(f"/tasks/{NAME}/position?dry_run=true", json={"gtid": f"{A}:1-90"}).json()
+    assert (answer["direction"], answer["done"]) == ("back", False)
+    assert answer["repeats"] == f"10 transactions: {A}:91-100"
+    assert stored(made).checkpoint == SAVED
+
+
+def test_where_nobody_stands_the_server_writes_it(made: World) -> None:
+    answer = made.http.post(f"/tasks/{NAME}/position", json={"file": "binlog.000002", "offset": "157", "reason": "x"})
+    assert answer.json()["done"] is True
+    record = stored(made)
+    assert record.checkpoint is not None
+    assert record.checkpoint.position == Position("binlog.000002", 157, reset=1)
+    assert (record.epoch, record.released, record.checkpoint.rows) == (7, True, 10)
+    last = made.http.get(f"/tasks/{NAME}/history").json()["items"][-1]
+    assert (last["happened"], last["position"], last["reason"]) == ("position", "binlog.000002:157", "x")
+
+
+def test_whoever_leads_without_a_worker_is_ordered_to(made: World) -> None:
+    made.core("host-a").stand(NAME, "paused")
+    assert made.http.post(f"/tasks/{NAME}/position", json={"at": "2026-11-20T03:00:00+00:00"}).status_code == 200
+    (name,) = made.bus.coordinator.children(made.bus.layout.commands(NAME))
+    data = made.bus.coordinator.get(f"{made.bus.layout.commands(NAME)}/{name}").data
+    record = load(CommandRecord, data)
+    assert (record.verb, record.arguments["before"]) == ("position", "binlog.000003:400")
+    wanted = msgspec.json.decode(record.arguments["checkpoint"], type=Checkpoint)
+    assert wanted.position == msgspec.structs.replace(OLDER.position, reset=1)
+    assert stored(made).checkpoint == SAVED
+
+
+def test_not_while_it_runs(made: World) -> None:
+    made.core("host-a").stand(NAME, "running")
+    assert code(made.http.post(f"/tasks/{NAME}/position", json={"gtid": f"{A}:1"})) == (409, "E5007")
+    assert made.http.post(f"/tasks/{NAME}/position?dry_run=true", json={"gtid": f"{A}:1"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({}, (422, "E1003")),
+        ({"file": "binlog.000001"}, (422, "E1003")),
+        ({"file": "binlog.000001", "offset": "3"}, (422, "E1003")),
+        ({"gtid": "rubbish"}, (422, "E2209")),
+        ({"at": "yesterday"}, (409, "E5007")),
+        ({"at": "2020-01-01"}, (409, "E5007")),
+        ({"gtid": f"{A}:1-100"}, (409, "E5007")),
+        ({"where": "there"}, (422, "E1002")),
+    ],
+)
+def test_refused(made: World, body: dict[str, str], expected: tuple[int, str]) -> None:
+    assert code(made.http.post(f"/tasks/{NAME}/position", json=body)) == expected
+    assert stored(made).checkpoint == SAVED
+
+
+def test_of_two_the_second_learns_it(made: World) -> None:
+    """A term that began after the look: its write comes first."""
+    bus = made.bus
+    path = bus.layout.last_commit(NAME)
+    before = Commits(bus.coordinator, bus.layout).read(NAME)
+    bus.coordinator.multi([Set(path, dump(CommitRecord(epoch=9, checkpoint=SAVED)), before.version)])
+    with pytest.raises(VersionConflict):
+        Commits(bus.coordinator, bus.layout).overwrite(NAME, before, OLDER)
+    assert stored(made).epoch == 9
+
+
+def test_skip_passes_one_transaction_and_tries_again(made: World) -> None:
+    assert code(made.http.post(f"/tasks/{NAME}/skip", json={"transaction": f"{A}:101"})) == (409, "E5007")
+    made.core("host-a").stand(NAME, "failed")
+    answer = made.http.post(f"/tasks/{NAME}/skip", json={"transaction": f"{A}:101"}).json()
+    assert answer["skips"] == f"1 transaction: {A}:101"
+    verbs = [
+        load(CommandRecord, made.bus.coordinator.get(f"{made.bus.layout.commands(NAME)}/{name}").data).verb
+        for name in sorted(made.bus.coordinator.children(made.bus.layout.commands(NAME)))
+    ]
+    assert verbs == ["position", "retry"]
+
+
+def test_the_trail(made: World) -> None:
+    (point,) = made.http.get(f"/tasks/{NAME}/trail").json()["items"]
+    assert (point["position"], point["time_ms"]) == ("binlog.000002:80", OLDER.time_ms)
+
+
+def test_a_fork_begins_where_the_other_stood(made: World) -> None:
+    body = {"name": "again", "at": "2026-11-20T03:00:00+00:00"}
+    assert made.http.post(f"/tasks/{NAME}/fork?dry_run=true", json=body).status_code == 204
+    answer = made.http.post(f"/tasks/{NAME}/fork", json=body)
+    assert answer.status_code == 201
+    config = answer.json()["config"]
+    assert (config["name"], config["source"]["start"]) == ("again", {"gtid": f"{A}:1-50"})
+    assert code(made.http.post(f"/tasks/{NAME}/fork", json=body)) == (409, "E5004")
+    assert made.http.post(f"/tasks/{NAME}/fork", json={"name": "now"}).json()["config"]["source"]["start"] == {
+        "gtid": f"{A}:1-100"
+    }
