@@ -16,6 +16,8 @@ datetime_ms, _us    DATETIME: milli- or microseconds since the epoch
 timestamp_iso       TIMESTAMP: ISO 8601, UTC
 geometry            {"wkb","srid"}, POINT with "x","y"
 vector              array of numbers
+canal               any type as a string, see canal.py
+canal_sql_type      `java.sql.Types` of an UNSIGNED integer by its value, of SET, of JSON
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from replicator.decode.renderers import numbers, spatial, temporal, text
+from replicator.decode.renderers import canal, numbers, spatial, temporal, text
 from replicator.decode.rendering import Rendering
 from replicator.errors import DecodeError
 from replicator.model import types
@@ -36,6 +38,7 @@ RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset
     **text.RENDERERS,
     **temporal.RENDERERS,
     **spatial.RENDERERS,
+    **canal.RENDERERS,
 }
 """name -> (builder, type bytes that it can render)."""
 

@@ -50,10 +50,11 @@ def _wkb(raw: bytes) -> str:
 
 def vector(column: Column, table: Table) -> Rendering:
     """MySQL's VECTOR as an array of 32-bit numbers."""
-    return Rendering("bytes", "vector(v)", {"vector": _vector}, hint=5)
+    return Rendering("bytes", "vector(v)", {"vector": vector_text}, hint=5)
 
 
-def _vector(raw: bytes) -> str:
+def vector_text(raw: bytes) -> str:
+    """JSON array of its numbers. Raises DecodeError E2302 for half a number."""
     if len(raw) % 4:
         raise DecodeError("E2302", "a VECTOR is cut short", found=f"{len(raw)} bytes", wanted="a multiple of 4")
     return "[" + ",".join(map(java.single, struct.unpack(f"<{len(raw) // 4}f", raw))) + "]"

@@ -14,12 +14,27 @@ from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.table import Column, Table
 
-_NOT_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
+NOT_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
 """Character sets in which a byte below 0x80 need not be that ASCII character."""
 
 
 def text(column: Column, table: Table) -> Rendering:
     """CHAR, VARCHAR and the TEXTs of any character set. ASCII without escapes, the usual case, is copied."""
+    number = collation(column, table)
+    if column.type in types.COMPRESSED:
+        name = f"quote_inflated_{number}"
+        return Rendering("bytes", f"{name}(v)", {name: _quote_inflated(number)}, hint=1000)
+    if charsets.is_utf8(number):
+        return Rendering("text", _UTF8, {"needs_care": needs_care, "quote_utf8": quote_utf8})
+    name = f"quote_{number}"
+    if charsets.charset(number) in NOT_ASCII:
+        return Rendering("bytes", f"{name}(v)", {name: _quote_bytes(number)}, hint=12)
+    names = {"needs_care": needs_care, name: _quote_latin(number)}
+    return Rendering("text", f"(f'\"{{v}}\"' if needs_care(v) is None else {name}(v))", names)
+
+
+def collation(column: Column, table: Table) -> int:
+    """The column's collation id. Raises DecodeError E2306 where the table map has none."""
     if column.collation is None:
         raise DecodeError(
             "E2306",
@@ -27,16 +42,7 @@ def text(column: Column, table: Table) -> Rendering:
             found=types.NAMES.get(column.type, str(column.type)),
             wanted="binlog_row_metadata = FULL",
         )
-    if column.type in types.COMPRESSED:
-        name = f"quote_inflated_{column.collation}"
-        return Rendering("bytes", f"{name}(v)", {name: _quote_inflated(column.collation)}, hint=1000)
-    if charsets.is_utf8(column.collation):
-        return Rendering("text", _UTF8, {"needs_care": needs_care, "quote_utf8": quote_utf8})
-    name = f"quote_{column.collation}"
-    if charsets.charset(column.collation) in _NOT_ASCII:
-        return Rendering("bytes", f"{name}(v)", {name: _quote_bytes(column.collation)}, hint=12)
-    names = {"needs_care": needs_care, name: _quote_latin(column.collation)}
-    return Rendering("text", f"(f'\"{{v}}\"' if needs_care(v) is None else {name}(v))", names)
+    return column.collation
 
 
 _UTF8: Final = "(f'\"{v}\"' if needs_care(v) is None else quote_utf8(v))"
