@@ -97,6 +97,7 @@ class _Function:
         self._plan = plan
         self._table = table
         self._images = IMAGES[operation]
+        self._bodiless = presence.none
         lowering = Lowering(plan, table, operation, presence)
         self._records = lowering.records(getattr(plan, operation))
         self._rekeyed: list[Lines] | None = None
@@ -203,7 +204,7 @@ class _Function:
             return [_latin1(step.text) for step in steps if isinstance(step, Text)]
         if steps not in self._per_event:
             parts: list[Part] = [
-                _latin1(step.text) if isinstance(step, Text) else _expression(PER_EVENT[step.name]) for step in steps
+                _latin1(step.text) if isinstance(step, Text) else _same_variable(step) for step in steps
             ]
             name = self._per_event[steps] = self._out.fresh("event")
             self._event_lines.append(f" {name} = {self._out.tree(joined(parts))}")
@@ -230,11 +231,20 @@ class _Function:
             prelude.append(f" if {test}: return {out.bind('others', others)}(_b, _s, _p, _end, _row, _append, _c)")
         prelude += [f" _p += {len(header)}", " _position = _c.position", " _size = 0", " _first = _row"]
         prelude += [f" {name} = []" for name in self._lists.values()]
-        loop = [" while _p < _end:", *body, "  _row += 1", " if _p != _end: _damaged('a row over the end')"]
+        # An event of rows without columns has no bytes for them and is one row.
+        each = " for _ in (0,):" if self._bodiless else " while _p < _end:"
+        loop = [each, *body, "  _row += 1", " if _p != _end: _damaged('a row over the end')"]
         source = "\n".join([*prelude, *self._event_lines, *loop, *last, " return _row, _size"])
         out.lines = [f"_damaged = {out.bind('damaged', presences.damaged)}"]
         out.lines += [f"_from_bytes = {out.bind('int', int.from_bytes)}", source]
         return out.function("rows")
+
+
+def _same_variable(step: Var) -> ast.expr:
+    value = PER_EVENT[step.name]
+    if step.before is None:
+        return _expression(value)
+    return _expression(f"'' if {value} == 'null' else f'{{{_latin1(step.before)!r}}}{{{value}}}'")
 
 
 def _latin1(text: str) -> str:

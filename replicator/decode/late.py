@@ -86,9 +86,9 @@ def _writer(steps: Sequence[Text | Var], xid: int | None, end_pos: int, context:
             numbers.append(int(step.name == "order"))
             pieces.append("")
         elif step.name in names:
-            pieces[-1] += str(names[step.name])
+            pieces[-1] += _text(step, names[step.name])
         elif step.name in _OF_TRANSACTION:
-            pieces[-1] += str(getattr(context, step.name))
+            pieces[-1] += _text(step, getattr(context, step.name))
         else:
             raise ValueError(f"`Late` can't print '{step.name}'")
     raw = [piece.encode("latin-1") for piece in pieces]
@@ -102,6 +102,12 @@ def _writer(steps: Sequence[Text | Var], xid: int | None, end_pos: int, context:
         for piece, add in zip(raw, (*numbers, None), strict=True)
         for part in (piece, b"" if add is None else b"%d" % (row + add))
     )
+
+
+def _text(step: Var, value: int | str) -> str:
+    if step.before is None:
+        return str(value)
+    return "" if value == "null" else f"{step.before.encode().decode('latin-1')}{value}"
 
 
 def _others(plan: TablePlan, record: RecordPlan) -> Iterator[Template]:

@@ -8,11 +8,13 @@ comes out is decoded like any other update.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Final
 
 from replicator.decode import json_diff, presence
 from replicator.decode.extents import fixed_size, prefix_size
 from replicator.decode.metadata import Reader
+from replicator.decode.presence import IMAGES
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.table import Table
@@ -21,43 +23,60 @@ _PARTIAL_JSON: Final = 1
 
 
 class PartialRows:
-    """Of one table version. Raises DecodeError E2301 for columns that can't be read."""
+    """Of one table version.
 
-    def __init__(self, table: Table) -> None:
+    Args:
+        accept_partial: also rows that come without some of their columns.
+
+    Raises:
+        DecodeError: E2301 for columns that can't be read.
+    """
+
+    def __init__(self, table: Table, *, accept_partial: bool = False) -> None:
         self._table = table
+        self._accept_partial = accept_partial
         self._fixed = [fixed_size(column) for column in table.columns]
         self._prefixes = [
             prefix_size(column) if size is None else 0 for column, size in zip(table.columns, self._fixed, strict=True)
         ]
         self._json = [column.index for column in table.columns if column.type == types.JSON]
-        self._bitmap = (len(table.columns) + 7) // 8
         self._header = presence.usual_header(table, "update")
+        self._every = range(len(table.columns))
 
     def whole(self, b: bytes, p: int, end: int) -> bytes:
         """Column count, bitmaps and rows of an UPDATE_ROWS event; `p`: where the column count stands.
 
         Raises:
-            DecodeError: E2302; E2304 without the image before.
+            DecodeError: E2302; E2304 without the image or the document before.
         """
         at = p + len(self._header)
-        if b[p:at] != self._header:
-            presence.parse(self._table, "update", b[p:at], accept_partial=False)
+        before, after = self._columns(b[p:at])
         out = [b[p:at]]
         while at < end:
             start = at
-            at, values = self._image(b, at, end)
+            at, values = self._image(b, at, end, before)
             out.append(b[start:at])
-            at = self._after(b, at, end, values, out)
+            at = self._after(b, at, end, (before, after), values, out)
         return b"".join(out)
 
-    def _image(self, b: bytes, at: int, end: int) -> tuple[int, dict[int, tuple[int, int]]]:
+    def _columns(self, header: bytes) -> tuple[Sequence[int], Sequence[int]]:
+        """Which columns the images have."""
+        if header == self._header:
+            return self._every, self._every
+        found = presence.parse(self._table, "update", header, accept_partial=self._accept_partial)
+        before, after = ([index for index in self._every if found.has(image, index)] for image in IMAGES["update"])
+        return before, after
+
+    def _image(self, b: bytes, at: int, end: int, columns: Sequence[int]) -> tuple[int, dict[int, tuple[int, int]]]:
         """(its end, where its JSON values that are not NULL stand: column -> length prefix, end)."""
-        nulls = int.from_bytes(b[at : at + self._bitmap], "little")
-        at += self._bitmap
+        bitmap = (len(columns) + 7) // 8
+        nulls = int.from_bytes(b[at : at + bitmap], "little")
+        at += bitmap
         values = {}
-        for index, size in enumerate(self._fixed):
-            if nulls >> index & 1:
+        for place, index in enumerate(columns):
+            if nulls >> place & 1:
                 continue
+            size = self._fixed[index]
             if size is None:
                 start, prefix = at, self._prefixes[index]
                 at += prefix + int.from_bytes(b[at : at + prefix], "little")
@@ -69,17 +88,28 @@ class PartialRows:
             raise self._damaged("a row over the end")
         return at, values
 
-    def _after(self, b: bytes, at: int, end: int, before: dict[int, tuple[int, int]], out: list[bytes]) -> int:
-        """Appends the image after, whole, and gives its end."""
+    def _after(
+        self,
+        b: bytes,
+        at: int,
+        end: int,
+        columns: tuple[Sequence[int], Sequence[int]],
+        before: dict[int, tuple[int, int]],
+        out: list[bytes],
+    ) -> int:
+        """Appends the image after, whole, and gives its end. `columns`: of both images."""
         reader = Reader(b, at, end, f"a partial update of {self._table.qualified}")
         options = reader.packed()
         if options & ~_PARTIAL_JSON:
             raise self._damaged(f"value options {options}")
         partial = int.from_bytes(reader.take((len(self._json) + 7) // 8), "little") if options else 0
         start = reader.at
-        at, values = self._image(b, start, end)
+        at, values = self._image(b, start, end, columns[1])
         for place, index in enumerate(self._json):
             if partial >> place & 1 and index in values:
+                if index not in columns[0]:
+                    what = "comes with changes to a document, and without the document before them"
+                    presence.refuse(self._table, what, self._table.columns[index].name)
                 prefix, stop = values[index]
                 out.append(b[start:prefix])
                 out.append(self._value(b, index, before.get(index), prefix, stop))

@@ -1,7 +1,9 @@
 """Which columns the images of a row event have (binlog_row_image): the bitmaps in front of its rows.
 
 An event begins with the number of columns of its table and one bitmap per image; the bits left over are set, mostly.
-Every image of a row then has a bit per column *that is present* to tell NULLs, and the values of those.
+Every image of a row then has a bit per column *that is present* to tell NULLs, and the values of those. MySQL's
+INSERT ... () VALUES () can have none: such an event has no bytes behind the bitmaps, and is one row. (The server itself
+fails to log more of them, with error 1534.)
 """
 
 from __future__ import annotations
@@ -30,6 +32,11 @@ class Presence(msgspec.Struct, frozen=True):
 
     def has(self, image: Image, column: int) -> bool:
         return bool(self.columns.get(image, 0) >> column & 1)
+
+    @property
+    def none(self) -> bool:
+        """No image has any column."""
+        return not any(self.columns.values())
 
     def source(self, image: Image, column: int) -> Image | None:
         """Where the column's value in `image` stands. One that is missing after and there before did not change."""
@@ -70,8 +77,6 @@ def parse(table: Table, operation: Operation, header: bytes, *, accept_partial: 
         found[image] = int.from_bytes(header[start : start + size], "little") & every
         if found[image] != every and not accept_partial:
             refuse(table, "comes without all of its columns", _absent(table, found[image])[0])
-    if not any(found.values()):
-        refuse(table, "comes without any column, so that nobody can tell how many there are", table.columns[0].name)
     return Presence(found)
 
 

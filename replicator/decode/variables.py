@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from replicator.model.uuids import row_uuid
+
 
 class Context:
     """The event at hand and its transaction. JSON text is latin-1 of UTF-8 bytes, "null" where there is nothing.
@@ -50,6 +52,10 @@ class Context:
         self.table_rows = 0
         self.told = 0
 
+    def uuid(self, row: int) -> str:
+        """JSON text."""
+        return f'"{row_uuid(self.position, row)}"'
+
 
 PER_EVENT: Final = {
     "ts_ms": "_c.ts_us // 1000",
@@ -65,6 +71,7 @@ PER_EVENT: Final = {
     "tsid": "_c.tsid",
     "file": "_c.file",
     "pos": "_c.pos",
+    "position": "f'{_c.file[:-1]}:{_c.pos}\"'",
     "server_id": "_c.server_id",
     "thread": "_c.thread",
     "query": "_c.query",
@@ -73,7 +80,8 @@ PER_EVENT: Final = {
 PER_ROW: Final = {
     "row": "{row} - _first",
     "offset": "{row}",
-    "order": "{row} + 1",
+    "order": "{row} + 1 - _c.told",
+    "uuid": "_c.uuid({row})",
     "table_order": "_c.table_rows + 1 + {row} - _first",
 }
 """{row}: the variable that has the index of the row in its transaction; `_first`: that of the event's first row."""

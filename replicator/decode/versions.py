@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Final
 
 from replicator.decode import tablemap
 from replicator.decode.compiler import Operation, Renderer, Rows, compile_rows
 from replicator.decode.partial_rows import PartialRows
 from replicator.errors import DecodeError
+from replicator.model.happening import TableChange
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 from replicator.ports import Planner
@@ -21,43 +23,62 @@ _MOST_IDS: Final = 20_000
 class Version:
     """One table version. `functions` are by operation (insert, update, delete), None until first needed."""
 
-    __slots__ = ("_partial", "_rendering", "functions", "plan", "raw", "table")
+    __slots__ = ("_accept_partial", "_partial", "_rendering", "functions", "plan", "raw", "table")
 
-    def __init__(self, raw: bytes, table: Table, plan: TablePlan | None, rendering: Renderer) -> None:
+    def __init__(
+        self, raw: bytes, table: Table, plan: TablePlan | None, rendering: Renderer, *, accept_partial: bool
+    ) -> None:
         self.raw = raw
         self.table = table
         self.plan = plan
         self.functions: list[Rows | None] = [None, None, None]
         self._rendering = rendering
+        self._accept_partial = accept_partial
         self._partial: PartialRows | None = None
 
     def whole_rows(self, b: bytes, p: int, end: int) -> bytes:
         """See `PartialRows.whole`."""
         if self._partial is None:
-            self._partial = PartialRows(self.table)
+            self._partial = PartialRows(self.table, accept_partial=self._accept_partial)
         return self._partial.whole(b, p, end)
 
     def compile(self, operation: int) -> Rows:
         """Only for a version with a plan. Raises DecodeError for columns that can't be read or written."""
         assert self.plan is not None, "asked only for replicated tables"  # noqa: S101
-        rows = compile_rows(self.plan, self.table, _OPERATIONS[operation], self._rendering)
+        rows = compile_rows(self.plan, self.table, _OPERATIONS[operation], self._rendering, self._accept_partial)
         self.functions[operation] = rows
         return rows
 
 
 class Versions:
     """The versions of the tables in a stream. Table ids hold until the next file; versions are kept over files, the
-    least recently mapped ones are dropped."""
+    least recently mapped ones are dropped.
 
-    def __init__(self, planner: Planner, rendering: Renderer, *, mariadb: bool) -> None:
+    Args:
+        accept_partial: also rows that come without some of their columns.
+    """
+
+    def __init__(self, planner: Planner, rendering: Renderer, *, mariadb: bool, accept_partial: bool = False) -> None:
         self.ids: dict[int, Version] = {}
         self._known: OrderedDict[bytes, Version] = OrderedDict()
         self._planner = planner
         self._rendering = rendering
         self._mariadb = mariadb
+        self._accept_partial = accept_partial
 
     def forget_ids(self) -> None:
         self.ids.clear()
+
+    def forget(self, changes: Iterable[TableChange], *, every: bool = False) -> None:
+        """These tables, or all, are looked at anew when they are mapped next: their definitions have changed."""
+        names = {name for change in changes for name in ((change.database, change.name), change.new_name)}
+
+        def changed(version: Version) -> bool:
+            return every or (version.table.database, version.table.name) in names
+
+        self._known = OrderedDict((raw, version) for raw, version in self._known.items() if not changed(version))
+        for table_id in [table_id for table_id, version in self.ids.items() if changed(version)]:
+            del self.ids[table_id]
 
     def map(self, table_id: int, raw: bytes) -> None:
         """`raw`: the TABLE_MAP's body behind the table id.
@@ -91,4 +112,4 @@ class Versions:
                 wanted="binlog_row_metadata = FULL",
                 fix="SET GLOBAL binlog_row_metadata = 'FULL'; then make a new task that starts behind these rows.",
             )
-        return Version(raw, mapped.table, plan, self._rendering)
+        return Version(raw, mapped.table, plan, self._rendering, accept_partial=self._accept_partial)
