@@ -16,8 +16,7 @@ from typing import Final
 
 import msgspec
 
-from replicator.decode import decimals
-from replicator.decode.renderers import java
+from replicator.decode import decimals, java
 from replicator.errors import DecodeError
 from replicator.model import types
 

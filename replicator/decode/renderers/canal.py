@@ -22,8 +22,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from replicator.decode import charsets, decimals, zipped
-from replicator.decode.renderers import canal_json, canal_temporal, java
+from replicator.decode import charsets, decimals, java, zipped
+from replicator.decode.renderers import canal_json, canal_temporal
 from replicator.decode.renderers.cache import Cache
 from replicator.decode.renderers.quoting import needs_care
 from replicator.decode.renderers.spatial import vector_text

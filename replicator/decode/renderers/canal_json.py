@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from replicator.decode import json_binary
+from replicator.decode import java, json_binary
 from replicator.decode.json_binary import Notation, calendar_day, clock, packed
-from replicator.decode.renderers import java
 from replicator.model import types
 
 _ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f]')

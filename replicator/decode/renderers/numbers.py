@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
+from replicator.decode import java
 from replicator.decode.decimals import reader
-from replicator.decode.renderers import java
 from replicator.decode.renderers.cache import Cache
 from replicator.decode.renderers.quoting import base64
 from replicator.decode.rendering import Rendering

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from replicator.decode.renderers import java
+from replicator.decode import java
 from replicator.decode.renderers.quoting import base64
 from replicator.decode.rendering import Rendering
 from replicator.errors import DecodeError

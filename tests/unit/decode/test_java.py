@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.decode.renderers import java
+from replicator.decode import java
 
 
 @pytest.mark.parametrize(
