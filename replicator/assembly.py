@@ -9,25 +9,21 @@ from replicator.config.task import KafkaSink, TaskConfig
 from replicator.decode.decoder import BinlogDecoder
 from replicator.encode import formats
 from replicator.encode.topics import Topics
-from replicator.model.plan import TablePlan
-from replicator.model.table import Table
 from replicator.model.term import Term
 from replicator.pipeline import Observer, Pipeline
-from replicator.ports import CheckpointStore, Decoder, Planner, Sink, Source, Stream
+from replicator.ports import CheckpointStore, Decoder, Narrator, Planner, Sink, Source, Stream
 from replicator.sink import open_sink
 from replicator.source import open_source
+from replicator.transform.chain import Chain
 from replicator.transform.select import select
 
 
-def build_planner(config: TaskConfig) -> Planner:
-    """Format, topic names and the choice of tables, joined."""
+def build_planner(config: TaskConfig) -> tuple[Planner, Narrator]:
+    """Format, topic names, transforms and the choice of tables, joined; and the format itself, for what is not rows."""
     form = formats[config.sink.format](config.name, config.sink, config.source.type)
     topics = Topics(config.sink.topic_template, config.name)
-
-    def plan(table: Table) -> TablePlan:
-        return form.plan(table, topics.topic(table))
-
-    return select(TableFilter(config.source.tables).matches, plan)
+    chain = Chain(config.transforms)
+    return select(TableFilter(config.source.tables).matches, chain.planner(form.plan, topics)), form
 
 
 def build_source(config: TaskConfig) -> Source:
@@ -49,7 +45,8 @@ def build_pipeline(
 
     Raises ConfigError for a secret or a template that can't be used.
     """
-    planner = build_planner(config)
+    planner, narrator = build_planner(config)
+    selection = TableFilter(config.source.tables)
 
     def make_decoder(stream: Stream) -> Decoder:
         return BinlogDecoder(
@@ -58,6 +55,9 @@ def build_pipeline(
             flavor=config.source.type,
             framing=stream.framing,
             server_error=stream.server_error,
+            narrator=narrator,
+            selection=selection,
+            row_image=config.source.row_image,
         )
 
     return Pipeline(

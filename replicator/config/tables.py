@@ -50,6 +50,12 @@ class TableFilter:
 
         return any_of(self._include) and not any_of(self._exclude)
 
+    def touches(self, database: str) -> bool:
+        """Whether any table of the database could match."""
+        if any(db.fullmatch(database) and every.pattern == ".*" for db, every in self._exclude):
+            return False
+        return any(db.fullmatch(database) for db, _ in self._include)
+
     def literal(self) -> list[tuple[str, str]]:
         """The included tables that are named without * or ?: these must exist."""
         plain = [p for p in self.patterns if not p.startswith("!") and not set(p) & set("*?")]

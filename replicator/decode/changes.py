@@ -8,17 +8,22 @@ from collections.abc import Callable
 from typing import Final
 
 from replicator.decode import gtidevents, refusals, zipped
+from replicator.decode.asked import Asked
 from replicator.decode.collector import Collector
-from replicator.decode.compiler import Context
+from replicator.decode.narration import Narration
 from replicator.decode.progress import Progress, State
 from replicator.decode.statements import Kind, Statement, classify
+from replicator.decode.variables import Context
 from replicator.decode.versions import Versions
 from replicator.errors import ReplicatorError
 from replicator.model.table import Table
-from replicator.ports import Planner
 
 _QUERY: Final = struct.Struct("<IIBHH").unpack_from
 _DUMMY_TABLE: Final = 0xFFFFFF
+_STATEMENT_END: Final = 1
+"""Flag of a rows event: the statement has no more of them."""
+_DEAR: Final = frozenset({"executed", "tsid", "query", "order", "table_order"})
+"""Variables that are made only for plans that print them."""
 UPDATE: Final = 1
 """Operations are 0 (insert), 1 and 2 (delete), as the event types count."""
 
@@ -33,16 +38,19 @@ class Changes:
 
     def __init__(
         self,
-        planner: Planner,
+        asked: Asked,
         versions: Versions,
         collector: Collector,
         progress: Progress,
+        narration: Narration,
+        context: Context,
         clock: Callable[[], int],
         counters: Counter[str],
     ) -> None:
         self.text = ""
-        self.context = Context()
-        self._planner = planner
+        self.context = context
+        self._asked = asked
+        self._narration = narration
         self._versions = versions
         self._ids = versions.ids
         self._collector = collector
@@ -50,6 +58,8 @@ class Changes:
         self._clock = clock
         self._counters = counters
         self._uuids = gtidevents.UuidTexts()
+        self._attentive = narration.listening
+        self._query_of = -1  # start of the transaction that the last statement text belongs to
         self._standalone = False
         self._harmless: set[str] = set()  # XA transactions that were prepared without rows for us
 
@@ -105,6 +115,10 @@ class Changes:
         version = self._ids.get(table_id)
         if version is None or version.raw != raw:
             self._versions.map(table_id, raw)
+            if not self._attentive and self._asked.variables & _DEAR:
+                self._attentive = True
+                if self._query_of != self._progress.start:
+                    self._narration.statement_ended()
 
     def rows_v1(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
         self._rows(b, p, p + 8, end, timestamp, server_id, operation)
@@ -121,21 +135,37 @@ class Changes:
         version = self._ids.get(table_id)
         if version is None:
             if table_id == _DUMMY_TABLE:  # says only that a statement ends
+                self._narration.statement_ended()
                 return
             raise refusals.structure("a row event without its table map", f"table id {table_id}")
         if collector.state is not State.OPEN:
             raise refusals.structure("a row event outside a transaction", version.table.qualified)
+        attentive = self._attentive
         if version.plan is None:
+            if attentive and b[p + 6] & _STATEMENT_END:
+                self._narration.statement_ended()
             return
         context = self.context
         context.pos = self._progress.at
         context.server_id = server_id
         context.now_ns = self._clock()
+        context.event_s = timestamp
         if not collector.commit_us:
             context.ts_us = timestamp * 1_000_000
+        if attentive:
+            self._narration.before_rows(version.table, self._asked.variables, timestamp, server_id)
         rows = version.functions[operation] or version.compile(operation)
         row, size = rows(b, self.text, at, end, collector.row, collector.append, context)
+        if attentive:
+            self._narration.after_rows(version.table, row - collector.row, ended=bool(b[p + 6] & _STATEMENT_END))
         collector.took(row, size)
+
+    def rows_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """A length (of one byte, to be ignored), then the statement's text."""
+        self._narration.query, self._query_of = b[p + 1 : end], self._progress.start
+
+    def annotate_rows(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        self._narration.query, self._query_of = b[p:end], self._progress.start
 
     def partial_rows(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         """Updates with JSON values as changes to those before."""
@@ -180,6 +210,11 @@ class Changes:
     def xid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         if self._collector.state is State.BETWEEN or p + 8 > end:
             raise refusals.structure("a commit (XID) without a transaction")
+        self._finish(timestamp, server_id)
+
+    def _finish(self, timestamp: int, server_id: int) -> None:
+        if self._attentive:
+            self._narration.finish(timestamp, server_id)
         self._collector.finish(timestamp)
 
     def query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
@@ -191,10 +226,10 @@ class Changes:
         if text == b"BEGIN":
             self._begin(thread)
         elif text == b"COMMIT" and self._collector.state is State.OPEN:
-            self._collector.finish(timestamp)
+            self._finish(timestamp, server_id)
         else:
             database = b[at - 1 - database_size : at - 1].decode("utf-8", "replace")
-            self._statement(text, database, thread, timestamp)
+            self._statement(text, database, thread, timestamp, server_id)
 
     def _begin(self, thread: int) -> None:
         collector = self._collector
@@ -204,7 +239,7 @@ class Changes:
             self._without_gtid(0)
         self.context.thread = thread
 
-    def _statement(self, text: bytes, database: str, thread: int, timestamp: int) -> None:
+    def _statement(self, text: bytes, database: str, thread: int, timestamp: int, server_id: int) -> None:
         collector, statement = self._collector, classify(text)
         kind, shown = statement.kind, text[:200].decode("utf-8", "replace")
         is_open = collector.state is State.OPEN
@@ -212,27 +247,42 @@ class Changes:
             self._begin(thread)
         elif kind is Kind.CHANGE:
             self._refuse_change(statement, database, shown)
-            self._other(timestamp)
+            self._alone(timestamp, server_id)
+        elif kind is Kind.OTHER:
+            self._other(text.decode("utf-8", "replace"), database, thread, timestamp, server_id)
         elif kind is Kind.XA_COMMIT and statement.argument not in self._harmless:
             raise refusals.finished_elsewhere(shown)
         elif is_open and kind is Kind.COMMIT:
-            collector.finish(timestamp)
+            self._finish(timestamp, server_id)
         elif is_open and kind is Kind.ROLLBACK:
+            self._narration.forget()
             collector.roll_back(shown, timestamp)
         elif is_open and kind is Kind.SAVEPOINT:
             collector.savepoint(statement.argument)
         elif is_open and kind is Kind.ROLLBACK_TO:
             collector.roll_back_to(statement.argument, shown)
         elif not (is_open and kind is Kind.XA_END):
-            self._other(timestamp)
+            self._alone(timestamp, server_id)
 
-    def _other(self, timestamp: int) -> None:
-        """DDL and whatever else changes no rows: a transaction of its own, unless one is open."""
+    def _other(self, text: str, database: str, thread: int, timestamp: int, server_id: int) -> None:
+        """DDL and the like."""
+        if self._collector.state is State.BETWEEN:
+            self._collector.announce(None, 0)
+            self._without_gtid(0)
+        self.context.thread = thread
+        known = self._narration.statement(text, database, timestamp, server_id)
+        if known is not None:
+            self._versions.forget(known.changes, every="DATABASE" in known.kind)
+        self._alone(timestamp, server_id)
+
+    def _alone(self, timestamp: int, server_id: int) -> None:
+        """A statement that changes no rows: a transaction of its own, unless one is open."""
         self._counters["ddl"] += 1
         if self._collector.state is State.OPEN:
             return
         if self._collector.state is State.BETWEEN:
             self._collector.announce(None, 0)
+        self._narration.finish(timestamp, server_id)
         self._collector.finish(timestamp)
 
     def _refuse_change(self, statement: Statement, database: str, shown: str) -> None:
@@ -241,7 +291,7 @@ class Changes:
             raise refusals.statement(shown, None)
         table = Table(target[0] or database, target[1], ())
         try:
-            replicated = self._planner(table) is not None
+            replicated = self._asked(table) is not None
         except (ReplicatorError, LookupError, ValueError):
             replicated = True  # a plan was begun for it
         if replicated:
@@ -256,7 +306,7 @@ class Changes:
             raise refusals.prepared()
         if not one_phase:
             self._harmless.add(_xid_text(b[p + 1 : end]))
-        self._collector.finish(timestamp)
+        self._finish(timestamp, server_id)
 
     def incident(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         raise refusals.incident(b[p + 3 : end].decode("utf-8", "replace"))

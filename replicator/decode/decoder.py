@@ -18,19 +18,22 @@ from typing import Final, Literal
 from zlib import crc32
 
 from replicator.decode import events, payload, refusals
+from replicator.decode.asked import Asked
 from replicator.decode.changes import Changes
 from replicator.decode.collector import Collector
 from replicator.decode.compiler import Renderer
 from replicator.decode.framing import FileFraming, Framing, PacketFraming, ServerError
+from replicator.decode.narration import Everything, Narration, Selection
 from replicator.decode.progress import Flavor, Progress
 from replicator.decode.renderers import rendering as standard_rendering
+from replicator.decode.variables import Context
 from replicator.decode.versions import Versions
 from replicator.errors import DecodeError, ReplicatorError
 from replicator.model.batch import Batch
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.jsontext import quote
 from replicator.model.position import Position
-from replicator.ports import Planner
+from replicator.ports import Catalog, Narrator, Planner
 
 _HEADER: Final = events.HEADER.unpack_from
 _U32: Final = struct.Struct("<I").unpack_from
@@ -46,10 +49,8 @@ _SKIPPED: Final = (
     events.RAND,
     events.USER_VAR,
     events.IGNORABLE,
-    events.ROWS_QUERY,
     events.TRANSACTION_CONTEXT,
     events.VIEW_CHANGE,
-    events.MARIADB_ANNOTATE_ROWS,
     events.MARIADB_BINLOG_CHECKPOINT,
 )
 """Without rows and without meaning for them; counted."""
@@ -75,6 +76,10 @@ class BinlogDecoder:
 
     Args:
         planner: asked once per table version.
+        narrator: told of what is not rows.
+        catalog: told of statements, first; asked for what table maps do not say.
+        selection: which tables the task carries, for statements.
+        row_image: whether rows may come without some of their columns.
         position: where the stream begins; the first `position.rows` rows of its first transaction are not emitted.
         framing: as the stream's.
         server_error: makes the error for an ERR packet.
@@ -95,6 +100,10 @@ class BinlogDecoder:
         flavor: Flavor,
         framing: Literal["packet", "file"],
         server_error: ServerError,
+        narrator: Narrator | None = None,
+        catalog: Catalog | None = None,
+        selection: Selection | None = None,
+        row_image: Literal["require_full", "accept_partial"] = "require_full",
         rendering: Renderer = standard_rendering,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
@@ -103,9 +112,17 @@ class BinlogDecoder:
         self._framing: Framing = PacketFraming(server_error) if framing == "packet" else FileFraming()
         self._in_file = framing == "file"
         self._progress = Progress(position, flavor)
-        self._versions = Versions(planner, rendering, mariadb=flavor == "mariadb")
-        self._collector = Collector(self._progress, position.rows)
-        self._changes = Changes(planner, self._versions, self._collector, self._progress, clock, self.counters)
+        asked, context = Asked(planner), Context()
+        self._versions = Versions(
+            asked, rendering, mariadb=flavor == "mariadb", accept_partial=row_image == "accept_partial"
+        )
+        self._collector = collector = Collector(self._progress, position.rows)
+        self._narration = Narration(
+            narrator, catalog, selection or Everything(), collector, self._progress, context, clock
+        )
+        self._changes = Changes(
+            asked, self._versions, collector, self._progress, self._narration, context, clock, self.counters
+        )
         self._handlers = self._table(self._changes)
         self._checksum = False
         self._kind = 0
@@ -239,6 +256,8 @@ class BinlogDecoder:
             **dict.fromkeys(_SKIPPED, self._skipped),
             **rows,
             events.TABLE_MAP: changes.table_map,
+            events.ROWS_QUERY: changes.rows_query,
+            events.MARIADB_ANNOTATE_ROWS: changes.annotate_rows,
             events.XID: changes.xid,
             events.QUERY: changes.query,
             events.PARTIAL_UPDATE_ROWS: changes.partial_rows,
@@ -299,6 +318,7 @@ class BinlogDecoder:
         """Its header has moved the position; between transactions it is a boundary."""
         if self._collector.between:
             self._collector.boundary()
+            self._narration.heartbeat(timestamp, server_id)
 
     def _heartbeat_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         """Fields (type, length, value): 1 file name, 2 position as a length-encoded integer."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from replicator.decode.events import HEARTBEAT
 from replicator.errors import DecodeError
@@ -11,6 +11,8 @@ from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
 
 Flavor = Literal["mysql", "mariadb"]
+Gtid: TypeAlias = "tuple[str, int] | tuple[int, int, int] | None"
+"""(tsid, number) on MySQL, (domain, server, sequence) on MariaDB."""
 _WRAP = 1 << 32
 _BACKWARDS = 1 << 31
 
@@ -44,7 +46,9 @@ class Progress:
         self._executed: GtidSet | MariaDBPosition = self.mysql if flavor == "mysql" else self.mariadb
         self._flavor = flavor
         self._boundary = (position.file, position.offset)
+        self._reset = position.reset
         self._text: str | None = position.gtid
+        self._after: str | None = None  # the set with the transaction at hand in it, where somebody asked
         self._whole_file = position.offset <= 4
 
     def advance(self, log_pos: int, size: int, kind: int) -> None:
@@ -69,8 +73,29 @@ class Progress:
         """Everything up to here is done."""
         self._boundary = (self.file, self.offset)
 
-    def executed_changed(self) -> None:
-        self._text = None
+    def execute(self, gtid: tuple[str, int] | tuple[int, int, int]) -> None:
+        """The transaction is done."""
+        if self._after is not None:
+            self._text, self._after = self._after, None
+        else:
+            self._add(gtid)
+            self._text = None
+
+    def _add(self, gtid: tuple[str, int] | tuple[int, int, int]) -> None:
+        if len(gtid) == 2:
+            self.mysql.add(*gtid)
+        else:
+            self.mariadb.add(*gtid)
+
+    def executed(self, gtid: Gtid) -> str:
+        """The executed set with the transaction at hand in it, as text; "" while it is not known."""
+        before = self._gtid()
+        if gtid is None or not self.tracked:
+            return before
+        if self._after is None:  # it is added ahead of time; its text without stays until the transaction is done
+            self._add(gtid)
+            self._after = str(self._executed)
+        return self._after
 
     def earlier_mysql(self, executed: GtidSet) -> None:
         """What a file says was executed before it: taken when nothing better is known, and it is whole."""
@@ -92,11 +117,11 @@ class Progress:
 
     def boundary(self) -> Position:
         """Behind the last transaction that is done."""
-        return Position(*self._boundary, self._gtid())
+        return Position(*self._boundary, self._gtid(), reset=self._reset)
 
     def inside(self, rows: int) -> Position:
         """After `rows` rows of the transaction at hand."""
-        return Position(self.file, self.start, self._gtid(), rows)
+        return Position(self.file, self.start, self._gtid(), rows, reset=self._reset)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.at}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable, Sequence
+from typing import Any
 from zlib import crc32
 
 import zstandard
@@ -67,11 +68,11 @@ class Log:
     def map(self, table: Table, table_id: int = 1) -> Log:
         return self.add(events.TABLE_MAP, table_map(table, table_id))
 
-    def rows(self, kind: int, columns: int, rows: bytes, table_id: int = 1) -> Log:
+    def rows(self, kind: int, columns: int, rows: bytes, table_id: int = 1, flags: int = 1) -> Log:
         images = 2 if kind in (events.UPDATE_ROWS, events.UPDATE_ROWS_V1) else 1
         extra = b"\x02\x00" if kind >= events.WRITE_ROWS else b""
         present = b"\xff" * ((columns + 7) // 8 * images)
-        body = table_id.to_bytes(6, "little") + b"\x01\x00" + extra + bytes((columns,)) + present + rows
+        body = table_id.to_bytes(6, "little") + struct.pack("<H", flags) + extra + bytes((columns,)) + present + rows
         return self.add(kind, body)
 
     def xid(self) -> Log:
@@ -274,6 +275,7 @@ def decoder(
     flavor: str = "mysql",
     framing: str = "file",
     planner: Callable[[Table], TablePlan | None] = shop,
+    **options: Any,
 ) -> BinlogDecoder:
     return BinlogDecoder(
         planner,
@@ -283,6 +285,7 @@ def decoder(
         server_error=server_error,
         rendering=hexadecimal,
         clock=lambda: 1_000_000_000,
+        **options,
     )
 
 
