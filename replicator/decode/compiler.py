@@ -159,20 +159,29 @@ class _Function:
         texts: dict[Lowered, str] = {}
         for record in records:
             key, value = self._bytes(record.key, texts), self._bytes(record.value, texts)
-            headers = "".join(f"({name!r}, {self._bytes(template, texts)}), " for name, template in record.headers)
+            headers = self._headers(record, texts)
             route = "" if record.route is None else f", {self._bytes(record.route, texts)}"
-            self._out.line(f"_append(({record.topic!r}, {key}, {value}, _position, {self._row}, ({headers}){route}))")
+            self._out.line(f"_append(({record.topic!r}, {key}, {value}, _position, {self._row}, {headers}{route}))")
             lengths = " + ".join(f"len({text})" for text in (key, value) if text != "None")
             if lengths:
                 self._out.line(f"_size += {lengths}")
         if not records:
             self._out.line("pass")
 
+    def _headers(self, record: Lines, texts: dict[Lowered, str]) -> str:
+        constants = [(name, _constant(template)) for name, template in record.headers]
+        if all(value is not None for _, value in constants):
+            return self._out.bind("headers", tuple(constants)) if constants else "()"
+        pairs = ((name, self._bytes(template, texts)) for name, template in record.headers)
+        return f"({''.join(f'({name!r}, {text}), ' for name, text in pairs)})"
+
     def _bytes(self, template: Lowered | None, texts: dict[Lowered, str]) -> str:
         """The name of a variable with the template's bytes; the same template is put together once."""
         if template is None:
             return "None"
-        if template not in texts:
+        if template not in texts and (constant := _constant(template)) is not None:
+            texts[template] = self._out.bind("constant", constant)
+        elif template not in texts:
             name = texts[template] = self._out.fresh("text")
             self._out.line(f"{name} = {self._out.tree(joined(self._parts(template)))}.encode('latin-1')")
         return texts[template]
@@ -244,7 +253,14 @@ def _same_variable(step: Var) -> ast.expr:
     value = PER_EVENT[step.name]
     if step.before is None:
         return _expression(value)
-    return _expression(f"'' if {value} == 'null' else f'{{{_latin1(step.before)!r}}}{{{value}}}'")
+    return _expression(f"'' if {value} == 'null' else {_latin1(step.before)!r} + str({value})")
+
+
+def _constant(template: Lowered) -> bytes | None:
+    """The bytes of a template that prints nothing but literals."""
+    if all(isinstance(step, Text) for step in template):
+        return "".join(step.text for step in template if isinstance(step, Text)).encode()
+    return None
 
 
 def _latin1(text: str) -> str:
