@@ -105,7 +105,7 @@ CODES: dict[str, Entry] = {
             ),
             "E2304": (
                 "row image not full",
-                "A row event without all columns.",
+                "A row event without all columns, or, with row_image: accept_partial, without those that are needed.",
                 "SET binlog_row_image = 'FULL' in that session.",
             ),
             "E2305": ("incident", "The server itself says that changes are missing.", "Re-snapshot the tables."),

@@ -76,19 +76,20 @@ def parse(table: Table, operation: Operation, header: bytes, *, accept_partial: 
         start = len(count) + number * size
         found[image] = int.from_bytes(header[start : start + size], "little") & every
         if found[image] != every and not accept_partial:
-            refuse(table, "comes without all of its columns", _absent(table, found[image])[0])
+            fix = "Or let the task take such rows, with `source.row_image: accept_partial`. "
+            refuse(table, "comes without all of its columns", _absent(table, found[image])[0], fix)
     return Presence(found)
 
 
-def refuse(table: Table, what: str, absent: str) -> NoReturn:
-    """Raises DecodeError E2304. `what` happened to a row that is without the column `absent`."""
+def refuse(table: Table, what: str, absent: str, fix: str = "") -> NoReturn:
+    """Raises DecodeError E2304. `what` happened to a row that is without the column `absent`; `fix`: another way out."""
     raise DecodeError(
         "E2304",
         f"a row of {table.qualified} {what}",
         found=f"no '{absent}' (binlog_row_image MINIMAL or NOBLOB in that session)",
         wanted="binlog_row_image = FULL",
         fix="SET GLOBAL binlog_row_image = 'FULL'; and in the sessions that are open, or let them reconnect; "
-        "then make a new task, as these rows are not complete in the binlog.",
+        f"then make a new task, as these rows are not complete in the binlog. {fix}".rstrip(),
     )
 
 

@@ -44,12 +44,17 @@ def check_log_bin(server: Server) -> None:
         raise SourceError("E2201", "the server writes no binlog", found="log_bin = OFF", wanted="log_bin = ON")
 
 
-def check_settings(server: Server) -> None:
+def accepted(config: MySQLSource, name: str) -> bool:
+    """Whether the task takes whatever the server's variable is."""
+    return name == "binlog_row_image" and config.row_image == "accept_partial"
+
+
+def check_settings(server: Server, config: MySQLSource) -> None:
     """Raises the first of E2201-E2204 that applies."""
     check_log_bin(server)
     for name, wanted, code, what in _SETTINGS:
         found = server.get(name)
-        if found.upper() != wanted:
+        if found.upper() != wanted and not accepted(config, name):
             shown = f"{name} = {found}" if found else f"{server.get('version')} has no {name}"
             fix = (
                 set_for_sessions(server, name, f"'{wanted}'")
@@ -61,4 +66,4 @@ def check_settings(server: Server) -> None:
 
 def check(server: Server, config: MySQLSource) -> None:
     check_flavour(server, config)
-    check_settings(server)
+    check_settings(server, config)

@@ -15,7 +15,7 @@ _OLDEST = {"mysql": (8, 0), "mariadb": (10, 5)}
 
 
 def check(server: Server, config: MySQLSource) -> list[Finding]:
-    findings = [_version(server, config), _log_bin(server), *_row_events(server)]
+    findings = [_version(server, config), _log_bin(server), *_row_events(server, config)]
     findings += [_retention(server), _gtid(server), *_durability(server), *_replication(server)]
     return findings
 
@@ -41,11 +41,11 @@ def _log_bin(server: Server) -> Finding:
     return Finding.ok("source.log_bin", "ON")
 
 
-def _row_events(server: Server) -> list[Finding]:
+def _row_events(server: Server, config: MySQLSource) -> list[Finding]:
     findings = []
     for name, wanted in (("binlog_format", "ROW"), ("binlog_row_image", "FULL"), ("binlog_row_metadata", "FULL")):
         found = server.get(name)
-        if found.upper() == wanted:
+        if found.upper() == wanted or preflight.accepted(config, name):
             findings.append(Finding.ok(f"source.{name}", found))
         else:
             fix = set_for_sessions(server, name, f"'{wanted}'")
