@@ -17,6 +17,16 @@ timestamp_iso       TIMESTAMP: ISO 8601, UTC
 geometry            {"wkb","srid"}, POINT with "x","y"
 vector              array of numbers
 canal               any type as a string, see canal.py
+bool                TINYINT: true/false
+unsigned_base64     BIGINT UNSIGNED: Base64 of its two's complement
+decimal_string      DECIMAL: string with all digits
+decimal_double      DECIMAL: the nearest double, Java's text
+base64_url, hex     BINARY, VARBINARY, BLOBs: URL-safe Base64, hexadecimal
+date_iso            DATE: "2024-02-29Z"
+time_ms, _ns, _iso  TIME of day: milliseconds, "12:34:56.789Z"; nanoseconds of any
+datetime_ns, _iso   DATETIME: nanoseconds since the epoch, ISO 8601
+*_windowed          date_* and datetime_*: years 1 to 99 are in 1970-2069
+NAME:TEXT           date_*, datetime_*, timestamp_iso: TEXT for what is no date
 canal_sql_type      `java.sql.Types` of an UNSIGNED integer by its value, of SET, of JSON
 """
 
@@ -25,7 +35,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from replicator.decode.renderers import canal, numbers, spatial, temporal, text
+from replicator.decode.renderers import canal, debezium, debezium_temporal, numbers, spatial, temporal, text
 from replicator.decode.rendering import Rendering
 from replicator.errors import DecodeError
 from replicator.model import types
@@ -33,11 +43,16 @@ from replicator.model.table import Column, Table
 
 __all__ = ["RENDERERS", "rendering"]
 
+FALLIBLE: Final = {**temporal.FALLIBLE, **debezium_temporal.FALLIBLE}
+
 RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset[int]]]] = {
     **numbers.RENDERERS,
     **text.RENDERERS,
     **temporal.RENDERERS,
     **spatial.RENDERERS,
+    **debezium.RENDERERS,
+    **debezium_temporal.RENDERERS,
+    **dict(FALLIBLE),
     **canal.RENDERERS,
 }
 """name -> (builder, type bytes that it can render)."""
@@ -51,6 +66,7 @@ def rendering(name: str, column: Column, table: Table) -> Rendering:
             the notation needs; E2307, the character set is not known.
     """
     where = f"{table.qualified}.{column.name}"
+    name, takes, invalid = name.partition(":")
     builder, accepted = RENDERERS[name]
     if column.type not in accepted:
         raise DecodeError(
@@ -59,4 +75,4 @@ def rendering(name: str, column: Column, table: Table) -> Rendering:
             found=f"type {types.NAMES.get(column.type, 'unknown')} ({column.type})",
             wanted=", ".join(sorted(types.NAMES[code] for code in accepted)),
         )
-    return builder(column, table)
+    return FALLIBLE[name][0](column, table, invalid) if takes else builder(column, table)

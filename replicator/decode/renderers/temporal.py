@@ -1,7 +1,8 @@
 """Renderers of dates and times.
 
 Zero dates, dates with a zero month or day and dates that no calendar has (2023-02-30 under ALLOW_INVALID_DATES) become
-null in nullable columns, and the epoch (0, 1970-01-01T00:00:00Z) in NOT NULL ones, where null would break consumers.
+null in nullable columns, and the epoch (0, 1970-01-01T00:00:00Z) in NOT NULL ones, where null would break consumers;
+`NAME:TEXT` writes TEXT in their place. The names that end in `_windowed` move the years 1 to 99 to 1970-2069.
 DATETIME has no time zone: it is counted as if it were UTC. TIMESTAMP is UTC in the binlog.
 """
 
@@ -9,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
-from functools import cache
-from typing import Final
+from functools import cache, partial
+from typing import Final, Protocol, TypeAlias
 
 from replicator.decode.renderers.cache import Cache
 from replicator.decode.rendering import Rendering
@@ -31,25 +32,47 @@ def _days(year: int, month: int, day: int) -> int | None:
         return None
 
 
-def days(column: Column, table: Table) -> Rendering:
+def windowed(year: int) -> int:
+    """A year of two digits in 1970 to 2069; 0 marks a zero date and stays."""
+    if 0 < year < 100:
+        return year + (2000 if year < 70 else 1900)
+    return year
+
+
+def as_it_is(year: int) -> int:
+    return year
+
+
+Year: TypeAlias = Callable[[int], int]
+"""What is made of a stored year."""
+
+
+def days(column: Column, table: Table, invalid: str | None = None, year: Year = as_it_is) -> Rendering:
     """DATE as days since the epoch."""
-    name = "days_or_null" if column.nullable else "days_or_zero"
-    return Rendering("<3s", f"{name}[v]", {name: _DAYS[column.nullable]}, hint=3)
+    texts = date_texts(or_else(invalid, column, "0"), year, str)
+    return Rendering("<3s", "days[v]", {"days": texts}, hint=3)
 
 
-def _date(raw: bytes) -> int | None:
+def or_else(invalid: str | None, column: Column, zero: str) -> str:
+    """What is written for a date that is none."""
+    if invalid is not None:
+        return invalid
+    return "null" if column.nullable else zero
+
+
+@cache
+def date_texts(absent: str, year: Year, write: Callable[[int], str]) -> Cache[bytes]:
+    """DATE's three bytes -> text; `write` gets days since the epoch."""
+    return Cache(lambda raw: _or(_date(raw, year), absent, write), 20_000)
+
+
+def _date(raw: bytes, year: Year) -> int | None:
     packed = int.from_bytes(raw, "little")
-    return _days(packed >> 9, (packed >> 5) & 15, packed & 31)
+    return _days(year(packed >> 9), (packed >> 5) & 15, packed & 31)
 
 
-def _or(value: int | None, absent: str) -> str:
-    return absent if value is None else str(value)
-
-
-_DAYS: Final[tuple[Cache[bytes], Cache[bytes]]] = (
-    Cache(lambda raw: _or(_date(raw), "0"), 20_000),
-    Cache(lambda raw: _or(_date(raw), "null"), 20_000),
-)
+def _or(value: int | None, absent: str, write: Callable[[int], str]) -> str:
+    return absent if value is None else write(value)
 
 
 def microseconds(column: Column, table: Table) -> Rendering:
@@ -86,24 +109,26 @@ def _time(digits: int) -> Callable[[bytes], str]:
     return render
 
 
-def datetime(column: Column, table: Table, unit: int) -> Rendering:
+def datetime(
+    column: Column, table: Table, invalid: str | None = None, unit: int = 1000, year: Year = as_it_is
+) -> Rendering:
     """DATETIME in units of 1/`unit` seconds since the epoch."""
-    name = f"datetime{column.meta}_{unit}_{'null' if column.nullable else 'zero'}"
-    absent = "null" if column.nullable else "0"
+    absent = or_else(invalid, column, "0")
+    name = f"datetime{column.meta}_{unit}"
     if column.type == types.DATETIME:
-        return Rendering("<Q", f"old_{name}(v)", {f"old_{name}": _old_datetime(unit, absent)}, hint=4)
-    render = _datetime(column.meta, unit, absent)
+        return Rendering("<Q", f"old_{name}(v)", {f"old_{name}": _old_datetime(unit, absent, year)}, hint=4)
+    render = _datetime(column.meta, unit, absent, year)
     return Rendering(f">{5 + (column.meta + 1) // 2}s", f"{name}(v)", {name: render}, hint=4)
 
 
 @cache
-def _datetime(digits: int, unit: int, absent: str) -> Callable[[bytes], str]:
+def _datetime(digits: int, unit: int, absent: str, year: Year) -> Callable[[bytes], str]:
     """40 bits: 1, year * 13 + month, day (5 bits), hour (5), minute (6), second (6); then the fraction."""
     size = (digits + 1) // 2
     shift, mask = 8 * size, (1 << 8 * size) - 1
     weight = 10 ** (6 - 2 * size)
     divisor = 1_000_000 // unit
-    day_seconds = _DaySeconds()
+    day_seconds = DaySeconds(year)
 
     def render(raw: bytes) -> str:
         packed = int.from_bytes(raw, "big")
@@ -117,45 +142,54 @@ def _datetime(digits: int, unit: int, absent: str) -> Callable[[bytes], str]:
     return render
 
 
-class _DaySeconds(dict[int, int | None]):
+class DaySeconds(dict[int, int | None]):
     """Packed day (sign bit, year * 13 + month, day) -> seconds at its start, or None. At most 20,000 kept."""
+
+    def __init__(self, year: Year) -> None:
+        super().__init__()
+        self._year = year
 
     def __missing__(self, packed: int) -> int | None:
         year, month = divmod((packed >> 5) & 0x1FFFF, 13)
-        found = _days(year, month, packed & 31)
+        found = _days(self._year(year), month, packed & 31)
         if len(self) >= 20_000:
             self.clear()
         value = self[packed] = None if found is None else found * _DAY_SECONDS
         return value
 
 
-@cache
-def _old_datetime(unit: int, absent: str) -> Callable[[int], str]:
-    """YYYYMMDDhhmmss as a decimal number, in tables made before the servers had fractions."""
+def old_seconds(packed: int, year: Year) -> int | None:
+    """Seconds since the epoch of YYYYMMDDhhmmss as a decimal number, in tables made before the servers had fractions;
+    None for a day that is none."""
+    day, clock = divmod(packed, 1_000_000)
+    found = _days(year(day // 10_000), day // 100 % 100, day % 100)
+    if found is None:
+        return None
+    return found * _DAY_SECONDS + clock // 10_000 * 3600 + clock // 100 % 100 * 60 + clock % 100
 
+
+@cache
+def _old_datetime(unit: int, absent: str, year: Year) -> Callable[[int], str]:
     def render(packed: int) -> str:
-        day, clock = divmod(packed, 1_000_000)
-        found = _days(day // 10_000, day // 100 % 100, day % 100)
-        if found is None:
-            return absent
-        return str((found * _DAY_SECONDS + clock // 10_000 * 3600 + clock // 100 % 100 * 60 + clock % 100) * unit)
+        seconds = old_seconds(packed, year)
+        return absent if seconds is None else str(seconds * unit)
 
     return render
 
 
-def timestamp(column: Column, table: Table) -> Rendering:
+def timestamp(column: Column, table: Table, invalid: str | None = None) -> Rendering:
     """TIMESTAMP as ISO 8601 in UTC with exactly the column's digits of fraction."""
-    absent = "null" if column.nullable else "epoch"
-    if column.type == types.TIMESTAMP or column.meta == 0:
-        name = f"timestamp_or_{absent}"
+    fraction = f".{'0' * column.meta}" if column.type == types.TIMESTAMP2 and column.meta else ""
+    absent = or_else(invalid, column, f'"1970-01-01T00:00:00{fraction}Z"')
+    if not fraction:
         cut = "<I" if column.type == types.TIMESTAMP else ">I"
-        return Rendering(cut, f"{name}[v]", {name: _TIMESTAMPS[column.nullable]}, hint=8)
-    name = f"timestamp{column.meta}_or_{absent}"
-    render = _timestamp(column.meta, column.nullable)
-    return Rendering(f">{4 + (column.meta + 1) // 2}s", f"{name}(v)", {name: render}, hint=8)
+        return Rendering(cut, "timestamp[v]", {"timestamp": _whole_timestamps(absent)}, hint=8)
+    name = f"timestamp{column.meta}"
+    return Rendering(f">{4 + (column.meta + 1) // 2}s", f"{name}(v)", {name: _timestamp(column.meta, absent)}, hint=8)
 
 
-def _iso(seconds: int) -> str:
+def iso(seconds: int) -> str:
+    """YYYY-MM-DDThh:mm:ss."""
     day, clock = divmod(seconds, _DAY_SECONDS)
     return f"{_ISO_DAYS[day]}{_CLOCK[clock // 60]}{_SECOND[clock % 60]}"
 
@@ -163,46 +197,48 @@ def _iso(seconds: int) -> str:
 _ISO_DAYS: Final[Cache[int]] = Cache(lambda day: date.fromordinal(day + _EPOCH).isoformat() + "T", 20_000)
 
 
-def _whole_timestamp(seconds: int, zero: str) -> str:
-    return f'"{_iso(seconds)}Z"' if seconds else zero
-
-
-_TIMESTAMPS: Final[tuple[Cache[int], Cache[int]]] = (
-    Cache(lambda seconds: _whole_timestamp(seconds, '"1970-01-01T00:00:00Z"')),
-    Cache(lambda seconds: _whole_timestamp(seconds, "null")),
-)
+@cache
+def _whole_timestamps(zero: str) -> Cache[int]:
+    return Cache(lambda seconds: f'"{iso(seconds)}Z"' if seconds else zero)
 
 
 @cache
-def _timestamp(digits: int, nullable: bool) -> Callable[[bytes], str]:
+def _timestamp(digits: int, zero: str) -> Callable[[bytes], str]:
     size = (digits + 1) // 2
     width = 2 * size
-    zero = "null" if nullable else f'"1970-01-01T00:00:00.{"0" * digits}Z"'
 
     def render(raw: bytes) -> str:
         seconds = int.from_bytes(raw[:4], "big")
         if not seconds:
             return zero
         fraction = f"{int.from_bytes(raw[4:], 'big'):0{width}d}"[:digits]
-        return f'"{_iso(seconds)}.{fraction}Z"'
+        return f'"{iso(seconds)}.{fraction}Z"'
 
     return render
 
 
-def _milliseconds(column: Column, table: Table) -> Rendering:
-    return datetime(column, table, 1000)
+class Fallible(Protocol):
+    """Takes a text for what is no date (`NAME:TEXT`)."""
+
+    def __call__(self, column: Column, table: Table, invalid: str | None = None) -> Rendering: ...
 
 
-def _microseconds(column: Column, table: Table) -> Rendering:
-    return datetime(column, table, 1_000_000)
-
-
+_DATES: Final = frozenset({types.DATE, types.NEWDATE})
 _DATETIMES: Final = frozenset({types.DATETIME, types.DATETIME2})
+_UNITS: Final = {"ms": 1000, "us": 1_000_000}
+_YEARS: Final[dict[str, Year]] = {"": as_it_is, "_windowed": windowed}
+
+
+FALLIBLE: Final[dict[str, tuple[Fallible, frozenset[int]]]] = {
+    **{f"date_days{suffix}": (partial(days, year=year), _DATES) for suffix, year in _YEARS.items()},
+    **{
+        f"datetime_{name}{suffix}": (partial(datetime, unit=unit, year=year), _DATETIMES)
+        for name, unit in _UNITS.items()
+        for suffix, year in _YEARS.items()
+    },
+    "timestamp_iso": (timestamp, frozenset({types.TIMESTAMP, types.TIMESTAMP2})),
+}
 
 RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset[int]]]] = {
-    "date_days": (days, frozenset({types.DATE, types.NEWDATE})),
     "time_us": (microseconds, frozenset({types.TIME, types.TIME2})),
-    "datetime_ms": (_milliseconds, _DATETIMES),
-    "datetime_us": (_microseconds, _DATETIMES),
-    "timestamp_iso": (timestamp, frozenset({types.TIMESTAMP, types.TIMESTAMP2})),
 }
