@@ -22,6 +22,7 @@ class Declared(msgspec.Struct, frozen=True):
         default: text of the DEFAULT, unquoted; None for NULL. `CURRENT_TIMESTAMP` and expressions as written.
         default_is_expression: the text is an expression (CURRENT_TIMESTAMP too), not a literal.
         auto_increment, generated ("STORED", "VIRTUAL" or ""), comment: as written.
+        on_update: the function behind ON UPDATE as written, "" without.
     """
 
     type: str
@@ -36,6 +37,7 @@ class Declared(msgspec.Struct, frozen=True):
     auto_increment: bool = False
     generated: str = ""
     comment: str = ""
+    on_update: str = ""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -74,7 +76,8 @@ class Column(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """One version of a table. `primary_key` are column indexes in key order; empty without a primary key.
     `mariadb` tells renderers apart where the servers' types differ (JSON is text on MariaDB). `charset`: the default of
-    the table, and `comment`: both from the schema history, None where that does not know."""
+    the table, and `comment`: both from the schema history, None where that does not know. `unique_key`: column indexes of
+    the first UNIQUE key whose columns are all NOT NULL, also from there; empty without one."""
 
     database: str
     name: str
@@ -83,6 +86,7 @@ class Table(msgspec.Struct, frozen=True):
     mariadb: bool = False
     charset: str | None = None
     comment: str | None = None
+    unique_key: tuple[int, ...] = ()
 
     @property
     def qualified(self) -> str:

@@ -1,0 +1,294 @@
+"""Column definitions: a name, a type and what stands behind it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.model.table import Declared
+from replicator.schema.cursor import Cursor
+from replicator.schema.drafts import Charset, ColumnDraft
+
+NATIONAL: Final = "utf8mb3"
+_SECOND_WORDS: Final = {
+    "DOUBLE": ("PRECISION",),
+    "CHAR": ("VARYING",),
+    "CHARACTER": ("VARYING",),
+    "NCHAR": ("VARYING", "VARCHAR"),
+    "LONG": ("VARCHAR", "VARBINARY"),
+    "NATIONAL": ("CHAR", "CHARACTER", "VARCHAR"),
+}
+_STORED: Final = {"STORED": "STORED", "PERSISTENT": "STORED", "VIRTUAL": "VIRTUAL"}
+_NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
+
+
+class _Draft:
+    """What is gathered of a column while its definition is read."""
+
+    def __init__(self) -> None:
+        self.type = ""
+        self.arguments: tuple[str, ...] = ()
+        self.charset: str | None = None
+        self.collation: str | None = None
+        self.binary = self.unsigned = self.zerofill = self.auto_increment = False
+        self.default: tuple[str | None, bool] | None = None
+        self.generated = self.on_update = self.comment = self.key = ""
+        self.nullable: bool | None = None
+        self.visible = True
+        self.row_end = False
+
+
+def column(cursor: Cursor) -> ColumnDraft:
+    """A definition with its name, up to a comma, a closing parenthesis, FIRST, AFTER or the end.
+
+    Raises NotUnderstood for an attribute that neither server's grammar has.
+    """
+    name = cursor.name()
+    return definition(cursor, name)
+
+
+def definition(cursor: Cursor, name: str) -> ColumnDraft:
+    """The same without the name."""
+    draft = _Draft()
+    _type(cursor, draft)
+    while not (cursor.ended or cursor.is_mark(",") or cursor.is_mark(")")):
+        if cursor.word() in ("FIRST", "AFTER"):
+            break
+        if not (_type_attribute(cursor, draft) or _attribute(cursor, draft)):
+            raise cursor.wrong("an attribute of a column")
+    return _finished(name, draft)
+
+
+def _finished(name: str, draft: _Draft) -> ColumnDraft:
+    nullable, key = draft.nullable, draft.key
+    if draft.type == "SERIAL":
+        draft.unsigned = draft.auto_increment = True
+        nullable, key = False, key or "UNIQUE"
+    declared = Declared(
+        type=draft.type,
+        arguments=draft.arguments,
+        unsigned=draft.unsigned or draft.zerofill,
+        zerofill=draft.zerofill,
+        has_default=draft.default is not None,
+        default=draft.default[0] if draft.default else None,
+        default_is_expression=draft.default[1] if draft.default else False,
+        auto_increment=draft.auto_increment,
+        generated=draft.generated,
+        comment=draft.comment,
+        on_update=draft.on_update,
+    )
+    text = Charset(draft.charset, draft.collation, draft.binary)
+    return ColumnDraft(name, declared, text, nullable, draft.visible, key, draft.row_end)  # type: ignore[arg-type]
+
+
+def _type(cursor: Cursor, draft: _Draft) -> None:
+    if cursor.token.kind != "word" or cursor.ended:
+        raise cursor.wrong("a type")
+    first = cursor.take().value.upper()
+    words = [first]
+    if second := cursor.accept_any(_SECOND_WORDS.get(first, ())):
+        words.append(second)
+        if first in ("NATIONAL", "LONG") and cursor.accept("VARYING"):
+            words.append("VARYING")
+    elif first == "LONG" and cursor.accept_any(("CHAR", "CHARACTER")):
+        cursor.expect("VARYING")
+        words = ["LONG", "VARCHAR"]
+    draft.type = " ".join(words)
+    if first in ("NCHAR", "NVARCHAR", "NATIONAL"):
+        draft.charset = NATIONAL
+    if cursor.accept_mark("("):
+        arguments: list[str] = []
+        cursor.listed(lambda: arguments.append(_argument(cursor)))
+        cursor.expect_mark(")")
+        draft.arguments = tuple(arguments)
+
+
+def _argument(cursor: Cursor) -> str:
+    if cursor.token.kind in ("number", "word") and not cursor.token.value.startswith("_"):
+        return cursor.take().value
+    if cursor.token.kind == "literal":
+        raw = cursor.take().value
+        return bytes.fromhex(raw.strip("xX'").removeprefix("0x")).decode("utf-8", "replace")
+    return cursor.string()
+
+
+def charset_word(cursor: Cursor) -> str:
+    """The name of a character set or collation; "" for DEFAULT."""
+    cursor.accept_mark("=")
+    token = cursor.take()
+    if token.kind not in ("word", "name", "string", "quoted"):
+        raise cursor.wrong("a character set")
+    return "" if token.value.upper() == "DEFAULT" and token.kind == "word" else token.value.lower()
+
+
+def _type_attribute(cursor: Cursor, draft: _Draft) -> bool:
+    """What belongs to the type, though it may stand anywhere behind it."""
+    if cursor.accept("UNSIGNED"):
+        draft.unsigned = True
+    elif cursor.accept("ZEROFILL"):
+        draft.zerofill = True
+    elif cursor.accept("CHARACTER", "SET") or cursor.accept("CHAR", "SET") or cursor.accept("CHARSET"):
+        draft.charset = charset_word(cursor) or None
+    elif cursor.accept("COLLATE"):
+        draft.collation = charset_word(cursor) or None
+    elif cursor.accept("BINARY"):
+        draft.binary = True
+    elif word := cursor.accept_any(("ASCII", "UNICODE", "BYTE")):
+        draft.charset = {"ASCII": "latin1", "UNICODE": "ucs2", "BYTE": "binary"}[word]
+    elif cursor.accept("COMPRESSED"):
+        if cursor.accept_mark("="):
+            cursor.take()
+        draft.type += " COMPRESSED"
+    else:
+        return bool(cursor.accept_any(("SIGNED",)))
+    return True
+
+
+def _attribute(cursor: Cursor, draft: _Draft) -> bool:
+    if cursor.accept("NOT", "NULL"):
+        draft.nullable = False
+    elif cursor.accept("NULL"):
+        draft.nullable = True
+    elif cursor.accept("DEFAULT"):
+        draft.default = default(cursor)
+    elif cursor.accept("ON", "UPDATE"):
+        draft.on_update = _now(cursor)
+    elif cursor.accept("AUTO_INCREMENT"):
+        draft.auto_increment = True
+    elif cursor.accept("PRIMARY", "KEY") or cursor.accept("PRIMARY") or cursor.accept("KEY"):
+        draft.key = "PRIMARY"
+    elif cursor.accept("UNIQUE"):
+        cursor.accept("KEY")
+        draft.key = draft.key or "UNIQUE"
+    elif cursor.accept("COMMENT"):
+        cursor.accept_mark("=")
+        draft.comment = cursor.string()
+    elif word := cursor.accept_any(("VISIBLE", "INVISIBLE")):
+        draft.visible = word == "VISIBLE"
+    else:
+        return _generated(cursor, draft) or _passed_over(cursor, draft)
+    return True
+
+
+def _generated(cursor: Cursor, draft: _Draft) -> bool:
+    if cursor.accept("GENERATED", "ALWAYS"):
+        cursor.expect("AS")
+    elif not cursor.accept("AS"):
+        if word := cursor.accept_any(_STORED):
+            draft.generated = _STORED[word]
+            return True
+        return False
+    if cursor.accept("ROW"):  # of a system-versioned table: the server fills it in, but it is stored and logged
+        word = cursor.accept_any(("START", "END"))
+        if not word:
+            raise cursor.wrong("START or END")
+        draft.nullable, draft.row_end = False, word == "END"
+        return True
+    cursor.group()
+    draft.generated = draft.generated or "VIRTUAL"
+    return True
+
+
+def _passed_over(cursor: Cursor, draft: _Draft) -> bool:
+    """Attributes that say nothing of the values."""
+    if cursor.accept("SERIAL", "DEFAULT", "VALUE"):
+        draft.auto_increment, draft.nullable, draft.key = True, False, draft.key or "UNIQUE"
+    elif cursor.accept("CHECK"):
+        _check(cursor)
+    elif cursor.accept("CONSTRAINT"):
+        if not cursor.sees("CHECK"):
+            cursor.name()
+        cursor.expect("CHECK")
+        _check(cursor)
+    elif cursor.accept("REFERENCES"):
+        references(cursor)
+    elif cursor.accept_any(("COLUMN_FORMAT", "STORAGE", "SRID", "REF_SYSTEM_ID", "ENGINE_ATTRIBUTE")) or (
+        cursor.accept_any(("SECONDARY_ENGINE_ATTRIBUTE",))
+    ):
+        cursor.accept_mark("=")
+        cursor.take()
+    elif cursor.accept_any(("WITH", "WITHOUT")):
+        cursor.expect("SYSTEM", "VERSIONING")
+    else:
+        return cursor.accept("NOT", "SECONDARY") or _engine_option(cursor)
+    return True
+
+
+def _engine_option(cursor: Cursor) -> bool:
+    """MariaDB takes options of engines: name = value."""
+    if cursor.token.kind not in ("word", "name") or not cursor.is_mark("=", 1):
+        return False
+    for _ in range(3):
+        cursor.take()
+    return True
+
+
+def _check(cursor: Cursor) -> None:
+    cursor.group()
+    cursor.accept("NOT")
+    cursor.accept("ENFORCED")
+
+
+def references(cursor: Cursor) -> None:
+    """Behind REFERENCES."""
+    cursor.qualified()
+    if cursor.is_mark("("):
+        cursor.group()
+    while True:
+        if cursor.accept("MATCH"):
+            cursor.take()
+        elif cursor.sees("ON", "DELETE") or (cursor.sees("ON", "UPDATE") and cursor.word(2) not in _NOW):
+            cursor.accept("ON")
+            cursor.take()
+            if not cursor.accept("SET"):
+                cursor.accept("NO")
+            cursor.take()
+        else:
+            return
+
+
+def _now(cursor: Cursor) -> str:
+    mark = cursor.mark()
+    if not cursor.accept_any(_NOW):
+        raise cursor.wrong("CURRENT_TIMESTAMP")
+    if cursor.is_mark("("):
+        cursor.group()
+    return cursor.since(mark)
+
+
+def default(cursor: Cursor) -> tuple[str | None, bool]:
+    """Behind DEFAULT: (text, whether it is an expression); text None for NULL."""
+    mark = cursor.mark()
+    if cursor.is_mark("("):
+        return cursor.group(), True
+    if cursor.accept("NULL"):
+        return None, False
+    if word := cursor.accept_any(("TRUE", "FALSE")):
+        return word, False
+    if cursor.token.kind in ("string", "quoted"):
+        return cursor.string(), False
+    if cursor.is_mark("-") or cursor.is_mark("+"):
+        sign = cursor.take().value
+        return sign.strip("+") + cursor.take().value, False
+    if cursor.token.kind in ("number", "literal"):
+        return cursor.take().value, False
+    return _default_word(cursor, mark)
+
+
+def _default_word(cursor: Cursor, mark: int) -> tuple[str | None, bool]:
+    """_charset 'x', DATE 'x', NEXT VALUE FOR x, a function with or without arguments."""
+    if cursor.accept("NEXT", "VALUE", "FOR"):
+        cursor.qualified()
+        return cursor.since(mark), True
+    if cursor.token.kind not in ("word", "name") or cursor.ended:
+        raise cursor.wrong("a default")
+    first, following = cursor.take(), cursor.token
+    if following.kind == "literal" and first.value.startswith("_"):
+        cursor.take()
+        return cursor.since(mark), False
+    if following.kind in ("string", "quoted"):
+        return cursor.string(), False
+    while cursor.accept_mark("."):
+        cursor.name()
+    if cursor.is_mark("("):
+        cursor.group()
+    return cursor.since(mark), True
