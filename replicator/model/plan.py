@@ -34,9 +34,10 @@ ts_*: commit time at the source (MySQL's immediate_commit_timestamp in the GTID 
 event's timestamp); now_*: the time of decoding; event_*: timestamp in the row event's header (`SET timestamp` moves
 it); gtid: string of the transaction's GTID or null; tsid: string of what stands in it before the number, or null;
 executed: string of the executed GTID set with this transaction in it, or null; file: string; pos: offset of the row
-event's first byte; position: string `file:pos`; row: index of the row *in its row event*; offset: 0-based number of the row in its transaction, over
-all replicated tables; order: the same, 1-based; table_order: 1-based number among the transaction's rows of the same
-table; uuid: string of a UUID that is always the same for a row (see `model.uuids`); server_id; thread: number or null; query: string of the statement (ROWS_QUERY, ANNOTATE_ROWS) or null.
+event's first byte; position: string `file:pos`; row: index of the row *in its row event*; offset: 0-based number of the
+row in its transaction, over all replicated tables; order: the same, 1-based; table_order: 1-based number among the
+transaction's rows of the same table; uuid: string of a UUID that is always the same for a row (see `model.uuids`);
+server_id; thread: number or null; query: string of the statement (ROWS_QUERY, ANNOTATE_ROWS) or null.
 Known only once the transaction ends, so allowed in `Late` alone: xid: number of the XID event, or null; end_pos: end
 of the transaction's last event."""
 

@@ -83,12 +83,16 @@ def enum(column: Column, table: Table) -> Rendering:
         if index == 0:
             return '""'
         if index > len(texts):
-            raise _no_member(column, table, index)
+            raise no_member(column, table, index)
         return texts[index - 1]
 
     name = f"enum_{column.index}"
     cut = {1: "B", 2: "<H"}[column.meta]
     return Rendering(cut, f"{name}[v]", {name: Cache(make)}, hint=max(map(len, texts), default=2))
+
+
+SET_CUTS: Final = {1: "B", 2: "<H", 3: "<3s", 4: "<I", 8: "<Q"}
+"""By a SET's size in bytes."""
 
 
 def members(column: Column, table: Table) -> Rendering:
@@ -97,17 +101,20 @@ def members(column: Column, table: Table) -> Rendering:
     def make(value: int | bytes) -> str:
         bits = value if isinstance(value, int) else int.from_bytes(value, "little")
         if bits >> len(column.members):
-            raise _no_member(column, table, bits)
+            raise no_member(column, table, bits)
         return quote(",".join(member for place, member in enumerate(column.members) if bits >> place & 1))
 
     name = f"set_{column.index}"
-    cut = {1: "B", 2: "<H", 3: "<3s", 4: "<I", 8: "<Q"}[column.meta]
     return Rendering(
-        cut, f"{name}[v]", {name: Cache(make)}, hint=8 * max(map(len, map(quote, column.members)), default=2)
+        SET_CUTS[column.meta],
+        f"{name}[v]",
+        {name: Cache(make)},
+        hint=8 * max(map(len, map(quote, column.members)), default=2),
     )
 
 
-def _no_member(column: Column, table: Table, value: int) -> DecodeError:
+def no_member(column: Column, table: Table, value: int) -> DecodeError:
+    """For a value that an ENUM or SET does not have."""
     kind = "ENUM" if column.type == types.ENUM else "SET"
     return DecodeError(
         "E2302",

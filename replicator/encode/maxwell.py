@@ -1,0 +1,181 @@
+"""Maxwell's messages: one record a row change, whatever the change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, TypeAlias
+from zlib import crc32
+
+import msgspec
+
+from replicator.config.maxwell import MaxwellOptions
+from replicator.config.task import Records
+from replicator.encode.silent import Silent
+from replicator.model import types
+from replicator.model.jsontext import quote
+from replicator.model.plan import Image, Late, Member, Members, RecordPlan, Step, TablePlan, Template, Text, Value, Var
+from replicator.model.table import Column, Table
+
+Kind: TypeAlias = Literal["insert", "update", "delete"]
+
+_IMAGES: Final[dict[Kind, Image]] = {"insert": "after", "update": "after", "delete": "before"}
+
+_RENDERERS: Final[dict[int, str]] = {
+    **dict.fromkeys(types.INTEGERS, "int"),
+    types.YEAR: "year",
+    types.BIT: "bit_int",
+    types.NEWDECIMAL: "decimal_java",
+    types.FLOAT: "float_java",
+    types.DOUBLE: "float_java",
+    types.ENUM: "enum_or_null",
+    types.SET: "set_array",
+    types.JSON: "json",
+    types.GEOMETRY: "wkt",
+    types.VECTOR: "vector",
+}
+_TEMPORAL: Final = frozenset(
+    {
+        types.DATE,
+        types.NEWDATE,
+        types.TIME,
+        types.TIME2,
+        types.DATETIME,
+        types.DATETIME2,
+        types.TIMESTAMP,
+        types.TIMESTAMP2,
+    }
+)
+_CHARACTERS: Final = types.CHARACTERS | types.BLOBS | types.COMPRESSED
+
+
+class Maxwell(Silent):
+    """Insert, update, delete: one record each, `data` is the row after the change (before a delete), `old` has what an
+    update changed. A changed primary key is an update whose key is the new one.
+
+    Args:
+        name: of the task.
+        sink: `sink.maxwell` are the options.
+    """
+
+    def __init__(self, name: str, sink: Records, server: str) -> None:
+        self._options: MaxwellOptions = sink.maxwell
+
+    def plan(self, table: Table, topic: str) -> TablePlan:
+        return TablePlan(
+            topic=topic,
+            insert=(self._record(table, "insert"),),
+            update=(self._record(table, "update"),),
+            delete=(self._record(table, "delete"),),
+        )
+
+    def _record(self, table: Table, kind: Kind) -> RecordPlan:
+        image = _IMAGES[kind]
+        return RecordPlan(self._key(table, image), joined(self._steps(table, kind)))
+
+    def _key(self, table: Table, image: Image) -> Template:
+        """Without a primary key: by name a UUID, always the same for a row; as an array an empty one."""
+        steps: list[Step] = []
+        if self._options.kafka_key_format == "array":
+            steps.append(Text(f"[{quote(table.database)},{quote(table.name)},["))
+            for number, column in enumerate(_key_columns(table)):
+                steps += [Text(f"{',' if number else ''}{{{quote(column.name.lower())}:"), self._value(column, image)]
+                steps.append(Text("}"))
+            return joined([*steps, Text("]]")])
+        steps.append(Text(f'{{"database":{quote(table.database)},"table":{quote(table.name)}'))
+        for column in _key_columns(table):
+            steps += [Text(f",{quote('pk.' + column.name.lower())}:"), self._value(column, image)]
+        if not table.primary_key:
+            steps += [Text(',"_uuid":'), Var("uuid")]
+        return joined([*steps, Text("}")])
+
+    def _steps(self, table: Table, kind: Kind) -> Iterator[Step]:
+        options, image = self._options, _IMAGES[kind]
+        yield Text(f'{{"database":{quote(table.database)},"table":{quote(table.name)}')
+        if options.output_row_query:
+            yield Var("query", before=',"query":')
+        yield Text(f',"type":"{kind}","ts":')
+        yield Var("event_s")
+        if options.output_commit_info:
+            yield _COMMIT_XOFFSET if options.output_xoffset else _COMMIT
+        yield from self._origin(table)
+        yield from self._primary_key(table, image)
+        yield Text(',"data":')
+        yield self._members(table, image, changed=False)
+        if kind == "update":
+            yield self._members(table, "before", changed=True)
+        yield Text("}")
+
+    def _origin(self, table: Table) -> Iterator[Step]:
+        options = self._options
+        if options.output_binlog_position:
+            yield Text(',"position":')
+            yield Var("position")
+        if options.output_gtid_position:
+            yield Text(',"gtid":')
+            yield Var("gtid")
+        if options.output_server_id:
+            yield Text(',"server_id":')
+            yield Var("server_id")
+        if options.output_thread_id:
+            yield Var("thread", before=',"thread_id":')
+        if options.output_schema_id:
+            yield Text(f',"schema_id":{schema_id(table)}')
+
+    def _primary_key(self, table: Table, image: Image) -> Iterator[Step]:
+        columns = _key_columns(table)
+        if self._options.output_primary_keys:
+            yield Text(',"primary_key":[')
+            for number, column in enumerate(columns):
+                if number:
+                    yield Text(",")
+                yield self._value(column, image)
+            yield Text("]")
+        if self._options.output_primary_key_columns:
+            yield Text(f',"primary_key_columns":[{",".join(quote(column.name) for column in columns)}]')
+
+    def _members(self, table: Table, image: Image, *, changed: bool) -> Members:
+        members = tuple(Member(column.name, self._value(column, image)) for column in table.columns)
+        nulls = self._options.output_nulls
+        if not changed:
+            return Members(members, kept=image == "after", nulls=nulls)
+        # An update that changed NULLs alone keeps its empty object, as Maxwell's does.
+        return Members(members, changed=True, nulls=nulls, before=',"old":', empty="" if nulls else ',"old":{}')
+
+    def _value(self, column: Column, image: Image) -> Value:
+        return Value(column.index, image, self._renderer(column))
+
+    def _renderer(self, column: Column) -> str:
+        """Types that are not known are left to the renderer "text", which refuses them by name."""
+        if column.type in _TEMPORAL:
+            return "temporal_or_null" if self._options.output_null_zerodates else "temporal"
+        if column.type in _CHARACTERS and column.collation == types.BINARY_COLLATION:
+            return "base64"
+        return _RENDERERS.get(column.type, "text")
+
+
+_XID: Final = Var("xid", before=',"xid":')
+_LAST: Final = (_XID, Text(',"commit":true'))
+_COMMIT: Final = Late(row=(_XID,), last=_LAST)
+_COMMIT_XOFFSET: Final = Late(row=(_XID, Text(',"xoffset":'), Var("offset")), last=_LAST)
+
+
+def _key_columns(table: Table) -> list[Column]:
+    """In key order."""
+    return [table.columns[index] for index in table.primary_key]
+
+
+def schema_id(table: Table) -> int:
+    """Of the definition of a table: the same for as long as it does not change."""
+    return crc32(msgspec.json.encode(table))
+
+
+def joined(steps: Iterable[Step]) -> Template:
+    """Neighbouring literals made one."""
+    found: list[Step] = []
+    for step in steps:
+        last = found[-1] if found else None
+        if isinstance(step, Text) and isinstance(last, Text):
+            found[-1] = Text(last.text + step.text)
+        else:
+            found.append(step)
+    return tuple(found)
