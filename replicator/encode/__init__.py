@@ -7,10 +7,21 @@ from typing import Final
 
 from replicator.config.task import Records
 from replicator.encode.canal import Canal
+from replicator.encode.canal_protobuf import CanalProtobuf
 from replicator.encode.debezium import Debezium
+from replicator.encode.maxwell import Maxwell
 from replicator.ports import Format
 
 __all__ = ["formats"]
 
-formats: Final[dict[str, Callable[[str, Records, str], Format]]] = {"canal": Canal, "debezium": Debezium}
+
+def _canal(name: str, sink: Records, server: str) -> Format:
+    return Canal(name, sink, server) if sink.canal.flat_message else CanalProtobuf(name, sink, server)
+
+
+formats: Final[dict[str, Callable[[str, Records, str], Format]]] = {
+    "canal": _canal,
+    "debezium": Debezium,
+    "maxwell": Maxwell,
+}
 """`sink.format` -> what makes the format for (task's name, sink's options, "mysql" or "mariadb")."""

@@ -16,6 +16,14 @@ datetime_ms, _us    DATETIME: milli- or microseconds since the epoch
 timestamp_iso       TIMESTAMP: ISO 8601, UTC
 geometry            {"wkb","srid"}, POINT with "x","y"
 vector              array of numbers
+decimal_java        DECIMAL: number as Java's BigDecimal prints it, 0E-7 below 1E-6
+bit_int             BIT: unsigned number
+enum_or_null        ENUM: the member's text, null for index 0
+set_array           SET: array of the members' texts, in definition order
+json                binary JSON as JSON, compact
+temporal            DATE, TIME, DATETIME, TIMESTAMP: strings as the server prints them, TIMESTAMP in UTC
+temporal_or_null    the same; null where the year, the month or the day is zero
+wkt                 geometry: string of well-known text
 canal               any type as a string, see canal.py
 bool                TINYINT: true/false
 unsigned_base64     BIGINT UNSIGNED: Base64 of its two's complement
@@ -35,7 +43,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from replicator.decode.renderers import canal, debezium, debezium_temporal, numbers, spatial, temporal, text
+from replicator.decode.renderers import canal, debezium, debezium_temporal, maxwell, numbers, spatial, temporal, text
 from replicator.decode.rendering import Rendering
 from replicator.errors import DecodeError
 from replicator.model import types
@@ -54,6 +62,7 @@ RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset
     **debezium_temporal.RENDERERS,
     **dict(FALLIBLE),
     **canal.RENDERERS,
+    **maxwell.RENDERERS,
 }
 """name -> (builder, type bytes that it can render)."""
 
