@@ -47,7 +47,7 @@ def jdbc(column: Column) -> int:
     characters = column.type in types.CHARACTERS or column.type in types.COMPRESSED
     if column.type in types.BLOBS or characters:
         binary = column.collation == types.BINARY_COLLATION
-        spelled = column.declared.type.upper() if column.declared else ""
+        spelled = column.declared.type if column.declared else ""
         if binary and not (characters and spelled in ("CHAR", "VARCHAR")):
             return _BLOB
         if column.type in types.BLOBS or column.type == types.MARIADB_BLOB_COMPRESSED:
@@ -115,9 +115,9 @@ def mysql_type(column: Column) -> str:
 
 def _spelled(declared: Declared) -> str:
     arguments: tuple[str, ...] = declared.arguments
-    if declared.type.upper() in ("ENUM", "SET"):
+    if declared.type in ("ENUM", "SET"):
         arguments = tuple(_literal(member) for member in arguments)
-    text = declared.type + (f"({','.join(arguments)})" if arguments else "")
+    text = (declared.spelled or declared.type) + (f"({','.join(arguments)})" if arguments else "")
     return text + " unsigned" * (declared.unsigned or declared.zerofill) + " zerofill" * declared.zerofill
 
 

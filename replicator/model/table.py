@@ -23,6 +23,7 @@ class Declared(msgspec.Struct, frozen=True):
         default_is_expression: the text is an expression (CURRENT_TIMESTAMP too), not a literal.
         auto_increment, generated ("STORED", "VIRTUAL" or ""), comment: as written.
         on_update: the function behind ON UPDATE as written, "" without.
+        spelled: `type` with its letters as written; "" where it is not known.
     """
 
     type: str
@@ -38,6 +39,7 @@ class Declared(msgspec.Struct, frozen=True):
     generated: str = ""
     comment: str = ""
     on_update: str = ""
+    spelled: str = ""
 
 
 class Column(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ class _Draft:
     """What is gathered of a column while its definition is read."""
 
     def __init__(self) -> None:
-        self.type = ""
+        self.type = self.spelled = ""
         self.arguments: tuple[str, ...] = ()
         self.charset: str | None = None
         self.collation: str | None = None
@@ -75,6 +75,7 @@ def _finished(name: str, draft: _Draft) -> ColumnDraft:
         generated=draft.generated,
         comment=draft.comment,
         on_update=draft.on_update,
+        spelled=draft.spelled,
     )
     text = Charset(draft.charset, draft.collation, draft.binary)
     return ColumnDraft(name, declared, text, nullable, draft.visible, key, draft.row_end)  # type: ignore[arg-type]
@@ -83,7 +84,8 @@ def _finished(name: str, draft: _Draft) -> ColumnDraft:
 def _type(cursor: Cursor, draft: _Draft) -> None:
     if cursor.token.kind != "word" or cursor.ended:
         raise cursor.wrong("a type")
-    first = cursor.take().value.upper()
+    written = cursor.take().value
+    first = written.upper()
     words = [first]
     if second := cursor.accept_any(_SECOND_WORDS.get(first, ())):
         words.append(second)
@@ -93,6 +95,7 @@ def _type(cursor: Cursor, draft: _Draft) -> None:
         cursor.expect("VARYING")
         words = ["LONG", "VARCHAR"]
     draft.type = " ".join(words)
+    draft.spelled = written if words == [first] else draft.type.lower() if written.islower() else draft.type
     if first in ("NCHAR", "NVARCHAR", "NATIONAL"):
         draft.charset = NATIONAL
     if cursor.accept_mark("("):

@@ -55,7 +55,7 @@ def _grown(declared: Declared, text: Text, *, mariadb: bool) -> Declared:
     if larger <= prefix:
         return declared
     suffix = " COMPRESSED" if declared.type.endswith(" COMPRESSED") else ""
-    return msgspec.structs.replace(declared, type=_TEXTS[larger] + suffix, arguments=())
+    return msgspec.structs.replace(declared, type=_TEXTS[larger] + suffix, arguments=(), spelled="")
 
 
 def inherit(written: Charset, above: Text, *, mariadb: bool) -> Text:

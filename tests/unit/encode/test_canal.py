@@ -154,7 +154,7 @@ def test_gtidon() -> None:
     [
         (Declared("INT", ("8",), zerofill=True), types.LONG, "INT(8) unsigned zerofill"),
         (Declared("BIGINT", unsigned=True), types.LONGLONG, "BIGINT unsigned"),
-        (Declared("varchar", ("20",)), types.VARCHAR, "varchar(20)"),
+        (Declared("VARCHAR", ("20",), spelled="varchar"), types.VARCHAR, "varchar(20)"),
         (Declared("DOUBLE PRECISION"), types.DOUBLE, "DOUBLE PRECISION"),
         (Declared("ENUM", ("a", "quo'te", "")), types.ENUM, "ENUM('a','quo''te','')"),
     ],
