@@ -11,6 +11,7 @@ from replicator.config import rewrite
 from replicator.config.annotated import Tables, checked, own_check
 from replicator.config.base import Model
 from replicator.errors import ConfigError
+from replicator.expression import parse
 
 ColumnName = Annotated[str, Field(min_length=1, max_length=64)]
 Columns = Annotated[tuple[ColumnName, ...], Field(min_length=1, max_length=4096)]
@@ -72,12 +73,22 @@ def _check_route(rule: RouteRule) -> None:
         raise ConfigError("E1003", "key_value stands without key_field", wanted="both, or none")
 
 
+class FilterRule(Model):
+    tables: Tables
+    where: Annotated[str, Field(min_length=1), checked(parse)] = Field(
+        description="expression that rows must satisfy, see docs/transforms.md"
+    )
+
+
 class Transforms(Model):
     columns: tuple[ColumnRule, ...] = Field(
         default=(), description="columns that records have; all rules for a table count"
     )
     rename: tuple[RenameRule, ...] = Field(
         default=(), description="other names of columns and tables; the first rule counts"
+    )
+    filter: tuple[FilterRule, ...] = Field(
+        default=(), description="rows that are replicated; all rules for a table count"
     )
     route: tuple[RouteRule, ...] = Field(
         default=(), description="other topics than `sink.topic` says; the first rule counts"

@@ -25,6 +25,7 @@ from replicator.decode import presence as presences
 from replicator.decode.lowering import Lines, Lowered, Lowering, Object, Repeated, Simple
 from replicator.decode.needs import Needs, Renderer
 from replicator.decode.objects import object_text
+from replicator.decode.predicates import Predicate
 from replicator.decode.presence import IMAGES, Operation, Presence
 from replicator.decode.source_text import Part, SourceText, joined, variable
 from replicator.decode.variables import PER_EVENT, PER_ROW, Context
@@ -105,6 +106,15 @@ class _Function:
         if operation == "update" and plan.rekey is not None:
             self._moved = [index for index in plan.keys if presence.has("after", index)]
             self._rekeyed = lowering.records(plan.rekey) if self._moved else None
+        self._filter: Predicate | None = None
+        self._entering: list[Lines] = []
+        self._leaving: list[Lines] = []
+        if plan.filter is not None:
+            self._filter = Predicate(self._out, table, operation, presence, plan.filter)
+            if plan.grouped:
+                raise ValueError(f"the plan of {table.qualified} filters rows and makes one record of them")
+            if self._filter.moves:
+                self._entering, self._leaving = lowering.records(plan.insert), lowering.records(plan.delete)
         self._needs = Needs(self._out, table, presence, rendering)
         self._per_event: dict[tuple[Text | Var, ...], str] = {}
         self._event_lines: list[str] = []
@@ -113,7 +123,7 @@ class _Function:
 
     def compile(self, header: bytes, others: Rows | None) -> Rows:
         """`header`: of the events that the function is for. `others`: for other headers; None: there can't be any."""
-        for records in (self._records, self._rekeyed or ()):
+        for records in (self._records, self._rekeyed or (), self._entering, self._leaving):
             self._needs.count(records)
         self._needs.compare(self._moved)
         self._read = {name: self._needs.image(name) for name in self._images}
@@ -124,25 +134,40 @@ class _Function:
         """The body of the loop over rows."""
         out = self._out
         out.indent = 2
+        moved = self._filter.emit() if self._filter is not None else None
         for image in self._read.values():
             image.emit()
         if self._plan.grouped:
             self._collect()
-        elif self._rekeyed is None:
-            self._emit(self._records)
         else:
+            self._branches(self._cases(moved))
+        body, out.lines = out.lines, []
+        return body
+
+    def _cases(self, moved: tuple[str, str] | None) -> list[tuple[str, Sequence[Lines]]]:
+        """(condition, records): the first that is true counts; the last one's is "True"."""
+        cases: list[tuple[str, Sequence[Lines]]] = []
+        if moved is not None:
+            was, now = moved
+            cases += [(f"not {was}", self._entering), (f"not {now}", self._leaving)]
+        if self._rekeyed is not None:
             before, after = self._read["before"].values, self._read["after"].values
             known = all(index in before for index in self._moved)  # else the key was changed
             test = " or ".join(f"{before[index]} != {after[index]}" for index in self._moved) if known else "True"
-            out.line(f"if {test}:")
-            out.indent = 3
-            self._emit(self._rekeyed)
-            out.indent = 2
-            out.line("else:")
-            out.indent = 3
-            self._emit(self._records)
-        body, out.lines = out.lines, []
-        return body
+            cases.append((test, self._rekeyed))
+        return [*cases, ("True", self._records)]
+
+    def _branches(self, cases: Sequence[tuple[str, Sequence[Lines]]]) -> None:
+        out = self._out
+        word = "if"
+        for test, records in cases:
+            if len(cases) > 1:
+                out.line("else:" if test == "True" and word == "elif" else f"{word} {test}:")
+            out.indent = 3 if len(cases) > 1 else 2
+            self._emit(records)
+            out.indent, word = 2, "elif"
+            if test == "True":
+                break
 
     def _collect(self) -> None:
         """The parts of a grouped plan that every row adds to."""

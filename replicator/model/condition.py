@@ -14,13 +14,34 @@ passes. Both sides of a comparison are of one kind; constants stand as
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from replicator.model import types
+from replicator.model.table import Column
+
+Kind: TypeAlias = Literal["number", "text", "bytes", "datetime", "timestamp", "time"]
 Comparison: TypeAlias = Literal["=", "<>", "<", "<=", ">", ">="]
 Operation: TypeAlias = Literal["insert", "update", "delete"]
 Constant: TypeAlias = int | Decimal | str | bytes
+
+
+_NUMBERS: Final = types.INTEGERS | {types.NEWDECIMAL, types.FLOAT, types.DOUBLE, types.YEAR, types.BIT}
+_KINDS: Final[dict[int, Kind]] = {
+    **dict.fromkeys(_NUMBERS, "number"),
+    **dict.fromkeys((types.ENUM, types.SET), "text"),
+    **dict.fromkeys((types.DATE, types.NEWDATE, types.DATETIME, types.DATETIME2), "datetime"),
+    **dict.fromkeys((types.TIMESTAMP, types.TIMESTAMP2), "timestamp"),
+    **dict.fromkeys((types.TIME, types.TIME2), "time"),
+}
+
+
+def kind_of(column: Column) -> Kind | None:
+    """What a column's values are compared as; None: with nothing (JSON, geometry, vectors)."""
+    if column.type in types.CHARACTERS | types.BLOBS | types.COMPRESSED:
+        return "bytes" if column.collation == types.BINARY_COLLATION else "text"
+    return _KINDS.get(column.type)
 
 
 class Of(msgspec.Struct, frozen=True):

@@ -20,6 +20,19 @@ def bend(plan: TablePlan, view: View) -> TablePlan:
     return msgspec.structs.replace(bent, keys=keys)
 
 
+def ungrouped(plan: TablePlan) -> TablePlan:
+    """The same plan with a record for each row, where it made one of all rows of an event: rows that are filtered or go
+    to partitions of their own can't share one."""
+    if not plan.grouped:
+        return plan
+    spread = each_template(plan, lambda template: tuple(step for outer in template for step in _spread(outer)))
+    return msgspec.structs.replace(spread, grouped=False)
+
+
+def _spread(step: Step) -> Template:
+    return step.template if isinstance(step, Each) else (step,)
+
+
 def each_template(plan: TablePlan, change: Callable[[Template], Template]) -> TablePlan:
     """The plan with every template changed."""
 

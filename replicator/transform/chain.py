@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+import msgspec
+
 from replicator.config.transforms import Transforms
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 from replicator.ports import Planner
-from replicator.transform.bend import bend
+from replicator.transform.bend import bend, ungrouped
 from replicator.transform.columns import Choice, Names
+from replicator.transform.filters import Filters
 from replicator.transform.routes import Route, Routes
 from replicator.transform.view import View
 
@@ -36,6 +39,7 @@ class Chain:
     """
 
     def __init__(self, config: Transforms) -> None:
+        self._filters = Filters(config.filter)
         self._routes = Routes(config.route)
         self._steps: tuple[Callable[[Table, View], View], ...] = (
             Choice(config.columns),
@@ -65,6 +69,8 @@ class Chain:
 
         def planner(table: Table) -> TablePlan:
             view = self.view(table)
-            return bend(plan(view.table, self._topic(table, view, names)), view)
+            made = bend(plan(view.table, self._topic(table, view, names)), view)
+            chosen = self._filters.filter(table)
+            return made if chosen is None else msgspec.structs.replace(ungrouped(made), filter=chosen)
 
         return planner
