@@ -44,6 +44,10 @@ _NAMED: Final = re.compile(
     rf"(?:IF\s+(?:NOT\s+)?EXISTS\s+)?{_NAME}",
     re.IGNORECASE | re.DOTALL,
 )
+_RENAMED: Final = re.compile(
+    rf"\s*ALTER\s+TABLE\s+{_PART}(?:\s*\.\s*{_PART})?\s+RENAME\s+(?!COLUMN\b|INDEX\b|KEY\b)(?:TO\s+|AS\s+|=\s*)?{_NAME}",
+    re.IGNORECASE,
+)
 _CHANGED: Final = re.compile(
     r"\s*(?:(?:INSERT|REPLACE|UPDATE|DELETE)(?:\s+(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|QUICK|IGNORE))*\s+"
     rf"(?:(?:INTO|FROM)\s+)?){_NAME}",
@@ -126,21 +130,24 @@ def _report(statement: Statement) -> Report | None:
         return None
     if kind.startswith("XA"):
         return Report(kind, "", "", statement.text, ddl=False)
-    database, table = _subject(statement)
+    database, table, renamed = _subject(statement)
     if kind == "QUERY":
         database, table = table, ""
-    elif statement.changes and statement.changes[0].new_name is not None:
+    elif renamed:
         kind = "RENAME"
     return Report(kind, database, table, statement.text, ddl=True, session=statement.database)
 
 
-def _subject(statement: Statement) -> tuple[str, str]:
-    """(database, table): of the first table; under its new name when it gets one."""
+def _subject(statement: Statement) -> tuple[str, str, bool]:
+    """(database, table, renamed): of the first table; under its new name when it gets one."""
     if statement.changes:
         change = statement.changes[0]
-        return change.new_name or (change.database, change.name)
-    named = _NAMED.match(_begun(statement.text))
-    return _names(named, statement.database) if named else (statement.database, "")
+        return (*(change.new_name or (change.database, change.name)), change.new_name is not None)
+    text = _begun(statement.text)
+    if renamed := _RENAMED.match(text):
+        return (*_names(renamed, statement.database), True)
+    named = _NAMED.match(text)
+    return (*(_names(named, statement.database) if named else (statement.database, "")), False)
 
 
 def _changed_table(text: str) -> str:
