@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+import msgspec
+
 from replicator.backoff import Backoff
 from replicator.buffer import Buffer
 from replicator.errors import ReplicatorError, SinkError, SinkFenced
@@ -178,6 +180,11 @@ class Pipeline:
             self._saved = known
         if held is not None and held.reset < known.position.reset:
             held = None  # an operator has set the position since the sink took that one
+        if held is not None and held != known.position:
+            # The sink is ahead: whoever looks at the checkpoint, or sets another position, must see where we stand.
+            known = msgspec.structs.replace(known, position=held, epoch=self._term.epoch, time_ms=_now_ms())
+            self._store.save(known)
+            self._saved = known
         self._ledger = Ledger(known, self.figures)
         return held or known.position
 

@@ -34,7 +34,7 @@ Actions = list[Action]
 def lead(facts: Facts, view: TaskView, now: float) -> Actions:
     """The worker's drain comes first: what follows decides anew once it is done."""
     worker = facts.worker
-    if view.commands:
+    if view.commands and _delivered_before_failing(facts, view) is None:
         done = _command(facts, view, view.commands[0], now)
         if done:
             return done
@@ -51,7 +51,8 @@ def lead(facts: Facts, view: TaskView, now: float) -> Actions:
         case State.UNCONFIGURED:
             return [] if config is None else [Retry("configured")]
         case State.FAILED:
-            return _failed(facts, view)
+            delivered = _delivered_before_failing(facts, view)
+            return [Save(delivered)] if delivered is not None else _failed(facts, view)
     return []
 
 
@@ -103,6 +104,14 @@ def _unsaved(facts: Facts, view: TaskView) -> Checkpoint | None:
     if stored is not None and (known.position == stored.position or behind(known.position, stored.position)):
         return None
     return known
+
+
+def _delivered_before_failing(facts: Facts, view: TaskView) -> Checkpoint | None:
+    """What lastCommit does not say yet of a term that failed: a position is ordered by what stands there."""
+    record = view.commit.record
+    if facts.state is not State.FAILED or record is None or record.epoch != facts.czxid:
+        return None
+    return _unsaved(facts, view)
 
 
 def _failed(facts: Facts, view: TaskView) -> Actions:

@@ -217,6 +217,22 @@ def test_the_position_of_the_sink_goes_before_that_of_the_store() -> None:
     assert bench.source.opened == [Position("b.1", 8)]
 
 
+def test_a_sink_that_is_ahead_moves_the_checkpoint_at_once() -> None:
+    """Whoever sets a position must see where the task stands, also when the crash came before the checkpoint."""
+    store = MemoryStore(Checkpoint(Position("b.1", 5), rows=3))
+    bench = Bench(Script(), Recorder(held=Position("b.1", 8)), store)
+    bench.run_until(8)
+    saved = store.load()
+    assert saved is not None and (saved.position, saved.rows) == (Position("b.1", 8), 3)
+
+
+def test_a_position_that_an_operator_set_goes_before_that_of_the_sink() -> None:
+    ordered = Checkpoint(Position("b.1", 5, reset=1))
+    bench = Bench(Script(whole(5)), Recorder(held=Position("b.1", 8)), MemoryStore(ordered))
+    bench.run_until(6)
+    assert bench.source.opened == [Position("b.1", 5, reset=1)]
+
+
 def test_whole_transactions_are_joined_while_there_is_a_backlog() -> None:
     bench = Bench(Script(*[whole(number) for number in range(20)]), Recorder(slow=0.005))
     bench.run_until(20)

@@ -158,6 +158,16 @@ class TestPositionOrdered:
         assert self.order(leading(State.PAUSED), text="{}").kind == "refused"
 
 
+class TestFailed:
+    def test_what_was_delivered_before_is_saved_first(self):
+        reached = Checkpoint(Position("binlog.000001", 300))
+        known = leading(State.FAILED, failure=Failure({"code": "E3102"}, 3), checkpoint=reached)
+        asked = view(contender(), commit=commit(), commands=command("retry"))
+        assert decide(known, asked, NOW) == [Save(reached)]
+        saved = msgspec.structs.replace(asked, commit=commit(checkpoint=reached))
+        assert decide(known, saved, NOW)[0] == Retry("retry", "me")
+
+
 class TestTakingOver:
     def wait(self, last: Commit, memory: Memory = NOTHING, **changes: Any) -> list[Any]:
         seen = view(contender(), contender(RIVAL, 8, 2), commit=last, **changes)
