@@ -42,7 +42,7 @@ class Presence(msgspec.Struct, frozen=True):
         """Where the column's value in `image` stands. One that is missing after and there before did not change."""
         if self.has(image, column):
             return image
-        return "before" if image == "after" and self.has("before", column) else None
+        return "before" if self.has("before", column) else None
 
 
 def every_column(table: Table, operation: Operation) -> Presence:
@@ -82,7 +82,7 @@ def parse(table: Table, operation: Operation, header: bytes, *, accept_partial: 
 
 
 def refuse(table: Table, what: str, absent: str, fix: str = "") -> NoReturn:
-    """Raises DecodeError E2304. `what` happened to a row that is without the column `absent`; `fix`: another way out."""
+    """Raises DecodeError E2304. `what` happened to a row that lacks the column `absent`; `fix`: another way out."""
     raise DecodeError(
         "E2304",
         f"a row of {table.qualified} {what}",

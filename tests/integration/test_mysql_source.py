@@ -124,6 +124,11 @@ def test_settings_that_lose_rows(server: Database, variable: str, value: str, co
         assert f"{variable} = " in error.fix
 
 
+def test_partial_images_that_the_task_takes(server: Database) -> None:
+    with set_global(server, "binlog_row_image", "'MINIMAL'"):
+        source(server, row_image="accept_partial").start_position()
+
+
 def test_the_other_flavour(mysql: MySQL, mariadb: MariaDB) -> None:
     assert "mysql" in refused(mysql, "E2212", type="mariadb").fix
     assert "mariadb" in refused(mariadb, "E2212", type="mysql").fix

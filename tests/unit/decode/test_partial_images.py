@@ -15,7 +15,7 @@ from replicator.model.table import Column, Table
 from tests.unit.decode.binlog import hexadecimal
 from tests.unit.decode.test_compiler import image, rows, tables
 
-OPERATIONS = st.sampled_from(["insert", "update", "delete"])
+OPERATIONS = st.sampled_from(["update", "update", "update", "insert", "delete"])
 FLAGS = st.booleans()
 
 
@@ -87,8 +87,7 @@ def cases(draw):
     every = range(len(table.columns))
     operation = draw(OPERATIONS)
     names = IMAGES[operation]
-    some = st.sets(st.sampled_from(every), min_size=1)
-    present = {name: draw(some) for name in names}
+    present = {name: {index for index in every if draw(FLAGS)} or {0} for name in names}
     images = []
     for _ in range(draw(st.integers(1, 3))):
         before, after = draw(rows(table)), draw(rows(table))
@@ -99,7 +98,7 @@ def cases(draw):
 
 @st.composite
 def members(draw, table, names):
-    chosen = draw(st.lists(st.integers(0, len(table.columns) - 1), unique=True))
+    chosen = [column.index for column in table.columns if draw(st.integers(0, 4))]
     name = draw(st.sampled_from(names))
     renderer = st.sampled_from(["hex", "hex2"])
     return Members(
@@ -116,7 +115,7 @@ def members(draw, table, names):
 def test_members_and_values(data):
     table, operation, present, images = data.draw(cases())
     names = IMAGES[operation]
-    objects = data.draw(st.lists(members(table, names), max_size=3))
+    objects = data.draw(st.lists(members(table, names), min_size=1, max_size=3))
     columns = data.draw(st.lists(st.integers(0, len(table.columns) - 1), max_size=4))
     singles = [Value(c, data.draw(st.sampled_from(names)), "hex", absent="gone") for c in columns]
     steps = [*objects, *singles]
@@ -193,6 +192,13 @@ def test_an_old_key_that_nobody_knows_stops():
     function = compile_rows(plan, TABLE, "update", hexadecimal, True)
     with pytest.raises(DecodeError, match=r"E2304 .*no 'v'"):
         run(function, TABLE, [{0}, {1}], [[[b"abcd", None, None], [None, b"x", None]]])
+
+
+def test_a_key_of_which_only_the_new_value_is_known_has_moved():
+    plan = TablePlan("x", (), (RecordPlan(None, ()),), (), keys=(1,), rekey=(RecordPlan(KEY, (Text("moved"),)),))
+    function = compile_rows(plan, TABLE, "update", hexadecimal, True)
+    (found,) = run(function, TABLE, [{0}, {1}], [[[b"abcd", None, None], [None, b"x", None]]])
+    assert found[1:3] == (b'"61626364"', b"moved")
 
 
 def test_a_row_without_columns():

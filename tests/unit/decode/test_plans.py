@@ -1,8 +1,10 @@
 """What plans can say: objects without some of their members, groups, routes, variables."""
 
 import pytest
+from msgspec import structs
 
 from replicator.decode.compiler import Context, compile_rows
+from replicator.decode.rendering import Rendering
 from replicator.model import types
 from replicator.model.plan import Each, Late, Member, Members, RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
@@ -51,6 +53,20 @@ def test_members_that_did_not_change():
         '{,"old":{"n":"6e6e6e6e"}}',
         '{,"old":{"d":"0000000000000000"}}',
     ]
+
+
+def test_zero_and_minus_zero_differ():
+    """They are equal as numbers, and for a renderer that takes numbers."""
+
+    def numbers(name, column, table):
+        return Rendering("<d", "str(v)") if column.type == types.DOUBLE else hexadecimal(name, column, table)
+
+    plan = TablePlan("x", (), (RecordPlan(None, (members("before", changed=True),)),), (), keys=(3,), rekey=())
+    moved = row() + row(d=MINUS_ZERO)
+    out, _ = run(compile_rows(plan, TABLE, "update", numbers), TABLE, 2, moved)
+    assert out == []
+    out, _ = run(compile_rows(structs.replace(plan, rekey=None), TABLE, "update", numbers), TABLE, 2, moved)
+    assert [record[2] for record in out] == [b'{"d":0.0}']
 
 
 def test_members_that_are_null():
