@@ -111,8 +111,8 @@ CODES: dict[str, Entry] = {
             "E2305": ("incident", "The server itself says that changes are missing.", "Re-snapshot the tables."),
             "E2306": (
                 "metadata not full",
-                "A table map without column names.",
-                "SET PERSIST binlog_row_metadata = 'FULL';",
+                "A table map without column names, of a table that the schema history does not know or that differs.",
+                "SET PERSIST binlog_row_metadata = 'FULL'; or `replicator task schema NAME --set-table FILE`.",
             ),
             "E2307": ("value not representable", "A value that the format can't hold.", "See docs/formats.md."),
             "E2309": (
@@ -124,6 +124,16 @@ CODES: dict[str, Entry] = {
                 "transform does not fit",
                 "A transform names what the table does not have, or asks for what its columns can't give.",
                 "Correct `transforms`.",
+            ),
+            "E2311": (
+                "no room for rows that wait",
+                "Rows of a large transaction wait for its end in a temporary file, and the disk is full.",
+                "Make room in TMPDIR; it is tried again.",
+            ),
+            "E2312": (
+                "prepared rows are gone",
+                "An XA transaction is committed whose rows are in binlog that can't be read any more.",
+                "Re-snapshot the tables that it changed, and make a new task behind it.",
             ),
         },
     ),
@@ -231,6 +241,11 @@ CODES: dict[str, Entry] = {
                 "Give --listen HOST:PORT with an address of this machine.",
             ),
             "E5013": ("no such route", "The API has no such path or method.", "See /api/v1/openapi.json."),
+            "E5014": (
+                "schema history",
+                "The schema history of a task can't be read.",
+                "Run the version that wrote it, or a newer one.",
+            ),
         },
     ),
 }

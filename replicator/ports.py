@@ -12,6 +12,7 @@ from replicator.model.checkpoint import Checkpoint
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
+from replicator.model.schema import SchemaRecord
 from replicator.model.table import Table
 from replicator.model.term import Term
 
@@ -184,5 +185,18 @@ class CheckpointStore(Protocol):
 
     def save(self, checkpoint: Checkpoint) -> None:
         """Durable when it returns, or soon after where the store paces its writes (the first one is always durable).
+        Raises LeadershipLost when the term no longer holds."""
+        ...
+
+
+class HistoryStore(Protocol):
+    """Where the schema history of a task is kept, beside its checkpoint. Calls come from one thread."""
+
+    def load(self) -> Sequence[SchemaRecord]:
+        """The last base and everything appended after it, in that order; empty without a history."""
+        ...
+
+    def append(self, record: SchemaRecord) -> None:
+        """Durable when it returns. A base takes the place of everything before it, all at once.
         Raises LeadershipLost when the term no longer holds."""
         ...

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import msgspec
 
+from replicator.checkpoint import history
 from replicator.errors import ProcessError
 from replicator.model.checkpoint import Checkpoint
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS checkpoint (task TEXT PRIMARY KEY, body BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS incarnation (task TEXT PRIMARY KEY, uid TEXT NOT NULL)",
+    *history.SCHEMA,
 )
 
 
@@ -22,6 +24,7 @@ class SqliteStore:
     a second `replicator run` on the same file is refused instead of delivering everything twice.
 
     Attributes:
+        history: the schema history, in the same file.
         uid: names this life of the task. A new state file is a new one: what a sink holds of another is not its own.
 
     Raises ProcessError E5010 when the file can't be used.
@@ -43,6 +46,7 @@ class SqliteStore:
             self.uid: str = self._db.execute("SELECT uid FROM incarnation WHERE task = ?", (task,)).fetchone()[0]
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
+        self.history = history.SqliteHistory(self._db, task, self._unusable)
 
     def _unusable(self, error: Exception) -> ProcessError:
         return ProcessError(

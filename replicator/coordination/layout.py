@@ -7,9 +7,11 @@
         /tasks/TASK/status                          what operators want (StatusRecord)
         /tasks/TASK/maintenance                     there while nobody may be promoted for the task (MaintenanceRecord)
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (TrailRecord)
+        /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
         /tasks/TASK/history/entry-SEQUENCE          what happened (HistoryRecord), trimmed
         /maintenance                                the same for all tasks
+        /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
 
@@ -107,6 +109,12 @@ class Layout:
         """`hour`: hours since the epoch."""
         return f"{self.trail(task)}/{hour:010d}"
 
+    def schema(self, task: str) -> str:
+        return f"{self.task(task)}/schema"
+
+    def schema_prefix(self, task: str) -> str:
+        return f"{self.schema(task)}/part-"
+
     def commands(self, task: str) -> str:
         return f"{self.task(task)}/commands"
 
@@ -118,6 +126,13 @@ class Layout:
 
     def history_prefix(self, task: str) -> str:
         return f"{self.history(task)}/entry-"
+
+    @property
+    def replica_ids(self) -> str:
+        return f"{self.root}/ids/replicas"
+
+    def replica_id(self, number: int) -> str:
+        return f"{self.replica_ids}/{number}"
 
     @property
     def machines(self) -> str:

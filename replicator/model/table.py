@@ -78,8 +78,8 @@ class Column(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """One version of a table. `primary_key` are column indexes in key order; empty without a primary key.
     `mariadb` tells renderers apart where the servers' types differ (JSON is text on MariaDB). `charset`: the default of
-    the table, and `comment`: both from the schema history, None where that does not know. `unique_key`: column indexes of
-    the first UNIQUE key whose columns are all NOT NULL, also from there; empty without one."""
+    the table, and `comment`: both from the schema history, None where that does not know. `unique_key`: column indexes
+    of the first UNIQUE key whose columns are all NOT NULL, also from there; empty without one."""
 
     database: str
     name: str

@@ -24,7 +24,7 @@ from replicator.schema.drafts import (
     Truncate,
 )
 from replicator.schema.tables import create_table, key_parts
-from replicator.schema.tokens import tokenize
+from replicator.schema.tokens import NotUnderstood, tokenize
 
 _OBJECTS: Final = frozenset(
     (
@@ -42,11 +42,19 @@ def parse(text: str, *, mariadb: bool) -> Parsed:
     """Raises NotUnderstood for a statement about tables or databases that we can't read."""
     cursor = Cursor(text, tokenize(text, mariadb=mariadb))
     _set_statement(cursor)
-    kind = _kind(cursor)
-    operation = _operation(cursor, kind)
+    found = _kind(cursor)
+    operation = _operation(cursor, found)
     if operation is not None and not cursor.ended:
         raise cursor.wrong("the end")
-    return Parsed(kind, operation)
+    return Parsed(found, operation)
+
+
+def kind(text: str) -> str:
+    """What a statement is called that can't be parsed."""
+    try:
+        return _kind(Cursor(text, tokenize(text, mariadb=True)))
+    except NotUnderstood:
+        return " ".join(text.split(None, 2)[:2]).upper()
 
 
 def _set_statement(cursor: Cursor) -> None:

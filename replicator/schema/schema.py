@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
-
-import msgspec
 
 from replicator.model.happening import TableChange, Verb
 from replicator.model.table import Table
 from replicator.schema import apply, charsets, types
 from replicator.schema.apply import Misfit
+from replicator.schema.changes import UNKNOWN, Change, Effects, Key
 from replicator.schema.charsets import Text
 from replicator.schema.cursor import Name
 from replicator.schema.definitions import TableDefinition, decode, encode
@@ -25,37 +23,6 @@ from replicator.schema.drafts import (
     RenameTo,
     Truncate,
 )
-
-Key: TypeAlias = Name
-"""(database, table), folded where the server folds names."""
-
-
-class Change(msgspec.Struct, frozen=True):
-    """What an operation did to one table, by name. `after`: its encoded definition; empty for a table that is gone or
-    not known."""
-
-    verb: Verb
-    name: Name
-    new_name: Name | None = None
-    after: bytes = b""
-
-
-class Effects(msgspec.Struct, frozen=True, array_like=True):
-    """What a statement left behind: enough to do it again without reading it again.
-
-    Attributes:
-        tables: (database, table, encoded definition; b"" of a table that is there and not known; None: gone).
-        databases: (name, its default; None: gone).
-    """
-
-    tables: tuple[tuple[str, str, bytes | None], ...] = ()
-    databases: tuple[tuple[str, Text | None], ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.tables or self.databases)
-
-
-UNKNOWN = b""
 
 
 class Schema:
@@ -125,6 +92,9 @@ class Schema:
         """`definition` None: there, and not known."""
         self._set(key, UNKNOWN if definition is None else encode(definition))
 
+    def define_encoded(self, key: Key, data: bytes) -> None:
+        self._set(key, data)
+
     def define_database(self, name: str, text: Text | None) -> None:
         """Its default; name "" for the server's; None: gone."""
         self._set_database(name.lower() if self.folded else name, text)
@@ -166,7 +136,7 @@ class Schema:
             case RenameTables(pairs):
                 return [self._rename(self.key(old, database), self.key(new, database), "RENAME") for old, new in pairs]
             case Truncate(name):
-                return [self._change("TRUNCATE", self.key(name, database))]
+                return [self.change("TRUNCATE", self.key(name, database))]
             case Database():
                 self._database(operation, database)
             case DropDatabase(name):
@@ -178,7 +148,7 @@ class Schema:
         if statement.unless_exists and key in self._tables:
             return []
         self.define(key, self._created(statement, key, database))
-        return [self._change("CREATE", key)]
+        return [self.change("CREATE", key)]
 
     def _created(self, statement: CreateTable, key: Key, database: str) -> TableDefinition | None:
         if statement.like is not None:
@@ -202,7 +172,7 @@ class Schema:
             else:
                 self.define(key, changed)
         if target is None:
-            return [self._change("ALTER", key)]
+            return [self.change("ALTER", key)]
         return [self._rename(key, self.key((target[0] or key[0], target[1])), "ALTER")]
 
     def _drop(self, key: Key) -> Change:
@@ -215,8 +185,13 @@ class Schema:
         self._set(new, data)
         return Change(verb, old, new, data)
 
-    def _change(self, verb: Verb, key: Key) -> Change:
-        return Change(verb, key, None, self._tables.get(key, UNKNOWN))
+    def change(self, verb: Verb, key: Key) -> Change:
+        """With the table as it is now."""
+        return Change(verb, key, None, self.encoded(key))
+
+    def encoded(self, key: Key) -> bytes:
+        """Empty for a table that is not there or not known."""
+        return self._tables.get(key, UNKNOWN)
 
     def _database(self, statement: Database, database: str) -> None:
         name = statement.name or database

@@ -1,0 +1,196 @@
+"""The schema history at work: asked for tables, told of statements."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Protocol
+
+from replicator.errors import DecodeError
+from replicator.model.happening import Statement
+from replicator.model.position import Position
+from replicator.model.schema import SchemaRecord
+from replicator.model.table import Table
+from replicator.schema import merge, parser
+from replicator.schema.changes import Change, Effects, Key
+from replicator.schema.codec import digest, pack
+from replicator.schema.cursor import Name
+from replicator.schema.drafts import Operation, Parsed
+from replicator.schema.history import Covering, History, identity
+from replicator.schema.named import databases, named
+from replicator.schema.tokens import NotUnderstood
+
+_SHOWN = 300
+_OF_TABLES = ("TABLE", "INDEX", "DATABASE")
+
+
+class Selection(Protocol):
+    """Which tables the task carries; see `config.tables.TableFilter`."""
+
+    def matches(self, database: str, table: str) -> bool: ...
+
+    def touches(self, database: str) -> bool: ...
+
+
+class SchemaCatalog:
+    """Implements `ports.Catalog` from a position on. One stream, one catalog.
+
+    Args:
+        needed: the format can't do without definitions: a statement that can't be understood stops the task also where
+            the events have the columns' names.
+
+    Attributes:
+        counters: "ddl": taken in; "ddl_ignored": of databases without replicated tables; "ddl_not_understood": passed.
+    """
+
+    def __init__(self, history: History, position: Position, selection: Selection, *, needed: bool = False) -> None:
+        self.counters: Counter[str] = Counter()
+        self._history = history
+        self._selection = selection
+        self._needed = needed
+        self._mariadb = history.mariadb
+        self._state = history.state(position)
+        self._read_early: set[Key] = set()
+
+    def describe(self, table: Table, *, named: bool) -> Table:
+        """See `ports.Catalog`."""
+        schema = self._state.schema
+        key = schema.key((table.database, table.name))
+        definition = schema.get(key)
+        if named:
+            return table if definition is None else merge.enrich(table, definition)
+        self._needed = True
+        if definition is None:
+            raise _unnamed(table, "a table that the schema history does not know")
+        found = merge.name(table, definition)
+        if isinstance(found, str):
+            raise _unnamed(table, found)
+        if self._state.early is not None:
+            self._read_early.add(key)
+        return found
+
+    def statement(self, database: str, text: str, position: Position, gtid: str) -> Statement:
+        """See `ports.Catalog`."""
+        try:
+            parsed = self._parsed(text)
+        except NotUnderstood as error:
+            return self._not_understood(database, text, position, gtid, str(error))
+        operation = parsed.operation
+        if operation is None:
+            return Statement(database, text, parsed.kind)
+        if not any(self._selection.touches(name or database) for name in databases(operation)):
+            self.counters["ddl_ignored"] += 1
+            return Statement(database, text, parsed.kind)
+        self.counters["ddl"] += 1
+        self._reach(position, gtid)
+        changes = self._apply(operation, database, position)
+        self._remember(text, position, gtid)
+        schema = self._state.schema
+        return Statement(database, text, parsed.kind, tuple(schema.table_change(change) for change in changes))
+
+    def _parsed(self, text: str) -> Parsed:
+        try:
+            return parser.parse(text, mariadb=self._mariadb)
+        except NotUnderstood:
+            from replicator.schema import second
+
+            return second.reread(text, mariadb=self._mariadb)
+
+    def _reach(self, position: Position, gtid: str) -> None:
+        """The stream comes to the position that the base was read at: from here on it holds, whatever came before."""
+        state = self._state
+        if state.early is None:
+            return
+        record = SchemaRecord("ddl", position, gtid)
+        if not Covering(state.base, mariadb=self._mariadb).statement(record):
+            self._state = self._history.state(position)
+            self._read_early.clear()
+
+    def _apply(self, operation: Operation, database: str, position: Position) -> list[Change]:
+        early = self._state.early
+        if early is None:
+            return self._state.schema.apply(operation, database)
+        stale = early.changes_columns(operation, database)
+        if stale is not None and stale in self._read_early:
+            raise DecodeError(
+                "E2306",
+                f"rows of {stale[0]}.{stale[1]} before this change were read with the definition after it",
+                found="a change of the table between the start of the task and the reading of its definitions",
+                wanted="binlog_row_metadata = FULL, or a task that starts behind the change",
+                fix="Make a new task with `start: latest`, or one that starts at this position.",
+                position=str(position),
+            )
+        return early.apply(operation, database)
+
+    def _remember(self, text: str, position: Position, gtid: str) -> None:
+        """Durable before anything behind the statement can be."""
+        state = self._state
+        effects = state.schema.effects()
+        for key in ((database, table) for database, table, _ in effects.tables):
+            state.told.pop(key, None)
+        name = identity(gtid, position, digest(text))
+        if effects != state.later.pop(name, Effects()):
+            packed = pack(effects, folded=state.schema.folded)
+            self._history.append(SchemaRecord("ddl", position, gtid, name[1], text[:_SHOWN], packed))
+
+    # What can't be understood
+
+    def _not_understood(self, database: str, text: str, position: Position, gtid: str, why: str) -> Statement:
+        """Tables that are replicated and named in it are not known any more, unless somebody has told us of them."""
+        schema, kind = self._state.schema, parser.kind(text)
+        self._reach(position, gtid)
+        hit = [name for name in self._hit(text, database) if self._selection.matches(*name)]
+        self.counters["ddl_not_understood"] += 1
+        if not hit or not kind.endswith(_OF_TABLES):
+            return Statement(database, text, kind)
+        known = self._state.later.get(identity(gtid, position, digest(text)))
+        told = self._state.told
+        schema = self._state.schema
+        if known is not None:
+            schema.take(known)
+        elif all(schema.key(name) in told for name in hit):
+            for name in hit:
+                schema.define_encoded(schema.key(name), told[schema.key(name)])
+        elif self._needed:
+            raise _not_taken_in(hit, text, why, position)
+        else:
+            for name in hit:
+                schema.define(schema.key(name), None)
+        if known is None:
+            self._remember(text, position, gtid)
+        verb = kind.partition(" ")[0]
+        if verb not in ("CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"):
+            verb = "ALTER"
+        changes = tuple(schema.table_change(schema.change(verb, schema.key(name))) for name in hit)  # type: ignore[arg-type]
+        return Statement(database, text, kind, changes)
+
+    def _hit(self, text: str, database: str) -> list[Name]:
+        from replicator.schema import second
+
+        found = second.tables(text)
+        if found is not None:
+            return [(name[0] or database, name[1]) for name in found]
+        return named(text, database, self._state.schema, mariadb=self._mariadb)
+
+
+def _unnamed(table: Table, found: str) -> DecodeError:
+    return DecodeError(
+        "E2306",
+        f"the table map of {table.qualified} has no column names",
+        found=f"binlog_row_metadata = MINIMAL, and {found}",
+        wanted="a definition in the schema history that fits the event",
+        fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE as of these rows; or set "
+        "binlog_row_metadata = FULL and make a new task that starts behind them.",
+    )
+
+
+def _not_taken_in(hit: list[Name], text: str, why: str, position: Position) -> DecodeError:
+    tables = ", ".join(f"{database}.{table}" for database, table in hit)
+    return DecodeError(
+        "E2309",
+        f"a statement changes {tables} in a way that can't be understood ({why})",
+        found=text[:_SHOWN],
+        wanted="DDL that can be applied to the schema history",
+        fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE as it is behind the statement, then "
+        "`replicator task retry NAME`.",
+        position=str(position),
+    )

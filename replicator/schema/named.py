@@ -1,0 +1,71 @@
+"""Which databases and tables a statement names."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from replicator.schema.cursor import Name
+from replicator.schema.drafts import (
+    AlterTable,
+    CreateTable,
+    Database,
+    DropDatabase,
+    DropTables,
+    Operation,
+    RenameTables,
+    RenameTo,
+    Truncate,
+)
+from replicator.schema.schema import Schema
+from replicator.schema.tokens import NotUnderstood, tokenize
+
+_TARGET: Final = re.compile(
+    r"(?:TABLE|ON|TO)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"
+    r"(?:(?P<q1>`(?:[^`]|``)+`|[\w$]+)\s*\.\s*)?(?P<q2>`(?:[^`]|``)+`|[\w$]+)",
+    re.IGNORECASE,
+)
+
+
+def databases(operation: Operation) -> list[str]:
+    """Of its tables; "" for the session's default."""
+    match operation:
+        case CreateTable(name) | Truncate(name):
+            return [name[0]]
+        case AlterTable(name, clauses):
+            return [name[0], *(clause.name[0] or name[0] for clause in clauses if isinstance(clause, RenameTo))]
+        case DropTables(names):
+            return [name[0] for name in names]
+        case RenameTables(pairs):
+            return [name[0] for pair in pairs for name in pair]
+        case Database(name) | DropDatabase(name):
+            return [name]
+    return []
+
+
+def named(text: str, database: str, schema: Schema, *, mariadb: bool) -> list[Name]:
+    """Of a statement that nobody reads: what stands where a table's name would, and tables that we know whose names
+    stand anywhere in it. Rather too many than too few."""
+    found: dict[Name, None] = {}
+    for match in _TARGET.finditer(text):
+        name = (_bare(match["q1"]) or database, _bare(match["q2"]))
+        found[name] = None
+    words = _words(text, mariadb=mariadb)
+    for key in schema.names():
+        if key[1] in words and (key[0] == database or key[0] in words):
+            found[key] = None
+    return list(found)
+
+
+def _words(text: str, *, mariadb: bool) -> set[str]:
+    try:
+        tokens = tokenize(text, mariadb=mariadb)
+    except NotUnderstood:
+        return set(re.findall(r"[\w$]+", text))
+    return {token.value for token in tokens if token.kind in ("word", "name", "quoted")}
+
+
+def _bare(name: str | None) -> str:
+    if not name:
+        return ""
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
