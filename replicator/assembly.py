@@ -3,12 +3,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Final
+
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
 from replicator.config.task import KafkaSink, TaskConfig
+from replicator.decode.compiler import Renderer
 from replicator.decode.decoder import BinlogDecoder
+from replicator.decode.renderers import rendering
 from replicator.encode import formats
 from replicator.encode.topics import Topics
+from replicator.errors import ConfigError
 from replicator.model.term import Term
 from replicator.pipeline import Observer, Pipeline
 from replicator.ports import CheckpointStore, Decoder, Narrator, Planner, Sink, Source, Stream
@@ -17,6 +23,9 @@ from replicator.source import open_source
 from replicator.transform.chain import Chain
 from replicator.transform.select import select
 
+SHORTEST_KEY: Final = 16
+"""Bytes of a key for hashes."""
+
 
 def build_planner(config: TaskConfig) -> tuple[Planner, Narrator]:
     """Format, topic names, transforms and the choice of tables, joined; and the format itself, for what is not rows."""
@@ -24,6 +33,23 @@ def build_planner(config: TaskConfig) -> tuple[Planner, Narrator]:
     topics = Topics(config.sink.topic_template, config.name)
     chain = Chain(config.transforms)
     return select(TableFilter(config.source.tables).matches, chain.planner(form.plan, topics)), form
+
+
+def build_rendering(config: TaskConfig) -> Renderer:
+    """The renderers, with the keys that masks need. These stand nowhere else: plans name them by reference.
+
+    Raises ConfigError E1006 for a key that can't be had or is too short to be one.
+    """
+    references = Chain(config.transforms).keys
+    return partial(rendering, keys={each: _mask_key(each) for each in references}) if references else rendering
+
+
+def _mask_key(reference: str) -> bytes:
+    key = resolve(reference).encode()
+    if len(key) < SHORTEST_KEY:
+        wanted = f"{SHORTEST_KEY} bytes or more, so that nobody finds it by trying"
+        raise ConfigError("E1006", f"the key {reference} of a mask is too short", wanted=wanted)
+    return key
 
 
 def build_source(config: TaskConfig) -> Source:
@@ -47,6 +73,7 @@ def build_pipeline(
     """
     planner, narrator = build_planner(config)
     selection = TableFilter(config.source.tables)
+    renderers = build_rendering(config)
 
     def make_decoder(stream: Stream) -> Decoder:
         return BinlogDecoder(
@@ -58,6 +85,7 @@ def build_pipeline(
             narrator=narrator,
             selection=selection,
             row_image=config.source.row_image,
+            rendering=renderers,
         )
 
     return Pipeline(

@@ -63,7 +63,9 @@ def is_secret(data: Any, path: Path) -> bool:
 
 
 def _nested(annotation: Any) -> list[Any]:
-    return [part for arg in typing.get_args(annotation) for part in [arg, *_nested(arg)]]
+    """What annotations say inside of unions and lists, too."""
+    args = typing.get_args(annotation)
+    return [part for arg in args for part in [arg, *getattr(arg, "metadata", ()), *_nested(arg)]]
 
 
 def known_keys(model: type[BaseModel], prefix: Path = ()) -> Iterator[Path]:

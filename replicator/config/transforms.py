@@ -3,12 +3,12 @@ of these names. Where several rules of a list are for one table, docs/transforms
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from replicator.config import rewrite
-from replicator.config.annotated import Tables, checked, own_check
+from replicator.config.annotated import SecretRef, Tables, checked, own_check
 from replicator.config.base import Model
 from replicator.errors import ConfigError
 from replicator.expression import parse
@@ -37,6 +37,33 @@ def _one_choice(rule: ColumnRule) -> None:
     if (rule.include is None) == (rule.exclude is None):
         found = "neither" if rule.include is None else "both"
         raise ConfigError("E1003", "a rule for columns needs include or exclude", found=found, wanted="one of them")
+
+
+class MaskRule(Model):
+    tables: Tables
+    columns: Columns
+    fixed: str | None = Field(None, max_length=1000, description="this text for every value")
+    nullify: bool = Field(False, description="true: NULL for every value")
+    keep_last: int | None = Field(None, ge=0, le=1000, description="* for all characters but so many at the end")
+    hash: SecretRef | None = Field(None, description="HMAC-SHA256 under this key: env:NAME or file:/path")
+    encoding: Literal["hex", "base64"] = Field("hex", description="of hashes")
+    keys: bool = Field(False, description="true: also where a column is part of the primary key; hashes only")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> MaskRule:
+        return own_check(self, _one_mask)
+
+
+def _one_mask(rule: MaskRule) -> None:
+    given = [name for name in ("fixed", "keep_last", "hash") if getattr(rule, name) is not None]
+    given += ["nullify"] * rule.nullify
+    if len(given) != 1:
+        raise ConfigError(
+            "E1003",
+            "a mask needs one way of masking",
+            found=" and ".join(given) or "none",
+            wanted="fixed, nullify, keep_last or hash",
+        )
 
 
 class RenameRule(Model):
@@ -84,6 +111,7 @@ class Transforms(Model):
     columns: tuple[ColumnRule, ...] = Field(
         default=(), description="columns that records have; all rules for a table count"
     )
+    mask: tuple[MaskRule, ...] = Field(default=(), description="values that are hidden; the first rule counts")
     rename: tuple[RenameRule, ...] = Field(
         default=(), description="other names of columns and tables; the first rule counts"
     )

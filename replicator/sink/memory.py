@@ -50,7 +50,7 @@ class MemoryBroker:
 
     def append(self, record: Record, stamp: Stamp) -> None:
         topic, key, value = record[0], record[1], record[2]
-        partition = partition_of(topic, key, self.partitions)
+        partition = partition_of(topic, record[6] if len(record) == 7 else key, self.partitions)
         offset = self._offsets.get((topic, partition), 0)
         self._offsets[topic, partition] = offset + 1
         self.records.append(Stored(topic, partition, offset, key, value, tuple(stamp.headers(record))))

@@ -14,6 +14,7 @@ from replicator.ports import Planner
 from replicator.transform.bend import bend, ungrouped
 from replicator.transform.columns import Choice, Names
 from replicator.transform.filters import Filters
+from replicator.transform.masks import Masks
 from replicator.transform.routes import Route, Routes
 from replicator.transform.view import View
 
@@ -33,19 +34,26 @@ class TopicNames(Protocol):
 class Chain:
     """The view of a table is made step by step, the format plans for it, and the plan is bent back:
 
-        columns that stay -> their names -> the field that routes add to keys
+        columns that stay -> their names -> those that are masked -> the field that routes add to keys
 
     Rules name what they mean as the source does, so their order does not matter to them.
     """
 
     def __init__(self, config: Transforms) -> None:
         self._filters = Filters(config.filter)
+        self._masks = Masks(config.mask)
         self._routes = Routes(config.route)
         self._steps: tuple[Callable[[Table, View], View], ...] = (
             Choice(config.columns),
             Names(config.rename),
+            self._masks,
             self._routes,
         )
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """References of the secrets that records depend on."""
+        return self._masks.keys
 
     def view(self, source: Table) -> View:
         """Raises DecodeError E2310: a rule does not fit the table."""

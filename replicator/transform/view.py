@@ -47,7 +47,8 @@ class View(msgspec.Struct, frozen=True):
         places = {old: new for new, old in enumerate(kept)}
         columns = [msgspec.structs.replace(self.table.columns[old], index=new) for old, new in places.items()]
         key = tuple(places[index] for index in self.table.primary_key if index in places)
-        table = msgspec.structs.replace(self.table, columns=tuple(columns), primary_key=key)
+        unique = tuple(places[index] for index in self.table.unique_key if set(self.table.unique_key) <= set(places))
+        table = msgspec.structs.replace(self.table, columns=tuple(columns), primary_key=key, unique_key=unique)
         return View(table, tuple(self.origins[index] for index in kept))
 
     def replaced(self, column: Column, origin: Origin | None = None) -> View:

@@ -34,16 +34,27 @@ date_iso            DATE: "2024-02-29Z"
 time_ms, _ns, _iso  TIME of day: milliseconds, "12:34:56.789Z"; nanoseconds of any
 datetime_ns, _iso   DATETIME: nanoseconds since the epoch, ISO 8601
 *_windowed          date_* and datetime_*: years 1 to 99 are in 1970-2069
+constant:, mask:    see `masks.py`
 NAME:TEXT           date_*, datetime_*, timestamp_iso: TEXT for what is no date
 canal_sql_type      `java.sql.Types` of an UNSIGNED integer by its value, of SET, of JSON
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from replicator.decode.renderers import canal, debezium, debezium_temporal, maxwell, numbers, spatial, temporal, text
+from replicator.decode.renderers import (
+    canal,
+    debezium,
+    debezium_temporal,
+    masks,
+    maxwell,
+    numbers,
+    spatial,
+    temporal,
+    text,
+)
 from replicator.decode.rendering import Rendering
 from replicator.errors import DecodeError
 from replicator.model import types
@@ -66,14 +77,18 @@ RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset
 }
 """name -> (builder, type bytes that it can render)."""
 
+NO_KEYS: Final[Mapping[str, bytes]] = {}
 
-def rendering(name: str, column: Column, table: Table) -> Rendering:
-    """How `column` of `table` becomes text in the notation `name`.
+
+def rendering(name: str, column: Column, table: Table, keys: Mapping[str, bytes] = NO_KEYS) -> Rendering:
+    """How `column` of `table` becomes text in the notation `name`. `keys`: of masks, by reference.
 
     Raises:
         DecodeError: E2301, the column's type can't be read or not in this notation; E2306, the table map lacks what
-            the notation needs; E2307, the character set is not known.
+            the notation needs; E2307, the character set is not known; E2310, a mask is not for such columns.
     """
+    if masks.is_mask(name):
+        return masks.mask(name, column, table, rendering, keys)
     where = f"{table.qualified}.{column.name}"
     name, takes, invalid = name.partition(":")
     builder, accepted = RENDERERS[name]

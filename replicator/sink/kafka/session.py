@@ -7,9 +7,11 @@ import logging
 import time
 from collections.abc import Iterable
 
+from replicator import compiled
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkUnavailable
 from replicator.model.batch import Record
+from replicator.model.packed import PackedRecords
 from replicator.model.term import Term
 from replicator.sink.kafka.bulk import BulkFeed, unfit
 from replicator.sink.kafka.errors import translating
@@ -48,7 +50,7 @@ class Session:
         self.feed = self._make_feed(bulk)
 
     def _make_feed(self, bulk: bool) -> Feed:
-        stamp = Stamp(self.term.task, self.term.epoch)
+        stamp = self._stamp = Stamp(self.term.task, self.term.epoch)
         reason = unfit(self._producer) if bulk else "switched off"
         if not reason:
             return BulkFeed(self._producer, stamp, self.window, self.term.check)
@@ -69,10 +71,29 @@ class Session:
     def write(self, records: Iterable[Record]) -> None:
         """Sorts records by partition, in order, and hands them over at once: no lingering."""
         self.term.check()
-        for topic, lanes in self._sort(records).values():
-            for partition, lane in enumerate(lanes):
-                if lane:
-                    self.feed.send(topic, partition, lane)
+        if not (isinstance(records, PackedRecords) and self._write_packed(records)):
+            for topic, lanes in self._sort(records).values():
+                for partition, lane in enumerate(lanes):
+                    if lane:
+                        self.feed.send(topic, partition, lane)
+        self.feed.pushed()
+
+    def _write_packed(self, records: PackedRecords) -> bool:
+        """Without an object per record. False, and nothing done, where that is not possible."""
+        if not isinstance(self.feed, BulkFeed) or not compiled.available():
+            return False
+        batches = compiled.module("kafka").Batches(self._stamp.prefix)
+        topics = [self._topic(name) for name in batches.names(records.blocks)]
+        limits = [
+            (topic.partitions, partition_of(topic.name, None, topic.partitions), topic.batch_bytes, topic.record_bytes)
+            for topic in topics
+        ]
+        made = batches.encode(records.blocks, limits)
+        if made is None:  # a record is too large: the other way finds and names it
+            return False
+        for number, partition, body in made:
+            self.feed.send_body(topics[number], partition, body)
+        return True
 
     def _sort(self, records: Iterable[Record]) -> dict[str, tuple[Topic, list[list[Record]]]]:
         sorted_: dict[str, tuple[Topic, list[list[Record]]]] = {}
@@ -87,6 +108,8 @@ class Session:
                     sorted_[name] = topic, [[] for _ in range(topic.partitions)]
                 last, lanes = name, sorted_[name][1]
                 keyless = lanes[partition_of(name, None, len(lanes))]
+            if len(record) == 7:
+                key = record[6]
             if key is None or len(lanes) == 1:
                 keyless.append(record)
             else:

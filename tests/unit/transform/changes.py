@@ -6,18 +6,16 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from replicator.assembly import build_planner, build_rendering
 from replicator.config.load import parse_task
 from replicator.config.task import TaskConfig
 from replicator.decode import events
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.extents import fixed_size, prefix_size
-from replicator.encode import formats
-from replicator.encode.topics import Topics
 from replicator.model import types
 from replicator.model.batch import Record
 from replicator.model.position import Position
 from replicator.model.table import Column, Table
-from replicator.transform.chain import Chain
 from tests.unit.decode.binlog import Log, lenenc, records, server_error, table_map
 
 UTF8MB4 = 45
@@ -89,13 +87,15 @@ def packed(column: Column, value: Any) -> bytes:
 
 def run(config: TaskConfig, script: Log, position: Position | None = None) -> list[Record]:
     """What the task's decoder makes of the script, start to end."""
-    form = formats[config.sink.format](config.name, config.sink, config.source.type)
+    planner, narrator = build_planner(config)
     decoder = BinlogDecoder(
-        Chain(config.transforms).planner(form.plan, Topics(config.sink.topic_template, config.name)),
+        planner,
+        narrator=narrator,
         position=position or Position("binlog.000001", 4),
         flavor="mysql",
         framing="file",
         server_error=server_error,
+        rendering=build_rendering(config),
         clock=lambda: 1_000_000_000,
     )
     return records([*decoder.feed(script.raw), *decoder.feed(b"")])  # the second call raises what the first met
