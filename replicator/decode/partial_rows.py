@@ -109,7 +109,8 @@ class PartialRows:
             if partial >> place & 1 and index in values:
                 if index not in columns[0]:
                     what = "comes with changes to a document, and without the document before them"
-                    presence.refuse(self._table, what, self._table.columns[index].name)
+                    fix = "SET GLOBAL binlog_row_value_options = '' has whole documents logged."
+                    presence.refuse(self._table, what, self._table.columns[index].name, fix)
                 prefix, stop = values[index]
                 out.append(b[start:prefix])
                 out.append(self._value(b, index, before.get(index), prefix, stop))

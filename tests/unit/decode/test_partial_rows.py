@@ -176,6 +176,29 @@ def test_what_can_not_be_made_whole(raw, code):
     assert "shop.docs" in str(caught.value)
 
 
+def partial_image(diffs, *, before, after):
+    """An update of shop.docs with only `id` and maybe `j` before; after: `j` changed, `v` NULL, `k` whole."""
+    old, new = write([1, 2]), write({"k": 1})
+    row = b"\0" + struct.pack("<i", 1) + (struct.pack("<I", len(old)) + old if before & 2 else b"")
+    row += b"\1\1" + b"\2" + b"".join(struct.pack("<I", len(value)) + value for value in (diffs, new))
+    log = Log().gtid(1).query("BEGIN").add(events.TABLE_MAP, mapped())
+    head = (1).to_bytes(6, "little") + b"\1\0\2\0\4" + bytes((before, after))
+    return log.add(events.PARTIAL_UPDATE_ROWS, head + row).xid().raw
+
+
+def test_images_without_some_columns():
+    made = decoder(row_image="accept_partial")
+    (record,) = records(made.feed(partial_image(diff(REPLACE, "$[0]", 7), before=0b0011, after=0b1110)))
+    old, new = hexed([1, 2]), hexed([7, 2])
+    assert record[2] == b'u["01000000",%s,null,null]["01000000",%s,null,%s]#0' % (old, new, hexed({"k": 1}))
+
+
+def test_changes_without_the_document_before():
+    made = decoder(row_image="accept_partial")
+    with pytest.raises(DecodeError, match=r"E2304 .*shop\.docs comes with changes to a document.*no 'j'"):
+        made.feed(partial_image(diff(REPLACE, "$[0]", 7), before=0b0001, after=0b1110))
+
+
 def test_other_tables_are_passed_over():
     raw = updated([(None, diff(REMOVE, "$.a"))])
     assert decoder(planner=lambda table: None).feed(raw)[0].transactions == 1
