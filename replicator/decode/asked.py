@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from replicator.model.plan import Late, TablePlan, Var
+from replicator.model.plan import TablePlan, Var
 from replicator.model.table import Table
 from replicator.ports import Planner
 
@@ -24,11 +24,6 @@ class Asked:
         if plan is not None:
             self.variables |= frozenset(step.name for step in _steps(plan) if isinstance(step, Var))
         return plan
-
-
-def is_late(plan: TablePlan) -> bool:
-    """Whether a record of the plan must wait for the end of its transaction."""
-    return any(isinstance(step, Late) for step in _steps(plan))
 
 
 def _steps(part: Any) -> Iterator[Any]:

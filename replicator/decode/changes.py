@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
 from replicator.decode import gtidevents, refusals, zipped
 from replicator.decode.asked import Asked
+from replicator.decode.branches import Branch, Branches
 from replicator.decode.collector import Collector
 from replicator.decode.narration import Narration
 from replicator.decode.progress import Progress, State
@@ -16,6 +17,7 @@ from replicator.decode.statements import Kind, Statement, classify
 from replicator.decode.variables import Context
 from replicator.decode.versions import Versions
 from replicator.errors import ReplicatorError
+from replicator.model.position import Prepared
 from replicator.model.table import Table
 
 _QUERY: Final = struct.Struct("<IIBHH").unpack_from
@@ -24,12 +26,16 @@ _STATEMENT_END: Final = 1
 """Flag of a rows event: the statement has no more of them."""
 _DEAR: Final = frozenset({"executed", "tsid", "query", "order", "table_order"})
 """Variables that are made only for plans that print them."""
+_PIECE: Final = 1 << 20
+"""Bytes of events that waited which are decoded before what came of them leaves."""
+Work: TypeAlias = Iterator[bool] | None
 UPDATE: Final = 1
 """Operations are 0 (insert), 1 and 2 (delete), as the event types count."""
 
 
 class Changes:
-    """Every handler gets (buffer, first byte of the body, end of the body, timestamp, server id).
+    """Every handler gets (buffer, first byte of the body, end of the body, timestamp, server id). One that returns an
+    iterator has not done all: that goes on with it, and gives True wherever the batches should leave.
 
     Attributes:
         text: the buffer as latin-1.
@@ -46,6 +52,7 @@ class Changes:
         context: Context,
         clock: Callable[[], int],
         counters: Counter[str],
+        read_again: Callable[[Prepared], Branch],
     ) -> None:
         self.text = ""
         self.context = context
@@ -61,7 +68,11 @@ class Changes:
         self._attentive = narration.listening
         self._query_of = -1  # start of the transaction that the last statement text belongs to
         self._standalone = False
-        self._harmless: set[str] = set()  # XA transactions that were prepared without rows for us
+        self._branch: Branch | None = None  # the XA transaction at hand
+        self._branches = Branches()
+        self._read_again = read_again
+        self.pausing = False
+        """Whether to let the caller of `feed` look after each XA PREPARE."""
 
     # GTIDs
 
@@ -104,6 +115,8 @@ class Changes:
         context.thread = "null"
         if not self._standalone:
             self._collector.open()
+        if flags & gtidevents.PREPARED_XA:  # there is no XA START behind it
+            self._collector.state, self._branch = State.BRANCH, Branch(0)
 
     # Rows
 
@@ -139,6 +152,13 @@ class Changes:
                 return
             raise refusals.structure("a row event without its table map", f"table id {table_id}")
         if collector.state is not State.OPEN:
+            if collector.state is State.BRANCH and self._branch is not None:
+                if version.plan is not None:
+                    event = (operation, at - p, timestamp, server_id, b[p:end])
+                    self._branch.rows(version.raw, self._narration.query, event)
+                if b[p + 6] & _STATEMENT_END:
+                    self._narration.statement_ended()
+                return
             raise refusals.structure("a row event outside a transaction", version.table.qualified)
         attentive = self._attentive
         if version.plan is None:
@@ -152,6 +172,8 @@ class Changes:
         context.event_s = timestamp
         if not collector.commit_us:
             context.ts_us = timestamp * 1_000_000
+        if version.late is not None:
+            collector.late = version.late
         if attentive:
             self._narration.before_rows(version.table, self._asked.variables, timestamp, server_id)
         rows = version.functions[operation] or version.compile(operation)
@@ -199,25 +221,34 @@ class Changes:
         start = zipped.rows_at(b, at, end, 2 if operation == UPDATE else 1)
         self._made(b[p:start] + zipped.event(b, start, end), at - p, timestamp, server_id, operation)
 
-    def zipped_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+    def zipped_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
         _, _, database_size, _, status_size = _QUERY(b, p)
         at = p + 13 + status_size + database_size + 1
         body = b[p:at] + zipped.event(b, at, end)
-        self.query(body, 0, len(body), timestamp, server_id)
+        return self.query(body, 0, len(body), timestamp, server_id)
 
     # Ends
 
-    def xid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+    def xid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
         if self._collector.state is State.BETWEEN or p + 8 > end:
             raise refusals.structure("a commit (XID) without a transaction")
-        self._finish(timestamp, server_id)
-
-    def _finish(self, timestamp: int, server_id: int) -> None:
+        if self._branch is not None:
+            return self._commit(self._branch, timestamp, server_id)
         if self._attentive:
             self._narration.finish(timestamp, server_id)
-        self._collector.finish(timestamp)
+        if self._collector.late is None:
+            self._collector.finish(timestamp)
+            return None
+        return self._collector.finish(timestamp, int.from_bytes(b[p : p + 8], "little"))
 
-    def query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+    def _finish(self, timestamp: int, server_id: int) -> Work:
+        if self._branch is not None:
+            return self._commit(self._branch, timestamp, server_id)
+        if self._attentive:
+            self._narration.finish(timestamp, server_id)
+        return self._collector.finish(timestamp)
+
+    def query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
         thread, _, database_size, _, status_size = _QUERY(b, p)
         at = p + 13 + status_size + database_size + 1
         if at > end:
@@ -226,10 +257,11 @@ class Changes:
         if text == b"BEGIN":
             self._begin(thread)
         elif text == b"COMMIT" and self._collector.state is State.OPEN:
-            self._finish(timestamp, server_id)
+            return self._finish(timestamp, server_id)
         else:
             database = b[at - 1 - database_size : at - 1].decode("utf-8", "replace")
-            self._statement(text, database, thread, timestamp, server_id)
+            return self._statement(text, database, thread, timestamp, server_id)
+        return None
 
     def _begin(self, thread: int) -> None:
         collector = self._collector
@@ -239,30 +271,38 @@ class Changes:
             self._without_gtid(0)
         self.context.thread = thread
 
-    def _statement(self, text: bytes, database: str, thread: int, timestamp: int, server_id: int) -> None:
+    def _statement(self, text: bytes, database: str, thread: int, timestamp: int, server_id: int) -> Work:
         collector, statement = self._collector, classify(text)
         kind, shown = statement.kind, text[:200].decode("utf-8", "replace")
-        is_open = collector.state is State.OPEN
-        if kind in (Kind.BEGIN, Kind.XA_START):
+        is_open = collector.state in (State.OPEN, State.BRANCH)
+        if kind is Kind.BEGIN:
             self._begin(thread)
+        elif kind is Kind.XA_START:
+            self._begin(thread)
+            collector.state, self._branch = State.BRANCH, Branch(thread)
         elif kind is Kind.CHANGE:
             self._refuse_change(statement, database, shown)
             self._alone(timestamp, server_id)
         elif kind is Kind.OTHER:
             self._other(text.decode("utf-8", "replace"), database, thread, timestamp, server_id)
-        elif kind is Kind.XA_COMMIT and statement.argument not in self._harmless:
-            raise refusals.finished_elsewhere(shown)
-        elif is_open and kind is Kind.COMMIT:
-            self._finish(timestamp, server_id)
-        elif is_open and kind is Kind.ROLLBACK:
+        elif kind in (Kind.XA_COMMIT, Kind.XA_ROLLBACK) and self._branch is None:
+            return self._decided(statement, thread, timestamp, server_id)
+        elif is_open and kind in (Kind.COMMIT, Kind.XA_COMMIT):
+            return self._finish(timestamp, server_id)
+        elif is_open and kind in (Kind.ROLLBACK, Kind.XA_ROLLBACK):
+            self._end_branch()
             self._narration.forget()
             collector.roll_back(shown, timestamp)
         elif is_open and kind is Kind.SAVEPOINT:
-            collector.savepoint(statement.argument)
+            (self._branch or collector).savepoint(statement.argument)
         elif is_open and kind is Kind.ROLLBACK_TO:
-            collector.roll_back_to(statement.argument, shown)
-        elif not (is_open and kind is Kind.XA_END):
+            (self._branch or collector).roll_back_to(statement.argument, shown)
+        elif is_open and kind is Kind.XA_END:
+            if self._branch is not None:
+                self._branch.thread = self._branch.thread or thread
+        else:
             self._alone(timestamp, server_id)
+        return None
 
     def _other(self, text: str, database: str, thread: int, timestamp: int, server_id: int) -> None:
         """DDL and the like."""
@@ -278,7 +318,7 @@ class Changes:
     def _alone(self, timestamp: int, server_id: int) -> None:
         """A statement that changes no rows: a transaction of its own, unless one is open."""
         self._counters["ddl"] += 1
-        if self._collector.state is State.OPEN:
+        if self._collector.state in (State.OPEN, State.BRANCH):
             return
         if self._collector.state is State.BETWEEN:
             self._collector.announce(None, 0)
@@ -297,22 +337,107 @@ class Changes:
         if replicated:
             raise refusals.statement(shown, (table.database, table.name))
 
-    def xa_prepare(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+    # XA transactions
+
+    def xa_prepare(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
         """one_phase: XA COMMIT ... ONE PHASE, an ordinary commit. Else the rows wait for XA COMMIT."""
-        if p + 13 > end:
-            raise refusals.structure("XA_PREPARE_LOG_EVENT is cut short")
-        one_phase = b[p]
-        if not one_phase and self._collector.row:
-            raise refusals.prepared()
-        if not one_phase:
-            self._harmless.add(_xid_text(b[p + 1 : end]))
-        self._finish(timestamp, server_id)
+        branch = self._branch
+        if p + 13 > end or branch is None:
+            raise refusals.structure("XA_PREPARE_LOG_EVENT is cut short, or has no transaction before it")
+        if b[p]:
+            return self._commit(branch, timestamp, server_id)
+        xid = xid_text(b[p + 1 : end])
+        self._branch = None
+        self._progress.prepare(xid, rows=not branch.empty)
+        if branch.empty:
+            branch.close()
+        else:
+            self._branches.keep(xid, branch)
+        self._narration.forget()
+        self._collector.finish(timestamp)
+        return iter((True,)) if self.pausing else None
+
+    def prepared(self, xid: str) -> Branch | None:
+        """Its events, which are the caller's from now on."""
+        return self._branches.take(xid)
+
+    def _end_branch(self) -> None:
+        if self._branch is not None:
+            self._branch.close()
+            self._branch = None
+
+    def _commit(self, branch: Branch, timestamp: int, server_id: int) -> Iterator[bool]:
+        """The transaction at hand is the branch's own one."""
+        yield from self._replay(branch)
+        work = self._finish(timestamp, server_id)
+        if work is not None:
+            yield from work
+
+    def _replay(self, branch: Branch) -> Iterator[bool]:
+        """Its events as those of the transaction at hand."""
+        self._branch = None
+        self._collector.state = State.OPEN
+        self.context.thread = branch.thread
+        decoded = 0
+        for event in branch.events():
+            if decoded > _PIECE:
+                yield True
+                decoded = 0
+            decoded += len(event.body)
+            if event.is_map:
+                self.table_map(event.body, 0, len(event.body), event.timestamp, event.server_id)
+            elif event.is_query:
+                self._narration.query = event.body or None
+            else:
+                self._made(event.body, event.at, event.timestamp, event.server_id, event.operation)
+        branch.close()
+
+    def _decided(self, statement: Statement, thread: int, timestamp: int, server_id: int) -> Work:
+        """XA COMMIT or XA ROLLBACK of what was prepared earlier."""
+        collector, xid = self._collector, statement.argument
+        prepared = self._progress.prepared.get(xid)
+        text = f"{statement.kind.value} {xid}"
+        if prepared is None and statement.kind is Kind.XA_COMMIT:
+            raise refusals.finished_elsewhere(text)
+        if collector.state is State.BETWEEN:
+            collector.announce(None, 0)
+            self._without_gtid(0)
+        collector.open()
+        self.context.thread = thread
+        if prepared is None or not prepared.offset:
+            return self._end_of(xid, timestamp, server_id)
+        branch = self._branches.take(xid)
+        if statement.kind is Kind.XA_COMMIT:
+            return self._released(branch or self._read_again(prepared), text, xid, timestamp, server_id)
+        if branch is not None:
+            branch.close()
+        self._narration.xa(text, statement.kind.value, timestamp, server_id)
+        return self._end_of(xid, timestamp, server_id)
+
+    def _released(self, branch: Branch, text: str, xid: str, timestamp: int, server_id: int) -> Iterator[bool]:
+        yield from self._replay(branch)
+        self._narration.xa(text, Kind.XA_COMMIT.value, timestamp, server_id)
+        work = self._end_of(xid, timestamp, server_id)
+        if work is not None:
+            yield from work
+
+    def _end_of(self, xid: str, timestamp: int, server_id: int) -> Work:
+        work = self._finish(timestamp, server_id)
+        if work is None:
+            self._progress.decide(xid)
+            return None
+        return self._and_then_decided(work, xid)
+
+    def _and_then_decided(self, work: Iterator[bool], xid: str) -> Iterator[bool]:
+        """While rows of it leave, the position says that it is prepared."""
+        yield from work
+        self._progress.decide(xid)
 
     def incident(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         raise refusals.incident(b[p + 3 : end].decode("utf-8", "replace"))
 
 
-def _xid_text(raw: bytes) -> str:
+def xid_text(raw: bytes) -> str:
     """As the servers write it in XA COMMIT: X'gtrid',X'bqual',format."""
     form, first, second = struct.unpack_from("<III", raw)
     data = raw[12:]

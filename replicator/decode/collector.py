@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 from replicator.decode import refusals
+from replicator.decode.held import Held
+from replicator.decode.late import fill
 from replicator.decode.progress import Gtid, Progress, State
+from replicator.decode.variables import Context
 from replicator.model.batch import Batch, Record
 from replicator.model.happening import Message
+from replicator.model.plan import Late
+
+_MOST_HELD: Final = 32 << 20
+"""Bytes that records which wait may take in memory; then all of them, and whatever comes, go to disk in pieces."""
+_PIECE: Final = 1 << 20
+_RECORD: Final = 250
+"""Bytes that a record takes beside key and value."""
 
 Counts: TypeAlias = dict[tuple[str, str], int]
 """Rows by (database, table)."""
@@ -24,31 +34,37 @@ class Collector:
         told: messages of it so far.
         counts: rows of it by table, where somebody asks for that.
         gtid: its GTID; None between transactions, and without.
+        late: what its records wait for; None: they leave as they come.
         commit_us: its commit time when its GTID event has one, else 0.
         append: takes a record.
     """
 
-    def __init__(self, progress: Progress, skip: int) -> None:
+    def __init__(self, progress: Progress, context: Context, skip: int) -> None:
         self.state = State.BETWEEN
         self.row = self.told = 0
         self.commit_us = 0
         self.counts: Counts = {}
         self.gtid: Gtid = None
+        self.late: Late | None = None
         self.append: Callable[[Record], None]
         self._progress = progress
+        self._context = context
+        self._held: Held | None = None
+        self._most_held = _MOST_HELD
         self._skip = skip
         self._savepoints: dict[str, tuple[int, int, int, Counts]] = {}  # name -> row, rows that count, told, counts
         self._left = 0  # rows of the transaction that left with earlier calls, or an earlier stream
         self._source_ms = 0
         self._moved = False
-        self._clear()
+        self._new_rows = self._new_size = self._new_told = 0  # of the transaction at hand, that have not left
+        self._clear([])
 
-    def _clear(self) -> None:
-        self._records: list[Record] = []
-        self.append = self._records.append
+    def _clear(self, records: list[Record]) -> None:
+        """`records`: of the transaction at hand."""
+        self._records = records
+        self.append = records.append
         self._whole = 0  # records of transactions that are done
         self._rows = self._size = self._transactions = 0  # of those
-        self._new_rows = self._new_size = self._new_told = 0  # of the transaction at hand, in this call
 
     def announce(self, gtid: Gtid, commit_us: int) -> None:
         """A GTID event: a transaction begins with it."""
@@ -75,6 +91,8 @@ class Collector:
         self._new_rows += row - first
         if first < self._skip:
             self._drop_delivered(first)
+        if self.late is not None and self._new_size + _RECORD * self._new_rows > self._most_held:
+            self._hold()
 
     def _drop_delivered(self, first: int) -> None:
         delivered = min(self._skip, self.row) - first
@@ -98,8 +116,26 @@ class Collector:
             self._size += len(message.key or b"") + len(message.value or b"")
         self._whole = len(self._records)
 
-    def finish(self, timestamp: int) -> None:
-        """The transaction is committed; `timestamp`: of its last event, seconds."""
+    def finish(self, timestamp: int, xid: int | None = None) -> Iterator[bool] | None:
+        """The transaction is committed.
+
+        Args:
+            timestamp: of its last event, seconds.
+            xid: number of its XID event.
+
+        Returns None when that is all, else what goes on with it: it gives True wherever the batches should leave.
+        """
+        if self.late is not None:
+            if self._held is not None:
+                return self._release(self._held, self.late, timestamp, xid)
+            filled = self._filled(self._records[self._whole :], self.late, xid, last=True)
+            self._records[self._whole :] = filled
+            self._new_size = sum(map(_size, filled))
+            self.late = None
+        self._finish(timestamp)
+        return None
+
+    def _finish(self, timestamp: int) -> None:
         if self._skip:
             self._finish_resumed()
         progress, gtid = self._progress, self.gtid
@@ -144,10 +180,44 @@ class Collector:
         """Between transactions, none of which is half delivered."""
         return self.state is State.BETWEEN and not self._skip
 
+    # Held until the end of the transaction
+
+    def _filled(self, records: list[Record], late: Late, xid: int | None, *, last: bool) -> list[Record]:
+        return fill(records, late, xid=xid, end_pos=self._progress.offset, context=self._context, last=last)
+
+    def _hold(self) -> None:
+        """Puts aside what has come of the transaction at hand."""
+        if self._held is None:
+            self._held = Held()
+        self._held.add(self.row, self._new_rows, self._new_told, self._records[self._whole :])
+        del self._records[self._whole :]
+        self._new_rows = self._new_size = self._new_told = 0
+        self._most_held = _PIECE
+
+    def _release(self, held: Held, late: Late, timestamp: int, xid: int | None) -> Iterator[bool]:
+        if self._new_rows:
+            self._hold()
+        self.late = self._held = None
+        self._most_held = _MOST_HELD
+        last = held.last_waiting
+        for number, piece in enumerate(held.pieces()):
+            if number:
+                yield True
+            filled = self._filled(piece.records, late, xid, last=number == last)
+            self._records += filled
+            self.row = piece.row
+            self._new_rows += piece.rows
+            self._new_told += piece.told
+            self._new_size += sum(map(_size, filled))
+        held.close()
+        self._finish(timestamp)
+
     # Rolled back in part or whole
 
     def savepoint(self, name: str) -> None:
-        self._savepoints[name] = (self.row, self._left + self._new_rows, self._new_told, dict(self.counts))
+        rows, told = (self._held.rows, self._held.told) if self._held is not None else (0, 0)
+        counts = dict(self.counts)
+        self._savepoints[name] = (self.row, self._left + rows + self._new_rows, told + self._new_told, counts)
 
     def roll_back_to(self, name: str, statement: str) -> None:
         if name not in self._savepoints:
@@ -155,43 +225,56 @@ class Collector:
         row, rows, told, self.counts = self._savepoints[name]
         if self._left > rows:
             raise refusals.undone(statement)
-        self._cut(row, rows - self._left)
-        self._new_told = min(self._new_told, told)
+        self._cut(row, rows - self._left, told)
 
     def roll_back(self, statement: str, timestamp: int) -> None:
         """The transaction ends without its rows."""
         if self._left:
             raise refusals.undone(statement)
-        self._cut(0, 0)
-        self._new_told = 0
-        self.finish(timestamp)
+        self._cut(0, 0, 0)
+        self.late = None
+        self._finish(timestamp)
 
-    def _cut(self, row: int, rows: int) -> None:
+    def _cut(self, row: int, rows: int, told: int) -> None:
         """Keeps what comes before `row`, which is `rows` rows that have not left yet. Numbers are not given again."""
-        self._keep([record for record in self._records[self._whole :] if record[4] < row])
-        self._new_rows = rows
+        kept = [record for record in self._records[self._whole :] if record[4] < row]
+        if self._held is not None:
+            kept = self._held.cut(row) + kept
+            rows, told = rows - self._held.rows, told - self._held.told
+            if not self._held.rows:
+                self._held.close()
+                self._held = None
+        self._keep(kept)
+        self._new_rows, self._new_told = rows, min(told, rows)
 
     def _keep(self, records: list[Record]) -> None:
         self._records[self._whole :] = records
-        self._new_size = sum(len(record[1] or b"") + len(record[2] or b"") for record in records)
+        self._new_size = sum(map(_size, records))
 
     # What leaves
 
     def batches(self, *, failed: bool) -> list[Batch]:
-        """Everything done since the last call, then what has come of the transaction at hand (not after a failure)."""
-        whole, rest = self._records, self._records[self._whole :]
+        """Everything done since the last call, then what has come of the transaction at hand, unless it has failed or
+        must wait."""
+        done, rest = self._records, self._records[self._whole :]
         progress = self._progress
         batches = []
         if self._moved:
-            del whole[self._whole :]
+            del done[self._whole :]
             position, counts = progress.boundary(), (self._rows, self._transactions, self._size)
-            batches.append(Batch(whole, position, True, *counts, self._source_ms))
-        if self._new_rows and not failed:
+            batches.append(Batch(done, position, True, *counts, self._source_ms))
+        if self._new_rows and not failed and self.late is None:
             source_ms = self.commit_us // 1000 or self._source_ms
             self._left += self._new_rows
             rows = self._new_rows - self._new_told
             batches.append(Batch(rest, progress.inside(self.row), False, rows, 0, self._new_size, source_ms))
-        if batches or failed:
-            self._clear()
+            self._new_rows = self._new_size = self._new_told = 0
+            rest = []
+        if batches:
+            self._clear(rest)
         self._moved = False
         return batches
+
+
+def _size(record: Record) -> int:
+    return len(record[1] or b"") + len(record[2] or b"")

@@ -19,7 +19,8 @@ from zlib import crc32
 
 from replicator.decode import events, payload, refusals
 from replicator.decode.asked import Asked
-from replicator.decode.changes import Changes
+from replicator.decode.branches import Branch
+from replicator.decode.changes import Changes, Work
 from replicator.decode.collector import Collector
 from replicator.decode.compiler import Renderer
 from replicator.decode.framing import FileFraming, Framing, PacketFraming, ServerError
@@ -28,12 +29,12 @@ from replicator.decode.progress import Flavor, Progress
 from replicator.decode.renderers import rendering as standard_rendering
 from replicator.decode.variables import Context
 from replicator.decode.versions import Versions
-from replicator.errors import DecodeError, ReplicatorError
+from replicator.errors import DecodeError, ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.batch import Batch
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.jsontext import quote
-from replicator.model.position import Position
-from replicator.ports import Catalog, Narrator, Planner
+from replicator.model.position import Position, Prepared
+from replicator.ports import Catalog, Narrator, Planner, Stream
 
 _HEADER: Final = events.HEADER.unpack_from
 _U32: Final = struct.Struct("<I").unpack_from
@@ -67,8 +68,10 @@ _SENT_AGAIN: Final = frozenset(
     }
 )
 
-Handler = Callable[[bytes, int, int, int, int], None]
-"""(buffer, first byte of the body, end of the body, timestamp in s, server id)"""
+Handler = Callable[[bytes, int, int, int, int], Work]
+"""(buffer, first byte of the body, end of the body, timestamp in s, server id); see `Changes`"""
+_SILENCE: Final = 60.0
+"""Seconds that a server may take to send what it has written long ago."""
 
 
 class BinlogDecoder:
@@ -83,6 +86,8 @@ class BinlogDecoder:
         position: where the stream begins; the first `position.rows` rows of its first transaction are not emitted.
         framing: as the stream's.
         server_error: makes the error for an ERR packet.
+        reread: opens a stream beside the one that is decoded, for rows of XA transactions that were prepared before it
+            began; None: they can't be had.
         rendering: other renderers, in tests.
         clock: wall clock, ns since the epoch.
 
@@ -104,6 +109,7 @@ class BinlogDecoder:
         catalog: Catalog | None = None,
         selection: Selection | None = None,
         row_image: Literal["require_full", "accept_partial"] = "require_full",
+        reread: Callable[[Position], Stream] | None = None,
         rendering: Renderer = standard_rendering,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
@@ -112,16 +118,26 @@ class BinlogDecoder:
         self._framing: Framing = PacketFraming(server_error) if framing == "packet" else FileFraming()
         self._in_file = framing == "file"
         self._progress = Progress(position, flavor)
+        self._planner, self._flavor, self._row_image = planner, flavor, row_image
+        self._catalog, self._reread, self._rendering = catalog, reread, rendering
         asked, context = Asked(planner), Context()
         self._versions = Versions(
             asked, rendering, mariadb=flavor == "mariadb", accept_partial=row_image == "accept_partial"
         )
-        self._collector = collector = Collector(self._progress, position.rows)
+        self._collector = collector = Collector(self._progress, context, position.rows)
         self._narration = Narration(
             narrator, catalog, selection or Everything(), collector, self._progress, context, clock
         )
         self._changes = Changes(
-            asked, self._versions, collector, self._progress, self._narration, context, clock, self.counters
+            asked,
+            self._versions,
+            collector,
+            self._progress,
+            self._narration,
+            context,
+            clock,
+            self.counters,
+            self._read_again,
         )
         self._handlers = self._table(self._changes)
         self._checksum = False
@@ -157,6 +173,50 @@ class BinlogDecoder:
             self.position = batches[-1].position
         return batches
 
+    def _read_again(self, prepared: Prepared) -> Branch:
+        """The rows of an XA transaction that was prepared before our stream began, through a stream of its own."""
+        if self._reread is None:
+            raise refusals.finished_elsewhere(f"XA COMMIT {prepared.xid}")
+        try:
+            stream = self._reread(Position(prepared.file, prepared.offset, prepared.gtid))
+        except SourceError as error:
+            if error.transient:
+                raise
+            raise refusals.gone(prepared, error) from error
+        try:
+            return self._beside(stream).branch(stream, prepared.xid)
+        finally:
+            stream.close()
+
+    def _beside(self, stream: Stream) -> BinlogDecoder:
+        return BinlogDecoder(
+            self._planner,
+            position=stream.position,
+            flavor=self._flavor,
+            framing=stream.framing,
+            server_error=stream.server_error,
+            row_image=self._row_image,
+            rendering=self._rendering,
+        )
+
+    def branch(self, stream: Stream, xid: str) -> Branch:
+        """The rows of the XA transaction that the stream begins with.
+
+        Raises:
+            DecodeError: E2302, it begins with something else.
+            SourceUnavailable: nothing comes.
+        """
+        self._changes.pausing = True
+        deadline = time.monotonic() + _SILENCE
+        while time.monotonic() < deadline:
+            ended = sum(batch.transactions for batch in self.feed(stream.read(1.0)))
+            branch = self._changes.prepared(xid)
+            if branch is not None and ended == 1:
+                return branch
+            if ended:
+                raise refusals.structure(f"XA transaction {xid} is not where it was prepared")
+        raise SourceUnavailable("E2002", f"the rows of XA transaction {xid} do not come again")
+
     def _located(self, error: ReplicatorError) -> ReplicatorError:
         if not isinstance(error, DecodeError) or error.position:
             return error
@@ -190,7 +250,9 @@ class BinlogDecoder:
                 progress.advance(log_pos, size, kind)
             handler = handlers.get(kind)
             if handler is not None:
-                handler(buffer, start + 19, end, timestamp, server_id)
+                work = handler(buffer, start + 19, end, timestamp, server_id)
+                if work is not None:
+                    yield from work
             elif kind == events.TRANSACTION_PAYLOAD:
                 yield from self._payload(buffer, start + 19, end)
             else:
@@ -214,7 +276,9 @@ class BinlogDecoder:
             if handler is None:
                 self._unknown(kind, flags)
             else:
-                handler(buffer, start + events.HEADER_SIZE, stop, timestamp, server_id)
+                work = handler(buffer, start + events.HEADER_SIZE, stop, timestamp, server_id)
+                if work is not None:
+                    yield from work
         self._kind, changes.text = events.TRANSACTION_PAYLOAD, text
 
     def _unsure_end(self, b: bytes, start: int, end: int, flags: int) -> int:

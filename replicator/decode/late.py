@@ -50,7 +50,7 @@ def fill(
         last: the piece has the transaction's last row.
     """
     row = _writer(late.row, xid, end_pos, context)
-    end = _last_row(records) if last else -1
+    end = last_row(records) if last else -1
     final = _writer(late.last, xid, end_pos, context)
     filled: list[Record] = []
     for record in records:
@@ -66,7 +66,7 @@ def fill(
     return filled
 
 
-def _last_row(records: Sequence[Record]) -> int:
+def last_row(records: Sequence[Record]) -> int:
     """Number of the last row that waits for the end."""
     for record in reversed(records):
         if _MARK in (record[1] or b"") or _MARK in (record[2] or b""):

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from replicator.decode.events import HEARTBEAT
 from replicator.errors import DecodeError
 from replicator.model.gtid import GtidSet, MariaDBPosition
-from replicator.model.position import Position
+from replicator.model.position import Position, Prepared
 
 Flavor = Literal["mysql", "mariadb"]
 Gtid: TypeAlias = "tuple[str, int] | tuple[int, int, int] | None"
@@ -23,6 +23,8 @@ class State(IntEnum):
     ANNOUNCED = 1
     """A GTID event has come, and nothing of its transaction yet."""
     OPEN = 2
+    BRANCH = 3
+    """In an XA transaction: its rows wait for its end."""
 
 
 class Progress:
@@ -31,6 +33,7 @@ class Progress:
         file, offset: end of the event at hand.
         at: its first byte.
         start: first byte of the transaction at hand.
+        prepared: XA transactions that are neither committed nor rolled back, by xid.
         tracked: False while the executed GTID set is not known: the stream began at a file position behind the start of
             a file, and the next file's list of earlier GTIDs has not come yet.
     """
@@ -47,6 +50,8 @@ class Progress:
         self._flavor = flavor
         self._boundary = (position.file, position.offset)
         self._reset = position.reset
+        self.prepared = {each.xid: each for each in position.prepared}
+        self._listed = position.prepared
         self._text: str | None = position.gtid
         self._after: str | None = None  # the set with the transaction at hand in it, where somebody asked
         self._whole_file = position.offset <= 4
@@ -115,13 +120,23 @@ class Progress:
             self._text = str(self._executed)
         return self._text
 
+    def prepare(self, xid: str, *, rows: bool) -> None:
+        """The transaction at hand is an XA transaction that is prepared now. `rows`: it has rows for us."""
+        self.prepared[xid] = Prepared(xid, self.file, self.start, self._gtid()) if rows else Prepared(xid, "", 0)
+        self._listed = tuple(self.prepared.values())
+
+    def decide(self, xid: str) -> None:
+        """It is committed or rolled back."""
+        if self.prepared.pop(xid, None) is not None:
+            self._listed = tuple(self.prepared.values())
+
     def boundary(self) -> Position:
         """Behind the last transaction that is done."""
-        return Position(*self._boundary, self._gtid(), reset=self._reset)
+        return Position(*self._boundary, self._gtid(), 0, self._listed, self._reset)
 
     def inside(self, rows: int) -> Position:
         """After `rows` rows of the transaction at hand."""
-        return Position(self.file, self.start, self._gtid(), rows, reset=self._reset)
+        return Position(self.file, self.start, self._gtid(), rows, self._listed, self._reset)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.at}"

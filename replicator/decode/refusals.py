@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from replicator.decode import events
-from replicator.errors import DecodeError
+from replicator.errors import DecodeError, ReplicatorError
+from replicator.model.position import Prepared
 
 _ROW_FORMAT: Final = "SET GLOBAL binlog_format = 'ROW'; then make a new task that starts behind this event."
 _REMEDIES: Final[dict[int, str]] = {
@@ -36,12 +37,13 @@ def compression(number: int) -> DecodeError:
     )
 
 
-def prepared() -> DecodeError:
+def gone(prepared: Prepared, error: ReplicatorError) -> DecodeError:
+    """The rows of a prepared transaction can't be read again."""
     return DecodeError(
-        "E2301",
-        "XA_PREPARE_LOG_EVENT: rows of a distributed transaction that may still be rolled back",
-        wanted="transactions that are committed as one",
-        fix="Finish the XA transaction, do without XA on the replicated tables, and make a new task behind it.",
+        "E2312",
+        f"the rows of XA transaction {prepared.xid}, which is committed here, can't be read again",
+        found=f"{prepared.file}:{prepared.offset}: {error.what}",
+        wanted="binlog that is kept until the transactions in it are committed or rolled back",
     )
 
 

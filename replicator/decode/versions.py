@@ -8,6 +8,7 @@ from typing import Final
 
 from replicator.decode import tablemap
 from replicator.decode.compiler import Operation, Renderer, Rows, compile_rows
+from replicator.decode.late import late_template
 from replicator.decode.partial_rows import PartialRows
 from replicator.errors import DecodeError
 from replicator.model.happening import TableChange
@@ -21,9 +22,10 @@ _MOST_IDS: Final = 20_000
 
 
 class Version:
-    """One table version. `functions` are by operation (insert, update, delete), None until first needed."""
+    """One table version. `functions` are by operation (insert, update, delete), None until first needed; `late`: what
+    its records wait for."""
 
-    __slots__ = ("_accept_partial", "_partial", "_rendering", "functions", "plan", "raw", "table")
+    __slots__ = ("_accept_partial", "_partial", "_rendering", "functions", "late", "plan", "raw", "table")
 
     def __init__(
         self, raw: bytes, table: Table, plan: TablePlan | None, rendering: Renderer, *, accept_partial: bool
@@ -31,6 +33,7 @@ class Version:
         self.raw = raw
         self.table = table
         self.plan = plan
+        self.late = None if plan is None else late_template(plan)
         self.functions: list[Rows | None] = [None, None, None]
         self._rendering = rendering
         self._accept_partial = accept_partial

@@ -10,12 +10,13 @@ _FILE = re.compile(r"^(?P<base>.+)\.(?P<number>\d+)$")
 
 
 class Prepared(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A transaction with rows for us that XA PREPARE has ended and that is neither committed nor rolled back: its rows
-    are read again from here when a stream begins behind it.
+    """A transaction that XA PREPARE has ended and that is neither committed nor rolled back: its rows are read again
+    from here when a stream begins behind it.
 
     Attributes:
         xid: as the server writes it in XA COMMIT: `X'gtrid',X'bqual',format`.
-        file, offset, gtid: of its first event, and the executed GTID set before it, as in `Position`.
+        file, offset, gtid: of its first event, and the executed GTID set before it, as in `Position`; offset 0 of one
+            that has no rows for us.
     """
 
     xid: str

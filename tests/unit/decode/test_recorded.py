@@ -140,11 +140,9 @@ def test_every_position_on_the_way_resumes_to_the_rest(case):
     ("case", "code", "says"),
     [
         ("mysql_statement", "E2303", "update t set v=v+1"),
-        ("mysql_prepared", "E2301", "XA_PREPARE"),
         ("mysql_image", "E2304", "shop.t"),
         ("mysql_metadata", "E2306", "shop.t"),
         ("mariadb_statement", "E2303", "update t set v=v+1"),
-        ("mariadb_prepared", "E2301", "XA_PREPARE"),
     ],
 )
 def test_what_stops_a_task(case, code, says):
@@ -154,6 +152,14 @@ def test_what_stops_a_task(case, code, says):
     assert says in str(error)
     assert error.position.startswith("binlog.000002:")
     assert batches[-1].transactions, "the transactions before it are delivered"
+
+
+@pytest.mark.parametrize("case", ["mysql_prepared", "mariadb_prepared"])
+def test_what_is_prepared_waits(case):
+    batches, error = whole(case)
+    assert (error, records(batches)) == (None, [])
+    (prepared,) = batches[-1].position.prepared
+    assert (prepared.xid, prepared.file) == ("X'7832',X'',1", "binlog.000002")
 
 
 @pytest.mark.parametrize("case", ["mysql_statement", "mysql_image", "mysql_metadata"])
