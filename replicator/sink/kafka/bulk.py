@@ -19,7 +19,7 @@ import inspect
 import struct
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import kafka
 from crc32c import crc32c
@@ -34,11 +34,15 @@ from kafka.structs import TopicPartition
 from replicator.errors import ReplicatorError
 from replicator.model.batch import Record
 from replicator.sink.kafka.errors import refused_size, translate
+from replicator.sink.kafka.feed import Body
 from replicator.sink.kafka.records import BATCH_OVERHEAD, Stamp, encode, encode_plain
 from replicator.sink.kafka.topic import Topic
 from replicator.sink.kafka.window import Window
 
 VERSION = "3.0."
+
+Single: TypeAlias = Record | Callable[[], Record] | None
+"""The only record of a batch, for a broker's refusal of its size."""
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
 _CRC_AT = 17
@@ -51,9 +55,9 @@ class Prebuilt:
     """A batch whose records are bytes already; stands where the sender expects its own MemoryRecordsBuilder."""
 
     __slots__ = (
-        "_body",
-        "_buffer",
+        "_closed",
         "_count",
+        "_room",
         "_time_ms",
         "_transactional",
         "base_sequence",
@@ -61,12 +65,13 @@ class Prebuilt:
         "producer_id",
     )
 
-    def __init__(self, count: int, body: bytes, time_ms: int) -> None:
+    def __init__(self, count: int, room: bytearray | memoryview, time_ms: int) -> None:
+        """`room`: as many bytes as the batch's header takes, and the records behind them."""
         self._count = count
-        self._body = body
+        self._room = room
         self._time_ms = time_ms
         self._transactional = False
-        self._buffer: bytearray | None = None
+        self._closed = False
         self.producer_id = -1
         self.producer_epoch = -1
         self.base_sequence = -1
@@ -81,7 +86,7 @@ class Prebuilt:
         return self._count
 
     def size_in_bytes(self) -> int:
-        return len(self._body) + BATCH_OVERHEAD
+        return len(self._room)
 
     def compression_rate(self) -> float:
         return 1.0
@@ -93,14 +98,15 @@ class Prebuilt:
 
     def close(self) -> None:
         """Writes the header; later calls change nothing."""
-        if self._buffer is not None:
+        if self._closed:
             return
-        head = bytearray(_HEADER.size)
+        self._closed = True
+        room = memoryview(self._room)
         _HEADER.pack_into(
-            head,
+            room,
             0,
             0,  # base offset: the broker's
-            len(self._body) + BATCH_OVERHEAD - _LENGTH_FROM,
+            len(room) - _LENGTH_FROM,
             0,  # partition leader epoch: the broker's
             2,  # magic
             0,  # crc, below
@@ -113,12 +119,15 @@ class Prebuilt:
             self.base_sequence,
             self._count,
         )
-        checksum = crc32c(self._body, crc32c(memoryview(head)[_CRC_FROM:]))
-        struct.pack_into(">I", head, _CRC_AT, checksum)
-        self._buffer = head + self._body
+        struct.pack_into(">I", room, _CRC_AT, crc32c(room[_CRC_FROM:]))
 
-    def buffer(self) -> bytearray | None:
-        return self._buffer
+    def buffer(self) -> bytearray | memoryview | None:
+        return self._room if self._closed else None
+
+
+def roomy(body: bytes) -> bytearray:
+    """A batch's records behind room for its header."""
+    return bytearray(BATCH_OVERHEAD) + body
 
 
 class BulkFeed:
@@ -139,6 +148,7 @@ class BulkFeed:
         self._manager: Any = producer._transaction_manager
         self._transactional: bool = self._manager.is_transactional()
         self._ending = False
+        self._waiting = False  # batches are in the accumulator of which the sender thread has not been told
         self._allowed = self._manager.is_send_to_partition_allowed
         self._manager.is_send_to_partition_allowed = self._may_leave
         self._sender._can_split = lambda batch, error: False
@@ -155,17 +165,30 @@ class BulkFeed:
         place = TopicPartition(topic.name, partition)
         first = 0
         for count, body in encode(records, self._stamp, topic.batch_bytes, topic.record_bytes):
-            self._hand_over(topic, place, count, body, records[first] if count == 1 else None)
+            self._hand_over(topic, place, count, roomy(body), records[first] if count == 1 else None)
             first += count
 
-    def send_plain(self, topic: Topic, key: bytes, value: bytes) -> None:
-        self._hand_over(topic, TopicPartition(topic.name, 0), 1, encode_plain(key, value), None)
+    def send_body(self, topic: Topic, partition: int, body: Body) -> None:
+        self._hand_over(topic, TopicPartition(topic.name, partition), body.count, memoryview(body), body.record)
 
-    def _hand_over(self, topic: Topic, place: TopicPartition, count: int, body: bytes, single: Record | None) -> None:
+    def pushed(self) -> None:
+        if self._waiting:
+            self._waiting = False
+            self._sender.wakeup()
+
+    def send_plain(self, topic: Topic, key: bytes, value: bytes) -> None:
+        self._hand_over(topic, TopicPartition(topic.name, 0), 1, roomy(encode_plain(key, value)), None)
+        self.pushed()
+
+    def _hand_over(
+        self, topic: Topic, place: TopicPartition, count: int, room: bytearray | memoryview, single: Single
+    ) -> None:
         self._guard()
-        size = len(body) + BATCH_OVERHEAD
+        size = len(room)
+        if self._waiting and not self._window.fits(size):
+            self.pushed()  # what is waited for has to leave first
         number = self._window.admit(size)
-        batch = ProducerBatch(place, Prebuilt(count, body, time.time_ns() // 1_000_000))
+        batch = ProducerBatch(place, Prebuilt(count, room, time.time_ns() // 1_000_000))
         batch.produce_future.add_callback(self._finished, number, topic, size, single)
         try:
             if self._transactional:
@@ -174,7 +197,7 @@ class BulkFeed:
         except KafkaError as error:
             self._window.done(number, translate(error, f"a batch for '{topic.name}' was refused"))
             self._window.acknowledged()  # raises the first failure, which may be an older one
-        self._sender.wakeup()
+        self._waiting = True
 
     def _append(self, place: TopicPartition, batch: ProducerBatch) -> None:
         accumulator = self._accumulator
@@ -188,7 +211,7 @@ class BulkFeed:
         finally:
             accumulator._appends_in_progress.decrement()
 
-    def _finished(self, number: int, topic: Topic, size: int, single: Record | None, result: tuple[Any, ...]) -> None:
+    def _finished(self, number: int, topic: Topic, size: int, single: Single, result: tuple[Any, ...]) -> None:
         """In the sender thread. The future always succeeds; a failure is a function in its third place."""
         errors = result[2]
         if errors is None:
@@ -197,7 +220,8 @@ class BulkFeed:
         cause = errors(0)
         if not self._ending:
             self._manager.transition_to_fatal_error(cause)
-        self._window.done(number, refused_size(cause, topic, size, single) or translate(cause, "a batch failed"))
+        record = single() if callable(single) else single
+        self._window.done(number, refused_size(cause, topic, size, record) or translate(cause, "a batch failed"))
 
     def _may_leave(self, place: TopicPartition) -> bool:
         """In the sender thread, before each batch that leaves."""

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from replicator.model.batch import Record
 from replicator.sink.kafka.topic import Topic
+
+
+class Body(Protocol):
+    """A batch that the compiled code made (`compiled.kafka.Body`): a writable buffer that begins with room for the
+    batch's header. `record`: gives the only record; None where there are several."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def record(self) -> Callable[[], Record] | None: ...
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 
 class Feed(Protocol):
@@ -20,6 +34,10 @@ class Feed(Protocol):
 
     def send(self, topic: Topic, partition: int, records: list[Record]) -> None:
         """Hands records of one partition over, in order; blocks while the window is full."""
+        ...
+
+    def pushed(self) -> None:
+        """What was handed over is all for now: it leaves at once."""
         ...
 
     def send_plain(self, topic: Topic, key: bytes, value: bytes) -> None:

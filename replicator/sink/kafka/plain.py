@@ -40,6 +40,9 @@ class PlainFeed:
             size = sum(len(body) for _, body in encode((record,), self._stamp, topic.batch_bytes, topic.record_bytes))
             self._send(topic, partition, record[1], record[2], self._stamp.headers(record), size, record)
 
+    def pushed(self) -> None:
+        """The client's `send` has told its sender thread."""
+
     def send_plain(self, topic: Topic, key: bytes, value: bytes) -> None:
         self._send(topic, 0, key, value, [], len(key) + len(value), None)
 

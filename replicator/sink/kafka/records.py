@@ -61,9 +61,11 @@ class Stamp:
     """
 
     def __init__(self, task: str, epoch: int) -> None:
+        """`prefix`: `task`, `epoch` and the name of `position`, as they stand in a record."""
         self.task = task.encode()
         self.epoch = b"%d" % epoch
         self._term = header("task", self.task) + header("epoch", self.epoch)
+        self.prefix = self._term + _TABLE[8] + b"position"
 
     def block(self, position: bytes) -> bytes:
         """`task`, `epoch`, `position` and the name of `row`; what is missing is the row number."""

@@ -35,10 +35,18 @@ class Window:
         self.bytes = 0
         self.peak = 0
 
+    def fits(self, size: int) -> bool:
+        """Whether `admit` would not wait."""
+        with self._condition:
+            return self._has_room(size)
+
+    def _has_room(self, size: int) -> bool:
+        return not self._sent or self.bytes + size <= self._limit
+
     def admit(self, size: int) -> int:
         """Waits for room and returns the piece's number. Raises what ended the wait, or an earlier failure."""
         with self._condition:
-            self._wait(lambda: not self._sent or self.bytes + size <= self._limit, None)
+            self._wait(lambda: self._has_room(size), None)
             number = self._prefix.sent()
             self._sent[number] = (size, time.monotonic())
             self.bytes += size

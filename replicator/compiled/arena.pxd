@@ -1,0 +1,35 @@
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+
+from replicator.compiled.out cimport Out
+
+ctypedef struct Entry:
+    # One record. Its key, value, route and headers stand one behind the other in the arena's bytes.
+    size_t at
+    int64_t key  # bytes; -1: null
+    int64_t value
+    int64_t route  # -1: none
+    size_t headers  # bytes: name, value, name, ... as in a Kafka record, without their number
+    int64_t row
+    uint32_t header_count
+    uint32_t topic
+    uint32_t position
+
+
+cdef class Arena:
+    cdef Out bytes
+    cdef Entry* entries
+    cdef size_t count
+    cdef size_t room
+    cdef list topics
+    cdef Out positions
+    cdef size_t* position_ends
+    cdef size_t position_count
+    cdef size_t position_room
+    cdef dict _topic_ids
+
+    cdef uint32_t topic_id(self, str name) except? 0xFFFFFFFF
+    cdef int64_t position_id(self, const char* text, size_t size) noexcept nogil
+    cdef Entry* entry(self) noexcept nogil
+    cdef tuple tuple_of(self, size_t index)
+    cdef int64_t _take(self, bytes text) except -2
+    cdef bytes position(self, uint32_t index)

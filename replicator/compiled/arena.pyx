@@ -1,0 +1,213 @@
+"""Records one behind the other in one piece of memory, with a table that says where each begins.
+
+It stands where the Python decoder has a list of `model.batch.Record`: it takes tuples, gives tuples, and can be cut.
+What is in it does not move any more once it has been given away as `PackedRecords`.
+"""
+
+from libc.stdlib cimport free, realloc
+from libc.string cimport memcmp
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+
+from replicator.compiled.out cimport OK, put
+
+from replicator.model.packed import PackedRecords
+
+ABI = 1
+
+
+cdef class Arena:
+    """Not thread-safe while it grows; read from any thread afterwards.
+
+    Args:
+        expected: bytes to make room for at once.
+    """
+
+    def __cinit__(self, size_t expected=0):
+        self.topics = []
+        self._topic_ids = {}
+        if expected:
+            self.bytes.base = <char*>realloc(NULL, expected)
+            if self.bytes.base != NULL:
+                self.bytes.room = expected
+
+    def __dealloc__(self):
+        free(self.bytes.base)
+        free(self.entries)
+        free(self.positions.base)
+        free(self.position_ends)
+
+    def __len__(self):
+        return self.count
+
+    @property
+    def size(self):
+        """Bytes of the records."""
+        return self.bytes.used
+
+    def append(self, record):
+        """Takes a `model.batch.Record`."""
+        self(record)
+
+    def __call__(self, record):
+        cdef Entry* entry
+        cdef tuple fields = record
+        cdef uint32_t topic = self.topic_id(fields[0])
+        cdef bytes where = fields[3]
+        cdef int64_t position = self.position_id(PyBytes_AS_STRING(where), PyBytes_GET_SIZE(where))
+        cdef int64_t row = fields[4]
+        cdef bytes packed = _packed_headers(fields[5])
+        cdef uint32_t header_count = len(fields[5])
+        entry = self.entry()
+        if entry == NULL or position < 0:
+            raise MemoryError
+        entry.topic, entry.position, entry.row, entry.header_count = topic, <uint32_t>position, row, header_count
+        entry.key = self._take(fields[1])
+        entry.value = self._take(fields[2])
+        entry.route = self._take(fields[6]) if len(fields) > 6 else -1
+        entry.headers = self._take(packed)
+        self.count += 1
+
+    cdef int64_t _take(self, bytes text) except -2:
+        if text is None:
+            return -1
+        if put(&self.bytes, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text)) != OK:
+            raise MemoryError
+        return PyBytes_GET_SIZE(text)
+
+    cdef Entry* entry(self) noexcept nogil:
+        """Room for one more; it counts once `count` is raised. NULL when there is no memory."""
+        cdef size_t room
+        cdef Entry* moved
+        cdef Entry* entry
+        if self.count == self.room:
+            room = self.room * 2 if self.room else 64
+            moved = <Entry*>realloc(self.entries, room * sizeof(Entry))
+            if moved == NULL:
+                return NULL
+            self.entries, self.room = moved, room
+        entry = self.entries + self.count
+        entry.at = self.bytes.used
+        entry.route = -1
+        entry.headers = 0
+        entry.header_count = 0
+        return entry
+
+    cdef uint32_t topic_id(self, str name) except? 0xFFFFFFFF:
+        found = self._topic_ids.get(name)
+        if found is None:
+            found = self._topic_ids[name] = len(self.topics)
+            self.topics.append(name)
+        return found
+
+    cdef int64_t position_id(self, const char* text, size_t size) noexcept nogil:
+        """The number of a position, which is mostly the last one's. -1 when there is no memory."""
+        cdef size_t start, room
+        cdef size_t* moved
+        if self.position_count:
+            start = self.position_ends[self.position_count - 2] if self.position_count > 1 else 0
+            if self.positions.used - start == size and memcmp(self.positions.base + start, text, size) == 0:
+                return self.position_count - 1
+        if self.position_count == self.position_room:
+            room = self.position_room * 2 if self.position_room else 64
+            moved = <size_t*>realloc(self.position_ends, room * sizeof(size_t))
+            if moved == NULL:
+                return -1
+            self.position_ends, self.position_room = moved, room
+        if put(&self.positions, text, size) != OK:
+            return -1
+        self.position_ends[self.position_count] = self.positions.used
+        self.position_count += 1
+        return self.position_count - 1
+
+    cdef bytes position(self, uint32_t index):
+        cdef size_t start = self.position_ends[index - 1] if index else 0
+        return PyBytes_FromStringAndSize(self.positions.base + start, self.position_ends[index] - start)
+
+    def record(self, size_t index):
+        """The record as a tuple."""
+        if index >= self.count:
+            raise IndexError(index)
+        return self.tuple_of(index)
+
+    cdef tuple tuple_of(self, size_t index):
+        cdef Entry* entry = self.entries + index
+        cdef const char* at = self.bytes.base + entry.at
+        key = value = route = None
+        if entry.key >= 0:
+            key = PyBytes_FromStringAndSize(at, entry.key)
+            at += entry.key
+        if entry.value >= 0:
+            value = PyBytes_FromStringAndSize(at, entry.value)
+            at += entry.value
+        if entry.route >= 0:
+            route = PyBytes_FromStringAndSize(at, entry.route)
+            at += entry.route
+        headers = _headers(at, entry.header_count) if entry.header_count else ()
+        topic, position = self.topics[entry.topic], self.position(entry.position)
+        if route is None:
+            return (topic, key, value, position, entry.row, headers)
+        return (topic, key, value, position, entry.row, headers, route)
+
+    # What a list of records can do, as far as it is asked
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            first, last, _ = index.indices(self.count)
+            return PackedRecords(((self, first, max(first, last)),))
+        return self.record(index if index >= 0 else index + self.count)
+
+    def __delitem__(self, index):
+        """Only of everything from a record on."""
+        first, last, step = index.indices(self.count)
+        if last != self.count or step != 1:
+            raise IndexError("records are only cut off at the end")
+        if first < self.count:
+            self.bytes.used = self.entries[first].at
+            self.count = first
+
+    def __setitem__(self, index, records):
+        """Everything from a record on, by others. They may be those that stand there."""
+        kept = list(records)
+        del self[index]
+        for record in kept:
+            self(record)
+
+
+cdef bytes _packed_headers(tuple headers):
+    if not headers:
+        return b""
+    out = bytearray()
+    for name, value in headers:
+        for part in (name.encode(), value):
+            out += _varint(len(part)) + part
+    return bytes(out)
+
+
+cdef bytes _varint(Py_ssize_t number):
+    """Zigzag, of a length."""
+    cdef uint64_t rest = <uint64_t>number << 1
+    out = bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+cdef tuple _headers(const char* at, uint32_t count):
+    cdef list found = []
+    cdef size_t length
+    cdef int shift
+    parts = []
+    for _ in range(2 * count):
+        length = shift = 0
+        while True:
+            length |= <size_t>(<uint8_t>at[0] & 0x7F) << shift
+            shift += 7
+            at += 1
+            if not <uint8_t>(at - 1)[0] & 0x80:
+                break
+        length >>= 1
+        parts.append(PyBytes_FromStringAndSize(at, length))
+        at += length
+    return tuple([(parts[i].decode(), parts[i + 1]) for i in range(0, len(parts), 2)])

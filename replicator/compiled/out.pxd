@@ -1,0 +1,114 @@
+# A growing output, and what is written to it most: literals, integers, fixed digits.
+#
+# Writers return 0, or NO_MEMORY. None of them needs the interpreter.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy
+
+cdef enum:
+    OK = 0
+    ASK_PYTHON = 1  # a rare value: the twin's renderer writes it
+    DECLINED = -1  # a row that the twin has to look at: it knows the error
+    NO_MEMORY = -2
+
+ctypedef struct Out:
+    char* base
+    size_t used
+    size_t room
+
+
+cdef inline int reserve(Out* out, size_t more) noexcept nogil:
+    cdef size_t wanted = out.used + more
+    cdef char* moved
+    if wanted <= out.room:
+        return OK
+    if wanted < out.room * 2:
+        wanted = out.room * 2
+    moved = <char*>realloc(out.base, wanted)
+    if moved == NULL:
+        return NO_MEMORY
+    out.base = moved
+    out.room = wanted
+    return OK
+
+
+cdef inline int put(Out* out, const void* text, size_t size) noexcept nogil:
+    if reserve(out, size) != OK:
+        return NO_MEMORY
+    memcpy(out.base + out.used, text, size)
+    out.used += size
+    return OK
+
+
+cdef inline char* unsigned_at(char* o, uint64_t value) noexcept nogil:
+    """Writes at most 20 digits; returns the place behind them."""
+    cdef char digits[24]
+    cdef int at = 24
+    while True:
+        at -= 1
+        digits[at] = <char>(48 + value % 10)
+        value //= 10
+        if value == 0:
+            break
+    memcpy(o, digits + at, 24 - at)
+    return o + 24 - at
+
+
+cdef inline char* signed_at(char* o, int64_t value) noexcept nogil:
+    if value < 0:
+        o[0] = c'-'
+        return unsigned_at(o + 1, <uint64_t>0 - <uint64_t>value)
+    return unsigned_at(o, <uint64_t>value)
+
+
+cdef inline char* digits_at(char* o, uint64_t value, int count) noexcept nogil:
+    """The last `count` digits of `value`, zeros in front."""
+    cdef int at = count
+    while at > 0:
+        at -= 1
+        o[at] = <char>(48 + value % 10)
+        value //= 10
+    return o + count
+
+
+cdef inline int put_unsigned(Out* out, uint64_t value) noexcept nogil:
+    if reserve(out, 24) != OK:
+        return NO_MEMORY
+    out.used = unsigned_at(out.base + out.used, value) - out.base
+    return OK
+
+
+cdef inline int put_signed(Out* out, int64_t value) noexcept nogil:
+    if reserve(out, 24) != OK:
+        return NO_MEMORY
+    out.used = signed_at(out.base + out.used, value) - out.base
+    return OK
+
+
+cdef inline uint64_t little(const uint8_t* p, int size) noexcept nogil:
+    """`size` bytes, 0 to 8, lowest first."""
+    cdef uint64_t value = 0
+    if size == 8:
+        memcpy(&value, p, 8)
+        return value
+    if size == 4:
+        return p[0] | <uint32_t>p[1] << 8 | <uint32_t>p[2] << 16 | <uint64_t>p[3] << 24
+    while size > 0:
+        size -= 1
+        value = value << 8 | p[size]
+    return value
+
+
+cdef inline int64_t little_signed(const uint8_t* p, int size) noexcept nogil:
+    cdef int unused = 64 - 8 * size
+    return <int64_t>(little(p, size) << unused) >> unused
+
+
+cdef inline uint64_t big(const uint8_t* p, int size) noexcept nogil:
+    """`size` bytes, 0 to 8, highest first."""
+    cdef uint64_t value = 0
+    cdef int at
+    for at in range(size):
+        value = value << 8 | p[at]
+    return value

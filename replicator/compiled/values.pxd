@@ -1,0 +1,148 @@
+# One value of a row to text: which writer a column has, and the way to the twin's for the rest.
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from replicator.compiled.dates cimport put_date_days, put_datetime_epoch, put_time_us, put_timestamp_iso
+from replicator.compiled.decimals cimport put_decimal_base64, put_decimal_plain
+from replicator.compiled.documents cimport put_document
+from replicator.compiled.floats cimport double_at, put_java, single_at
+from replicator.compiled.out cimport (
+    ASK_PYTHON, DECLINED, NO_MEMORY, OK, Out, little, little_signed, put, put_signed, put_unsigned, reserve,
+)
+from replicator.compiled.quoted cimport put_base64, put_plain_ascii, put_quoted
+
+cdef enum Writer:
+    # Numbers are those of `WRITERS` in __init__.py. `a`, `b`: parameters.
+    BY_PYTHON = 0
+    REMEMBERED = 1  # by the twin once per value; of at most 8 bytes
+    SIGNED = 2
+    UNSIGNED = 3
+    DECIMAL_BASE64 = 4  # a: precision, b: scale
+    DECIMAL_NUMBER = 5
+    DECIMAL_STRING = 6
+    DOUBLE_JAVA = 7
+    FLOAT_JAVA = 8
+    TEXT_UTF8 = 9  # a: style
+    TEXT_ASCII = 10
+    BASE64 = 11  # a: bytes with the zeros that the binlog cuts off
+    DATE_DAYS = 12  # text: for dates that are none, here and in the next two
+    DATETIME_EPOCH = 13  # a: digits, b: units in a second
+    TIMESTAMP_ISO = 14  # a: digits
+    TIME_US = 15  # a: digits
+    JSON_STRING = 16
+    JSON_TEXT = 17  # a: style
+    SIGNED_STRING = 18
+    UNSIGNED_STRING = 19
+
+cdef enum:
+    REMEMBERED_SLOTS = 512
+
+ctypedef struct Slot:
+    uint64_t key
+    char* text
+    uint32_t size
+
+ctypedef struct Value:
+    int writer
+    int a
+    int64_t b
+    const char* text
+    size_t text_size
+    void* python  # the twin's renderer: bytes -> latin-1 text of UTF-8
+    Slot* slots
+
+
+cdef inline int write_value(Out* out, Value* value, const uint8_t* p, size_t size, Out* scratch) noexcept nogil:
+    """The text of a value that is there. `scratch`: for texts that are written twice."""
+    cdef size_t before = out.used
+    cdef int status = _native(out, value, p, size, scratch)
+    if status == ASK_PYTHON:
+        out.used = before
+        status = by_python(out, value, p, size)
+    return status
+
+
+cdef inline int _native(Out* out, Value* value, const uint8_t* p, size_t size, Out* scratch) noexcept nogil:
+    cdef int writer = value.writer
+    cdef int status
+    if writer == SIGNED:
+        return put_signed(out, little_signed(p, <int>size))
+    elif writer == UNSIGNED:
+        return put_unsigned(out, little(p, <int>size))
+    elif writer == TEXT_UTF8:
+        return put_quoted(out, p, size, value.a)
+    elif writer == REMEMBERED:
+        return _remembered(out, value, p, size)
+    elif writer == DECIMAL_BASE64:
+        return put_decimal_base64(out, p, value.a, <int>value.b)
+    elif writer == DECIMAL_NUMBER:
+        return put_decimal_plain(out, p, value.a, <int>value.b, False, False)
+    elif writer == DECIMAL_STRING:
+        return put_decimal_plain(out, p, value.a, <int>value.b, True, False)
+    elif writer == DATETIME_EPOCH:
+        return put_datetime_epoch(out, p, value.a, value.b, value.text, value.text_size)
+    elif writer == TIMESTAMP_ISO:
+        return put_timestamp_iso(out, p, value.a, value.text, value.text_size)
+    elif writer == DATE_DAYS:
+        return put_date_days(out, p, value.text, value.text_size)
+    elif writer == TIME_US:
+        return put_time_us(out, p, value.a)
+    elif writer == JSON_TEXT:
+        return put_document(out, p, size, value.a)
+    elif writer == JSON_STRING:
+        scratch.used = 0
+        status = put_document(scratch, p, size, value.a)
+        return status if status != OK else put_quoted(out, <const uint8_t*>scratch.base, scratch.used, 0)
+    elif writer == DOUBLE_JAVA:
+        return put_java(out, double_at(p), False)
+    elif writer == FLOAT_JAVA:
+        return put_java(out, single_at(p), True)
+    elif writer == TEXT_ASCII:
+        return put_plain_ascii(out, p, size)
+    elif writer == BASE64:
+        return put_base64(out, p, size, value.a)
+    elif writer == SIGNED_STRING or writer == UNSIGNED_STRING:
+        if put(out, '"', 1) != OK:
+            return NO_MEMORY
+        if writer == SIGNED_STRING:
+            put_signed(out, little_signed(p, <int>size))
+        else:
+            put_unsigned(out, little(p, <int>size))
+        return put(out, '"', 1)
+    return ASK_PYTHON
+
+
+cdef inline int _remembered(Out* out, Value* value, const uint8_t* p, size_t size) noexcept nogil:
+    cdef uint64_t key = little(p, <int>size)
+    cdef Slot* slot = value.slots + (key * 0x9E3779B97F4A7C15ULL >> 55)
+    cdef size_t before = out.used
+    cdef char* text
+    cdef int status
+    if slot.text != NULL and slot.key == key:
+        return put(out, slot.text, slot.size)
+    status = by_python(out, value, p, size)
+    if status == OK:
+        text = <char*>malloc(out.used - before + 1)
+        if text != NULL:
+            memcpy(text, out.base + before, out.used - before)
+            free(slot.text)
+            slot.key, slot.text, slot.size = key, text, <uint32_t>(out.used - before)
+    return status
+
+
+cdef inline int by_python(Out* out, Value* value, const uint8_t* p, size_t size) noexcept with gil:
+    """The twin's renderer. What it raises it raises again when the twin decodes the event."""
+    cdef str text
+    try:
+        text = (<object>value.python)((<const char*>p)[:size])
+        return _put_latin(out, text)
+    except Exception:
+        return DECLINED
+
+
+cdef inline int _put_latin(Out* out, str text) except -3:
+    cdef bytes raw = text.encode("latin-1")
+    cdef const char* at = raw
+    return put(out, at, len(raw))

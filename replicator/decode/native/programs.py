@@ -1,0 +1,256 @@
+"""A plan, lowered, as the numbers and bytes that `compiled.program.Program` is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from replicator.decode.extents import fixed_size, prefix_size
+from replicator.decode.lowering import Entry, Lines, Lowered, Lowering, Object, Repeated, Simple
+from replicator.decode.native import writers
+from replicator.decode.presence import IMAGES, Operation, Presence
+from replicator.decode.rendering import Rendering
+from replicator.decode.variables import PER_EVENT, Context
+from replicator.model import types
+from replicator.model.plan import Image, TablePlan, Text, Value, Var
+from replicator.model.table import Column, Table
+
+Renderer: TypeAlias = Callable[[str, Column, Table], Rendering]
+Steps: TypeAlias = "tuple[int, int] | None"
+"""(first step of a template, behind its last one)"""
+
+_MOST_HEADERS: Final = 8
+_MOST_REPEATED: Final = 4
+_FLOATING: Final = (types.FLOAT, types.DOUBLE)
+
+
+class Form(msgspec.Struct, frozen=True):
+    """A record. headers: (name as it stands in a Kafka record, steps)."""
+
+    key: Steps
+    value: Steps
+    route: Steps
+    headers: tuple[tuple[bytes, Steps], ...]
+
+
+class Spec(msgspec.Struct):
+    """
+    Attributes:
+        header: of the events that the program is for.
+        images: (fixed size or -1, bytes of the length in front, nullable) of every column, by image.
+        values: (writer's number, a, b, text, the twin's renderer).
+        same: texts that are the same for all rows of an event: literals and names of variables.
+        steps: see `Program._steps`.
+        moved: records of a row whose key has changed; None: those of any row. `compared`: where its columns stand in
+            both images. `always_moved`: the image before lacks one of them.
+    """
+
+    topic: str
+    header: bytes
+    grouped: bool
+    images: list[list[tuple[int, int, bool]]]
+    values: list[tuple[int, int, int, bytes, Callable[[bytes], str]]]
+    same: list[list[bytes | str]]
+    steps: list[tuple[Any, ...]]
+    records: list[Form]
+    moved: list[Form] | None
+    compared: list[tuple[int, int]]
+    always_moved: bool
+
+
+class Unfit(Exception):
+    """The compiled code has no way to say this; the twin runs."""
+
+
+class Assembler:
+    """Makes the `Spec` of one plan, operation and set of columns.
+
+    Raises:
+        Unfit: from `spec`.
+        Exception: what the twin's own compilation would raise.
+    """
+
+    def __init__(
+        self, plan: TablePlan, table: Table, operation: Operation, rendering: Renderer, presence: Presence
+    ) -> None:
+        self._plan = plan
+        self._table = table
+        self._images = IMAGES[operation]
+        self._operation: Operation = operation
+        self._rendering = rendering
+        self._presence = presence
+        self._present: dict[Image, list[Column]] = {
+            image: [column for column in table.columns if presence.has(image, column.index)] for image in self._images
+        }
+        self._values: dict[tuple[int, str], int] = {}
+        self._writers: list[tuple[int, int, int, bytes, Callable[[bytes], str]]] = []
+        self._same: dict[tuple[bytes | str, ...], int] = {}
+        self._steps: list[tuple[Any, ...]] = []
+        self._repeated: dict[Repeated, int] = {}
+
+    def spec(self, header: bytes) -> Spec:
+        plan, presence = self._plan, self._presence
+        if plan.filter is not None or plan.encode is not None:
+            raise Unfit("a filter or an encoding")
+        lowering = Lowering(plan, self._table, self._operation, presence)
+        records = self._forms(lowering.records(getattr(plan, self._operation)))
+        moved, compared, always = None, [], False
+        if self._operation == "update" and plan.rekey is not None and not plan.grouped:
+            keys = [index for index in plan.keys if presence.has("after", index)]
+            if keys:
+                always = not all(presence.has("before", index) for index in keys)
+                compared = [] if always else [self._pair(index) for index in keys]
+                moved = self._forms(lowering.records(plan.rekey))
+        return Spec(
+            plan.topic,
+            header,
+            plan.grouped,
+            [[_field(column) for column in self._present[image]] for image in self._images],
+            self._writers,
+            [list(text) for text in self._same],
+            self._steps,
+            records,
+            moved,
+            compared,
+            always,
+        )
+
+    def prepare(self) -> Callable[[Context], list[bytes]]:
+        """Makes the texts that are the same for all rows of an event."""
+        texts = [[piece if isinstance(piece, bytes) else _EVALUATORS[piece] for piece in text] for text in self._same]
+
+        def prepare(context: Context) -> list[bytes]:
+            return [
+                b"".join(
+                    [piece if isinstance(piece, bytes) else str(piece(context)).encode("latin-1") for piece in text]
+                )
+                for text in texts
+            ]
+
+        return prepare
+
+    def _forms(self, records: Sequence[Lines]) -> list[Form]:
+        if any(len(record.headers) > _MOST_HEADERS for record in records):
+            raise Unfit("many headers")
+        return [
+            Form(
+                self._template(record.key),
+                self._template(record.value),
+                self._template(record.route),
+                tuple((_named(name), self._template(template)) for name, template in record.headers),
+            )
+            for record in records
+        ]
+
+    def _template(self, template: Lowered | None) -> Steps:
+        if template is None:
+            return None
+        steps = list(self._made(template))
+        first = len(self._steps)
+        self._steps.extend(steps)
+        return first, len(self._steps)
+
+    def _made(self, template: Sequence[Simple | Repeated]) -> list[tuple[Any, ...]]:
+        """Steps; those inside of objects and of what is repeated are laid down before."""
+        steps: list[tuple[Any, ...]] = []
+        same: list[bytes | str] = []
+        for step in template:
+            if isinstance(step, Text):
+                same.append(step.text.encode())
+            elif isinstance(step, Var) and step.name in PER_EVENT:
+                same.append(step.name)
+            else:
+                steps += self._flushed(same)
+                steps.append(self._varying(step))
+        return steps + self._flushed(same)
+
+    def _flushed(self, same: list[bytes | str]) -> list[tuple[Any, ...]]:
+        """What has come of texts and variables of the event, as one step."""
+        pieces: list[bytes | str] = []
+        for piece in same:
+            if isinstance(piece, bytes) and pieces and isinstance(pieces[-1], bytes):
+                pieces[-1] += piece
+            else:
+                pieces.append(piece)
+        same.clear()
+        if not pieces:
+            return []
+        if len(pieces) == 1 and isinstance(pieces[0], bytes):
+            return [("text", pieces[0])]
+        return [("same", self._same.setdefault(tuple(pieces), len(self._same)))]
+
+    def _varying(self, step: Simple | Repeated) -> tuple[Any, ...]:
+        if isinstance(step, Value):
+            return ("value", *self._value(step))
+        if isinstance(step, Object):
+            members = [self._member(entry) for entry in step.entries]
+            first = len(self._steps)
+            self._steps.extend(members)
+            return ("object", first, len(self._steps), step.before.encode(), step.empty.encode())
+        if isinstance(step, Repeated):
+            return self._repetition(step)
+        assert isinstance(step, Var), "text does not vary"  # noqa: S101
+        return (step.name,)
+
+    def _repetition(self, step: Repeated) -> tuple[Any, ...]:
+        number, again = self._repeated.get(step), step in self._repeated
+        if number is None:
+            number = self._repeated[step] = len(self._repeated)
+        if number >= _MOST_REPEATED:
+            raise Unfit("many repetitions")
+        inner = self._made(step.template)
+        first = len(self._steps)
+        self._steps.extend(inner)
+        return ("repeated", number, first, len(self._steps), step.separator.encode(), again)
+
+    def _member(self, entry: Entry) -> tuple[Any, ...]:
+        before, after = self._pair(entry.value.column) if entry.changed else (-1, -1)
+        return ("member", entry.name.encode(), *self._value(entry.value), before, after, entry.not_null)
+
+    def _value(self, step: Value) -> tuple[int, int, bytes]:
+        """(place among the values of a row, number of its writer, text for NULL)"""
+        key = (step.column, step.renderer)
+        if key not in self._values:
+            column = self._table.columns[step.column]
+            rendering = self._rendering(step.renderer, column, self._table)
+            chosen = writers.writer(step.renderer, column, rendering)
+            self._values[key] = len(self._writers)
+            self._writers.append((*chosen, writers.renderer(rendering)))
+        return self._place(step.image, step.column), self._values[key], step.null.encode()
+
+    def _place(self, image: Image, index: int) -> int:
+        start = 0 if image == self._images[0] else len(self._present[self._images[0]])
+        return start + [column.index for column in self._present[image]].index(index)
+
+    def _pair(self, index: int) -> tuple[int, int]:
+        """Places of a column whose raw values are compared between the images."""
+        return self._place("before", index), self._place("after", index)
+
+
+def _field(column: Column) -> tuple[int, int, bool]:
+    size = fixed_size(column)
+    if size is not None:
+        return size, 0, column.nullable
+    prefix = prefix_size(column)
+    if not 1 <= prefix <= 4:
+        raise Unfit("a length of another size")
+    return -1, prefix, column.nullable
+
+
+def _named(name: str) -> bytes:
+    """A header's name behind its length, a zigzag varint."""
+    raw = name.encode()
+    rest, length = len(raw) << 1, bytearray()
+    while rest > 0x7F:
+        length.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    length.append(rest)
+    return bytes(length) + raw
+
+
+_EVALUATORS: Final[dict[str, Callable[[Context], object]]] = {
+    name: eval(f"lambda _c: {expression}")  # noqa: S307 constants of this package
+    for name, expression in PER_EVENT.items()
+}

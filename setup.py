@@ -1,0 +1,38 @@
+"""The compiled part of the data path (replicator/compiled): optional, everything works without it.
+
+Everything else about the package is in pyproject.toml. Without a C compiler, or without Cython, the install goes on and
+the Python twin runs.
+"""
+
+from __future__ import annotations
+
+from setuptools import Extension, setup
+
+NAMES = ("arena", "kafka", "loop", "program")
+
+
+def extensions() -> list[Extension]:
+    made = [
+        Extension(
+            f"replicator.compiled.{name}",
+            [f"replicator/compiled/{name}.pyx"],
+            extra_compile_args=["-O3", "-fno-strict-aliasing"],
+            optional=True,
+        )
+        for name in NAMES
+    ]
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        return []
+    directives = {
+        "language_level": 3,
+        "boundscheck": False,
+        "wraparound": False,
+        "cdivision": True,
+        "initializedcheck": False,
+    }
+    return cythonize(made, build_dir="build/cython", compiler_directives=directives, quiet=True)
+
+
+setup(ext_modules=extensions())
