@@ -121,13 +121,17 @@ class BinlogDecoder:
         self._planner, self._flavor, self._row_image = planner, flavor, row_image
         self._catalog, self._reread, self._rendering = catalog, reread, rendering
         asked, context = Asked(planner), Context()
+        selection = selection or Everything()
         self._versions = Versions(
-            asked, rendering, mariadb=flavor == "mariadb", accept_partial=row_image == "accept_partial"
+            asked,
+            rendering,
+            mariadb=flavor == "mariadb",
+            accept_partial=row_image == "accept_partial",
+            catalog=catalog,
+            selected=selection.matches,
         )
         self._collector = collector = Collector(self._progress, context, position.rows)
-        self._narration = Narration(
-            narrator, catalog, selection or Everything(), collector, self._progress, context, clock
-        )
+        self._narration = Narration(narrator, catalog, selection, collector, self._progress, context, clock)
         self._changes = Changes(
             asked,
             self._versions,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from replicator.decode import tablemap
@@ -14,7 +14,7 @@ from replicator.errors import DecodeError
 from replicator.model.happening import TableChange
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
-from replicator.ports import Planner
+from replicator.ports import Catalog, Planner
 
 _OPERATIONS: Final[tuple[Operation, ...]] = ("insert", "update", "delete")
 _MOST_VERSIONS: Final = 2000
@@ -59,15 +59,27 @@ class Versions:
 
     Args:
         accept_partial: also rows that come without some of their columns.
+        catalog: asked for what a table map does not say, of tables that are `selected`.
     """
 
-    def __init__(self, planner: Planner, rendering: Renderer, *, mariadb: bool, accept_partial: bool = False) -> None:
+    def __init__(
+        self,
+        planner: Planner,
+        rendering: Renderer,
+        *,
+        mariadb: bool,
+        accept_partial: bool = False,
+        catalog: Catalog | None = None,
+        selected: Callable[[str, str], bool] = lambda database, table: True,
+    ) -> None:
         self.ids: dict[int, Version] = {}
         self._known: OrderedDict[bytes, Version] = OrderedDict()
         self._planner = planner
         self._rendering = rendering
         self._mariadb = mariadb
         self._accept_partial = accept_partial
+        self._catalog = catalog
+        self._selected = selected
 
     def forget_ids(self) -> None:
         self.ids.clear()
@@ -106,13 +118,16 @@ class Versions:
 
     def _parse(self, raw: bytes) -> Version:
         mapped = tablemap.parse(raw, mariadb=self._mariadb)
-        plan = self._planner(mapped.table)
-        if plan is not None and not mapped.named:
+        table, named = mapped.table, mapped.named
+        if self._catalog is not None and self._selected(table.database, table.name):
+            table, named = self._catalog.describe(table, named=named), True
+        plan = self._planner(table)
+        if plan is not None and not named:
             raise DecodeError(
                 "E2306",
-                f"the table map of {mapped.table.qualified} has no column names",
+                f"the table map of {table.qualified} has no column names",
                 found="binlog_row_metadata = MINIMAL",
                 wanted="binlog_row_metadata = FULL",
                 fix="SET GLOBAL binlog_row_metadata = 'FULL'; then make a new task that starts behind these rows.",
             )
-        return Version(raw, mapped.table, plan, self._rendering, accept_partial=self._accept_partial)
+        return Version(raw, table, plan, self._rendering, accept_partial=self._accept_partial)
