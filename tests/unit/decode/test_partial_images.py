@@ -211,7 +211,6 @@ def test_a_row_without_columns():
 
 
 def test_many_sets_of_columns():
-    """More than are kept, in turns."""
     table = Table("shop", "t", tuple(Column(index, f"c{index}", types.TINY) for index in range(8)))
     plan = TablePlan("x", (RecordPlan(None, tuple(Value(c, "after", "hex", absent="-") for c in range(8))),), (), ())
     function = compile_rows(plan, table, "insert", hexadecimal, True)
