@@ -1,14 +1,91 @@
-"""Options of format debezium: each with its counterpart's default, and its name in snake_case."""
+"""Options of format debezium: each with its counterpart's name in snake_case, and its default."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from replicator.config.base import Model
 
+Operation = Literal["c", "u", "d", "t"]
+
+
+class Unwrap(Model):
+    """Records flattened to the row, as by the transformation ExtractNewRecordState."""
+
+    delete_tombstone_handling_mode: Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone"] = Field(
+        default="tombstone",
+        description="a delete becomes: nothing; a tombstone; the row with __deleted: true; that and a tombstone",
+    )
+    add_fields: tuple[Annotated[str, Field(pattern=r"^(op|table|db|ts_ms|source\.[a-z_]+)$")], ...] = Field(
+        default=(), description="members of the envelope to add as __NAME: op, table, db, ts_ms, source.ts_ms, ..."
+    )
+
 
 class DebeziumOptions(Model):
-    context_headers: bool = Field(
-        True,
-        description="headers __debezium.context.connectorLogicalName, .taskId, .connectorName, .runId on every record",
+    topic_prefix: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9._-]{1,200}$",
+        description="logical name: beginning of every topic, and source.name; default: the task's name",
     )
+    decimal_handling_mode: Literal["precise", "string", "double"] = Field(
+        default="precise", description="DECIMAL: Base64 of the unscaled value, string, number"
+    )
+    time_precision_mode: Literal[
+        "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"
+    ] = Field(default="adaptive_time_microseconds", description="unit of DATE, TIME, DATETIME")
+    bigint_unsigned_handling_mode: Literal["long", "precise"] = Field(
+        default="long", description="BIGINT UNSIGNED: signed number, Base64 of the value"
+    )
+    binary_handling_mode: Literal["bytes", "base64", "base64-url-safe", "hex"] = Field(
+        default="bytes", description="BINARY, VARBINARY, BLOBs as strings; bytes is Base64 in JSON"
+    )
+    include_query: bool = Field(
+        default=False, description="the statement in source.query (binlog_rows_query_log_events)"
+    )
+    include_schema_changes: bool = Field(default=True, description="DDL in the topic that is named as the prefix is")
+    include_schema_comments: bool = Field(default=False, description="comments of tables and columns in it")
+    provide_transaction_metadata: bool = Field(
+        default=False,
+        description="records where transactions begin and end in PREFIX.transaction, and their order in rows",
+    )
+    tombstones_on_delete: bool = Field(default=True, description="a null value after each delete")
+    skipped_operations: tuple[Operation, ...] = Field(
+        default=("t",), description="of c, u, d, t (TRUNCATE); [] is Debezium's none"
+    )
+    heartbeat_interval_ms: int = Field(
+        default=0,
+        ge=0,
+        le=86_400_000,
+        description="records in __debezium-heartbeat.PREFIX while the source is idle; 0: none",
+    )
+    schemas_enable: bool = Field(default=False, description="Connect's schema in each key and value (schemas.enable)")
+    replace_null_with_default: bool = Field(
+        default=True, description="NULL in a column with a DEFAULT is written as that"
+    )
+    enable_time_adjuster: bool = Field(default=True, description="the years 1 to 99 are 2001 to 2069 and 1970 to 1999")
+    extended_headers_enabled: bool = Field(default=True, description="headers __debezium.context.*")
+    unavailable_value_placeholder: str = Field(
+        default="__debezium_unavailable_value",
+        description="for values that are not in the row (row_image: accept_partial)",
+    )
+    unwrap: Unwrap | None = Field(default=None, description="write the rows alone, without the envelope")
+
+    @model_validator(mode="after")
+    def _sensible(self) -> DebeziumOptions:
+        if self.unwrap is not None and self.schemas_enable:
+            raise _nonsense("unwrap and schemas_enable", "rows alone are written without schemas", "one of them")
+        if {"c", "u", "d"} <= set(self.skipped_operations):
+            raise _nonsense("skipped_operations", "no row would be written", "at least one of c, u, d kept")
+        if self.unwrap is not None and self.provide_transaction_metadata:
+            raise _nonsense(
+                "unwrap and provide_transaction_metadata", "rows alone have no place for their order", "one of them"
+            )
+        return self
+
+
+def _nonsense(what: str, why: str, wanted: str) -> PydanticCustomError:
+    error = {"code": "E1003", "what": f"{what}: {why}", "found": "", "wanted": wanted, "fix": ""}
+    return PydanticCustomError("replicator", "{what}", error)

@@ -90,7 +90,8 @@ class Records(Model):
     @property
     def topic_template(self) -> str:
         """`topic`, or the format's own way: one topic per table, or a single one."""
-        return self.topic or ("{task}.{database}.{table}" if self.format == "debezium" else "{task}")
+        prefix = self.debezium.topic_prefix or "{task}"
+        return self.topic or (prefix + ".{database}.{table}" if self.format == "debezium" else "{task}")
 
 
 class KafkaSink(Records):

@@ -145,6 +145,10 @@ class Report:
 
     def _topic(self, topic: str, theirs: list[Record], ours: list[Record]) -> None:
         yours, mine = list(map(self._shown, theirs)), list(map(self._shown, ours))
+        if len(yours) == len(mine):  # nothing to be aligned
+            for number in range(len(yours)):
+                self._record(f"{topic}[{number}]", (theirs[number], yours[number]), (ours[number], mine[number]))
+            return
         for kind, a, b, c, d in SequenceMatcher(None, yours, mine, autojunk=False).get_opcodes():
             if kind == "equal":
                 self.equal += b - a
@@ -188,6 +192,9 @@ class Report:
         return kept
 
     def _record(self, where: str, their: _Shown, our: _Shown) -> None:
+        if their[1] == our[1]:
+            self.equal += 1
+            return
         found: list[tuple[str, str, str]] = []
         subject = self._system.subject(our[0])
         for part, one, other in zip(("key", "value", "headers"), their[1], our[1], strict=True):
@@ -204,9 +211,7 @@ class Report:
                 self.different.append(f"{where} {subject} {path}:\n  theirs: {one[:600]}\n  ours:   {other[:600]}")
             else:
                 self.used[rule.name] += 1
-        if not found:
-            self.equal += 1
-        elif not unexplained:
+        if not unexplained:
             self.ruled += 1
 
     def _rule(self, place: str, theirs: str, ours: str, *, records: bool = False) -> Rule | None:

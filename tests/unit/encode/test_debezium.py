@@ -12,7 +12,7 @@ from replicator.model import types
 from replicator.model.plan import RecordPlan, TablePlan, Template, Text, Value
 from replicator.model.table import Column, Table
 
-SINK = StdoutSink(type="stdout", debezium=DebeziumOptions(context_headers=False))
+SINK = StdoutSink(type="stdout", debezium=DebeziumOptions(extended_headers_enabled=False))
 VARIABLES = {
     "ts_ms": "1795250199448",
     "ts_us": "1795250199448723",
@@ -142,8 +142,9 @@ def renderer(type_: int, **attributes: Any) -> str:
 
 def test_notations() -> None:
     assert renderer(types.LONGLONG, unsigned=True) == "int_java"
-    assert [renderer(types.DATETIME2, meta=fsp) for fsp in (0, 3, 4, 6)] == ["datetime_ms"] * 2 + ["datetime_us"] * 2
-    assert renderer(types.DATETIME) == "datetime_ms"
+    units = [renderer(types.DATETIME2, meta=fsp) for fsp in (0, 3, 4, 6)]
+    assert units == ["datetime_ms_windowed"] * 2 + ["datetime_us_windowed"] * 2
+    assert renderer(types.DATETIME) == "datetime_ms_windowed"
     assert renderer(types.VARCHAR, collation=63) == "base64"
     assert renderer(types.VARCHAR, collation=255) == "text"
     assert renderer(types.BLOB, collation=63) == "base64"
