@@ -107,6 +107,32 @@ class FilterRule(Model):
     )
 
 
+class OperationRule(Model):
+    tables: Tables = EVERY
+    skip: tuple[Literal["insert", "update", "delete", "truncate"], ...] = Field(
+        min_length=1, description="operations that become no record"
+    )
+
+
+class PartitionRule(Model):
+    tables: Tables = EVERY
+    by: Literal["primary_key", "table", "database", "columns", "transaction"] = Field(
+        description="what the partition of a record depends on"
+    )
+    columns: tuple[ColumnName, ...] = Field((), max_length=100, description="with by: columns")
+
+    @model_validator(mode="after")
+    def _columns_when_asked(self) -> PartitionRule:
+        return own_check(self, _check_partition)
+
+
+def _check_partition(rule: PartitionRule) -> None:
+    if (rule.by == "columns") != bool(rule.columns):
+        raise ConfigError(
+            "E1003", "columns and `by: columns` go together", found=f"by: {rule.by}", wanted="both, or none"
+        )
+
+
 class Transforms(Model):
     columns: tuple[ColumnRule, ...] = Field(
         default=(), description="columns that records have; all rules for a table count"
@@ -120,4 +146,8 @@ class Transforms(Model):
     )
     route: tuple[RouteRule, ...] = Field(
         default=(), description="other topics than `sink.topic` says; the first rule counts"
+    )
+    operations: tuple[OperationRule, ...] = Field(default=(), description="operations left out; all rules count")
+    partition_by: tuple[PartitionRule, ...] = Field(
+        default=(), description="what chooses partitions; the first rule counts; default: as the format does"
     )

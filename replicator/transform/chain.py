@@ -10,11 +10,13 @@ import msgspec
 from replicator.config.transforms import Transforms
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
-from replicator.ports import Planner
+from replicator.ports import Narrator, Planner
 from replicator.transform.bend import bend, ungrouped
 from replicator.transform.columns import Choice, Names
 from replicator.transform.filters import Filters
 from replicator.transform.masks import Masks
+from replicator.transform.operations import Operations
+from replicator.transform.partitions import Partitions
 from replicator.transform.routes import Route, Routes
 from replicator.transform.view import View
 
@@ -40,6 +42,8 @@ class Chain:
     """
 
     def __init__(self, config: Transforms) -> None:
+        self._operations = Operations(config.operations)
+        self._partitions = Partitions(config.partition_by)
         self._filters = Filters(config.filter)
         self._masks = Masks(config.mask)
         self._routes = Routes(config.route)
@@ -49,6 +53,10 @@ class Chain:
             self._masks,
             self._routes,
         )
+
+    def narrator(self, inner: Narrator) -> Narrator:
+        """The format's records that are not of rows, without those that are skipped."""
+        return self._operations.narrator(inner)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -78,6 +86,7 @@ class Chain:
         def planner(table: Table) -> TablePlan:
             view = self.view(table)
             made = bend(plan(view.table, self._topic(table, view, names)), view)
+            made = self._operations(table, self._partitions(table, made))
             chosen = self._filters.filter(table)
             return made if chosen is None else msgspec.structs.replace(ungrouped(made), filter=chosen)
 

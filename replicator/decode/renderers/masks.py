@@ -1,5 +1,6 @@
 """Renderers that hide a value, or stand in its place. Their names carry parameters:
 
+plain:              what is hashed, as a JSON string: for routes, which must not depend on the format
 constant:JSON       that text for every value
 mask:fixed:TEXT     a JSON string, the same for every value
 mask:last:N:NAME    as renderer NAME, all characters but the last N as `*`; without NAME as a JSON string
@@ -36,7 +37,7 @@ _UTF8MB4: Final = 45
 
 
 def is_mask(name: str) -> bool:
-    return name.startswith(("mask:", "constant:"))
+    return name.startswith(("mask:", "constant:", "plain:"))
 
 
 def mask(name: str, column: Column, table: Table, base: Base, keys: Mapping[str, bytes]) -> Rendering:
@@ -52,6 +53,8 @@ def mask(name: str, column: Column, table: Table, base: Base, keys: Mapping[str,
     kind, _, rest = name.partition(":")
     if kind == "constant":
         return _constant(column, rest)
+    if kind == "plain":
+        return _as_string(column, table)
     kind, _, rest = rest.partition(":")
     if kind == "fixed":
         return _constant(column, jsontext.quote(rest))
@@ -135,6 +138,17 @@ def _clock(value: int, digits: int) -> str:
     seconds, micro = divmod(abs(value), 1_000_000)
     sign = "-" if value < 0 else ""
     return f"{sign}{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{_fraction(micro, digits)}"
+
+
+def _as_string(column: Column, table: Table) -> Rendering:
+    cut, plain = _plain(column, table)
+
+    def show(value: Any) -> str:
+        text = plain(value)
+        return quote(text.hex() if isinstance(text, bytes) else text)
+
+    name = f"plain_{column.index}"
+    return Rendering(cut, f"{name}(v)", {name: show}, hint=12)
 
 
 # The last characters
