@@ -17,7 +17,7 @@ from replicator.model.checkpoint import Checkpoint
 class WorkerSpec(msgspec.Struct, frozen=True):
     """Everything a worker is started with. config: the validated task configuration as plain data (references to
     secrets, never secrets); checkpoint: of lastCommit, read after this term was won; clean: the checkpoint was written
-    by a term that released on purpose."""
+    by a term that released on purpose; server_id: our replica id, 0: as the task's configuration or name says."""
 
     task: str
     uid: str
@@ -25,6 +25,7 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     host: str
     config: dict[str, Any]
     checkpoint: Checkpoint | None = None
+    server_id: int = 0
 
 
 class Drain(msgspec.Struct, frozen=True, tag=True):
@@ -40,7 +41,8 @@ class Saved(msgspec.Struct, frozen=True, tag=True):
 class Progress(msgspec.Struct, frozen=True, tag=True):
     """Worker -> agent, about five times a second, and at once when `urgent`: everything up to `checkpoint` is
     delivered. The agent writes it to lastCommit, paced by `checkpoint_interval_ms`, at once when `urgent`, and answers
-    `Saved(number)`. rows, transactions and bytes count what this worker delivered since it started."""
+    `Saved(number)`. rows, transactions and bytes count what this worker delivered since it started; runway_s: until the
+    source may purge what we still need."""
 
     number: int
     checkpoint: Checkpoint
@@ -50,6 +52,7 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
     bytes: int = 0
     lag_s: float = 0.0
     last_event_ms: int = 0
+    runway_s: float | None = None
 
 
 class Streaming(msgspec.Struct, frozen=True, tag=True):

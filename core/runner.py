@@ -11,6 +11,7 @@ from core.figures import Gauge
 from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Streaming, Waiting, WorkerSpec
 from core.pulse import PulseCheck
 from replicator.coordination.clock import now_ms
+from replicator.coordination.ids import ReplicaIds
 from replicator.coordination.participant import Participant
 from replicator.coordination.progress import TermProgress
 from replicator.coordination.records import TaskFigures
@@ -50,9 +51,11 @@ class Runner:
 
     def start(self, epoch: int, name: str, config: Config, checkpoint: Checkpoint | None, uid: str) -> None:
         bench, task = self._bench, self.task
+        configured = config.data.get("source", {}).get("server_id")
+        server_id = ReplicaIds(bench.coordinator, bench.layout).of(task, uid, configured)
         path = bench.layout.contender(task, name)
         lease = bench.leases.begin(task, path, epoch)
-        spec = WorkerSpec(task, uid, epoch, bench.identity.host, config.data, checkpoint)
+        spec = WorkerSpec(task, uid, epoch, bench.identity.host, config.data, checkpoint, server_id)
         try:
             worker = bench.launcher.start(spec, lease.deadline)
         except (OSError, EOFError) as error:
@@ -210,4 +213,5 @@ class Runner:
             )
         if worker is not None and last is not None:
             figures = msgspec.structs.replace(figures, lag_s=last.lag_s, last_event_ms=last.last_event_ms)
+            figures = msgspec.structs.replace(figures, runway_s=last.runway_s)
         return figures

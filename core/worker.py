@@ -25,7 +25,8 @@ from core.protocol import (
     Waiting,
     WorkerSpec,
 )
-from replicator.assembly import build_pipeline
+from core.runway import watch_runway
+from replicator.assembly import build_pipeline, build_source
 from replicator.config.load import parse_task
 from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced
 from replicator.ledger import Figures
@@ -81,6 +82,7 @@ class AgentStore:
         self._loaded = loaded
         self._number = 0
         self.figures = Figures()
+        self.runway_s: float | None = None
 
     def load(self) -> Checkpoint | None:
         return self._loaded
@@ -106,6 +108,7 @@ class AgentStore:
                 bytes=figures.bytes,
                 lag_s=figures.lag_s,
                 last_event_ms=figures.last_event_ms,
+                runway_s=self.runway_s,
             )
         )
 
@@ -149,14 +152,18 @@ def main(connection: Connection, deadline: Any, beat: Any, spec: WorkerSpec, log
 def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
     store = AgentStore(link, spec.checkpoint)
     try:
+        config = parse_task(spec.config)
+        source = build_source(config, spec.server_id or None)
         pipeline = build_pipeline(
-            parse_task(spec.config),
+            config,
+            source=source,
             term=term,
             store=store,
             observer=AgentObserver(link, store, logger),
             save_interval=PROGRESS_SECONDS,
         )
         threading.Thread(target=link.listen, args=(pipeline.drain,), name="agent", daemon=True).start()
+        threading.Thread(target=watch_runway, args=(source, store), name="runway", daemon=True).start()
         return Drained(pipeline.run())
     except (SinkFenced, LeadershipLost) as error:
         logger.warning("fenced", code=error.code, error=str(error))

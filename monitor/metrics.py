@@ -59,6 +59,7 @@ def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
     yield per_task("task_running_members", "Cores that say RUNNING: at most 1.", [t.running for t in tasks])
     yield per_task("task_standby_members", "Cores that wait to take over.", [len(t.standbys) for t in tasks])
     yield per_task("task_lag_seconds", "Behind the source.", [t.lag_s for t in tasks])
+    yield per_task("source_retention_headroom_seconds", "Until purged at the source.", [t.runway_s for t in tasks])
     yield per_task("task_last_event_timestamp_seconds", "Last event read.", [_seconds(t.last_event_ms) for t in tasks])
     yield per_task("checkpoint_timestamp_seconds", "Last checkpoint.", [_seconds(t.checkpoint_ms) for t in tasks])
     yield per_task("lease_remaining_seconds", "Lease of RUNNING.", [t.lease_left_s if t.host else None for t in tasks])

@@ -80,6 +80,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         position=(figures.position if figures else "") or (str(checkpoint.position) if checkpoint else ""),
         gtid=(figures.gtid if figures else "") or (checkpoint.position.gtid if checkpoint else ""),
         lag_s=max(figures.lag_s, 0.0) if figures and told.state == "RUNNING" else None,
+        runway_s=figures.runway_s if figures else None,
         rows_per_s=figures.rows_per_s if figures else 0.0,
         bytes_per_s=figures.bytes_per_s if figures else 0.0,
         rows=checkpoint.rows if checkpoint else 0,
@@ -105,6 +106,9 @@ def _source(task: TaskOverview) -> str:
     source = _part(task, "source")
     if not source:
         return ""
+    hosts = source.get("hosts")
+    if isinstance(hosts, list) and hosts:
+        return f"{source.get('type', 'mysql')} {', '.join(map(str, hosts))}"
     return f"{source.get('type', 'mysql')} {source.get('host', '127.0.0.1')}:{source.get('port', 3306)}"
 
 

@@ -15,6 +15,7 @@ from replicator.coordination.records import TaskFigures
 LAG_WARN_S = 30.0
 LAG_BAD_S = 300.0
 CHECKPOINT_WARN_S = 60.0
+RUNWAY_WARN_S = 86_400.0
 
 OFF = frozenset({"NO RUNNING", "PAUSED", "FAILED", "UNCONFIGURED", "DELETED", "UNREADABLE"})
 """States in which no data can flow."""
@@ -28,6 +29,7 @@ TROUBLE = {
     "on the way": 50,
     "config refused": 45,
     "lag": 40,
+    "runway": 42,
     "checkpoint": 35,
     "retrying": 35,
     "maintenance": 25,
@@ -139,6 +141,8 @@ def _figures(figures: TaskFigures) -> list[tuple[int, str]]:
         notes.append((TROUBLE["lag bad" if figures.lag_s > LAG_BAD_S else "lag"], "behind the source"))
     if figures.last_event_ms - figures.checkpoint_ms > CHECKPOINT_WARN_S * 1000:
         notes.append((TROUBLE["checkpoint"], "checkpoint is old"))
+    if figures.runway_s is not None and figures.runway_s < RUNWAY_WARN_S:
+        notes.append((TROUBLE["runway"], "the source purges soon what we need"))
     if figures.error:
         notes.append((TROUBLE["retrying"], "trying again"))
     return notes

@@ -36,6 +36,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         notes: short texts that say why `trouble` is not 0, worst first.
         lag_s: seconds behind the source, None when nobody is RUNNING.
         rows_per_s, bytes_per_s: now; rows, transactions: delivered since the task was made.
+        runway_s: until the source may purge what the task still needs; None when it never does or nobody knows.
         spark: rows/s of the last minutes, oldest first.
         position: of the RUNNING one, else of the last checkpoint.
         checkpoint_ms: when the last checkpoint was written, 0 when none was.
@@ -58,6 +59,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     position: str = ""
     gtid: str = ""
     lag_s: float | None = None
+    runway_s: float | None = None
     rows_per_s: float = 0.0
     bytes_per_s: float = 0.0
     rows: int = 0

@@ -52,6 +52,17 @@ class Source(Protocol):
         """Where the source's log ends now: for lag and for `--until-current`. Raises SourceError."""
         ...
 
+    def runway(self, position: Position, behind_s: float, speed: float) -> float | None:
+        """Seconds until the source may purge what comes after `position`; None when it never does.
+
+        Args:
+            behind_s: age of the last delivered transaction.
+            speed: seconds of the source's log that are delivered in a second.
+
+        Raises SourceUnavailable, SourceError.
+        """
+        ...
+
     def open(self, position: Position) -> Stream:
         """Raises SourceUnavailable (try again) or SourceError (purged, refused: stop)."""
         ...

@@ -11,6 +11,7 @@ from replicator.config.task import FileSink, KafkaSink, TaskConfig
 from replicator.coordination.layout import DEFAULT_ROOT
 from replicator.errors import ConfigError
 from replicator.model.position import Position
+from replicator.model.replica_id import derived
 
 Names = list[tuple[str, str]]
 
@@ -36,15 +37,20 @@ def _check_zookeeper(hosts: str, task: str, root: str, session_timeout: float) -
 
 def _check_source(config: TaskConfig, position: Position | None) -> tuple[list[Finding], Names]:
     from replicator.source.mysql.checks import check
-    from replicator.source.mysql.source import derived_server_id
+    from replicator.source.mysql.hosts import candidates
 
     try:
         password = resolve(config.source.password)
     except ConfigError as error:
         return [Finding.of_error("source.password", error)], []
-    server_id = config.source.server_id or derived_server_id(config.name)
-    done = check(config.source, config.name, password, server_id, position)
-    return done.findings, done.tables
+    server_id = config.source.server_id or derived(config.name)
+    findings: list[Finding] = []
+    tables: Names = []
+    for member in candidates(config.source):
+        done = check(member, config.name, password, server_id, position)
+        findings += done.findings
+        tables = tables or done.tables
+    return findings, tables
 
 
 def _check_sink(config: TaskConfig, tables: Names) -> list[Finding]:

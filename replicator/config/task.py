@@ -18,6 +18,7 @@ Format = Annotated[
     Literal["debezium", "maxwell", "canal"], Field(description="bytes of key and value that consumers see")
 ]
 Port = Annotated[int, Field(ge=1, le=65535)]
+Address = Annotated[str, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):\d{1,5}$", description="host:port")]
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
 TaskName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), checked(check_task_name)]
 Topic = Annotated[str, Field(min_length=1, description="template of {task}, {database}, {table}"), checked(check_topic)]
@@ -59,6 +60,12 @@ class MySQLSource(Model):
     type: Literal["mysql", "mariadb"] = Field(description="kind of the server")
     host: str = Field("127.0.0.1", min_length=1, description="name or address of the server to read from")
     port: Port = 3306
+    hosts: tuple[Address, ...] = Field(
+        (),
+        max_length=20,
+        description="instead of host and port: host:port of servers of one replication group, which all have GTIDs; the "
+        "one that is writable is read from, another one when it goes",
+    )
     user: str = Field(min_length=1, description="account with REPLICATION SLAVE, REPLICATION CLIENT and SELECT")
     password: SecretRef
     tables: Tables = Field(("*.*",), description="database.table with * and ?; a leading ! excludes")

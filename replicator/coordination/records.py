@@ -85,6 +85,13 @@ class TrailRecord(Record):
     points: list[Checkpoint] = []
 
 
+class ReplicaIdRecord(Record):
+    """/ids/replicas/NUMBER: the task, by name and incarnation, that this replica id is of."""
+
+    task: str
+    uid: str
+
+
 class CommandRecord(Record):
     """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or ""}), "retry",
     "position" ({"checkpoint": JSON of the Checkpoint, "before": str of the position that it replaces, "reason"})."""
@@ -115,7 +122,8 @@ class HistoryRecord(Record):
 
 class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Live figures of one task on one Core, part of MachineRecord. Times in ms since the epoch by the Core's clock,
-    lag in seconds, rates per second. `error` is `ReplicatorError.to_dict()` of a FAILED task;
+    lag in seconds, rates per second. `runway_s`: until the source may purge what we still need, None when it never
+    does or we don't know. `error` is `ReplicatorError.to_dict()` of a FAILED task;
     `config_error` of a configuration that was refused while an older one goes on; `waiting` of something transient that
     the worker tries again by itself. rows and transactions count since the task was made."""
 
@@ -134,6 +142,7 @@ class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     last_event_ms: int = 0
     checkpoint_ms: int = 0
     lease_left_s: float = 0.0
+    runway_s: float | None = None
     worker_pid: int = 0
     config_version: int = -1
     error: dict[str, str] | None = None

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from replicator.coordination.clock import now_ms
+from replicator.coordination.ids import ReplicaIds
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator, Create, Delete, Op, Watcher
 from replicator.coordination.records import CommitRecord, StatusRecord, TaskRecord, dump, load
@@ -156,6 +157,7 @@ class Registry:
             pass  # the parent of the instances was deleted by hand: nobody stands
         except NodeExists:
             raise ProcessError("E5007", f"task '{task}' has instances that stand for it") from None
+        ReplicaIds(self._coordinator, self._layout).release(task)
         try:
             self._coordinator.multi(self._deletes(path))
         except NodeExists:

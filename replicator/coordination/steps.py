@@ -191,7 +191,10 @@ class Steps:
         self._drained_from = 0.0
         try:
             owner.workers.start(owner.facts.czxid, self._own, action.config, action.checkpoint, self._view.uid)
-        except ProcessError:
+        except ProcessError as error:
+            if error.code == "E2207":
+                owner.fail(error.to_dict())  # another task has the id: that does not mend itself
+                return
             owner.move(Event.START, worker=WorkerFacts(action.config))
             owner.on_died()  # no process could be made: likewise tried again, later and later
             return

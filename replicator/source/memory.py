@@ -181,5 +181,9 @@ class MemorySource:
     def end_position(self) -> Position:
         return self._server.end()
 
+    def runway(self, position: Position, behind_s: float, speed: float) -> float | None:
+        """Nothing is purged behind our back."""
+        return None
+
     def open(self, position: Position) -> MemoryStream:
         return self._server.connect(position)

@@ -36,6 +36,10 @@ class RecordedSource:
     def end_position(self) -> Position:
         return Position(self._files[-1].name, self._size(self._files[-1]))
 
+    def runway(self, position: Position, behind_s: float, speed: float) -> float | None:
+        """Nothing is purged behind our back."""
+        return None
+
     def open(self, position: Position) -> RecordedStream:
         names = [file.name for file in self._files]
         if position.file not in names:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from replicator.config.task import MySQLSource as Config
+from replicator.errors import ReplicatorError
 from replicator.model.position import Position
-from replicator.source.mysql import dump, positions, preflight, tables
+from replicator.model.replica_id import derived
+from replicator.source.mysql import dump, positions, preflight, rivals, runway, tables
+from replicator.source.mysql.hosts import Hosts, check_member
 from replicator.source.mysql.server import read_server
 from replicator.source.mysql.session import Session
 from replicator.source.mysql.stream import MySQLStream
 
 _SCAN_SECONDS = 60.0  # MariaDB walks one binlog file, 1 GB by default, before it sends the first event after a GTID
-
-
-def derived_server_id(task: str) -> int:
-    """Our replica id when the configuration names none: in the upper half of the range, 2^31 to 2^32-1, where people
-    rarely number servers, and the same for every instance of the task, so that a stream of an instance that is gone is
-    ended by the server when the next one asks."""
-    return (1 << 31) | int.from_bytes(hashlib.sha256(task.encode()).digest()[:4], "big")
 
 
 class MySQLSource:
@@ -34,31 +28,58 @@ class MySQLSource:
 
     def __init__(self, config: Config, task: str, password: str, server_id: int | None = None) -> None:
         self._config = config
+        self._hosts = Hosts(config)
         self._task = task
         self._password = password
-        self.server_id = server_id or config.server_id or derived_server_id(task)
+        self.server_id = server_id or config.server_id or derived(task)
 
     def start_position(self) -> Position:
-        with Session(self._config, self._password) as session:
+        return self._hosts.first(self._start_position)
+
+    def _start_position(self, config: Config) -> Position:
+        with Session(config, self._password) as session:
             server = read_server(session)
-            preflight.check(server, self._config)
-            tables.check_named(session, self._config)
-            return positions.start_position(session, server, self._config)
+            check_member(server, config)
+            preflight.check(server, config)
+            tables.check_named(session, config)
+            return positions.start_position(session, server, config)
 
     def end_position(self) -> Position:
-        with Session(self._config, self._password) as session:
-            return positions.end_position(session, read_server(session))
+        return self._hosts.first(self._end_position)
+
+    def _end_position(self, config: Config) -> Position:
+        with Session(config, self._password) as session:
+            server = read_server(session)
+            check_member(server, config)
+            return positions.end_position(session, server)
 
     def open(self, position: Position) -> MySQLStream:
-        session = Session(self._config, self._password)
+        return self._hosts.first(lambda config: self._open(config, position))
+
+    def _open(self, config: Config, position: Position) -> MySQLStream:
+        session = Session(config, self._password)
         try:
             server = read_server(session)
-            preflight.check(server, self._config)
+            check_member(server, config)
+            preflight.check(server, config)
             positions.check(session, server, position)
-            dump.start(session, server, self._config, self._task, self.server_id, position)
+            dump.start(session, server, config, self._task, self.server_id, position)
             scans = server.mariadb and positions.by_gtid(server, position)
-            patience = max(self._config.connect_timeout_s, _SCAN_SECONDS if scans else 0)
-            return MySQLStream(session, position, 2 * self._config.heartbeat_s, patience)
+            patience = max(config.connect_timeout_s, _SCAN_SECONDS if scans else 0)
+            return MySQLStream(session, position, 2 * config.heartbeat_s, patience, self._rival)
         except BaseException:
             session.close()
             raise
+
+    def _rival(self) -> str:
+        """Who else reads with our id; "" when the server does not say."""
+        try:
+            with Session(self._hosts.current, self._password) as session:
+                return rivals.address(session, self.server_id)
+        except ReplicatorError:
+            return ""
+
+    def runway(self, position: Position, behind_s: float, speed: float) -> float | None:
+        """See `runway.remaining`; asks the server. Raises SourceUnavailable, SourceError."""
+        with Session(self._hosts.current, self._password) as session:
+            return runway.remaining(session, read_server(session), position, behind_s, speed)

@@ -8,9 +8,10 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Callable
 from typing import Literal
 
-from replicator.errors import ReplicatorError, SourceUnavailable
+from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
 from replicator.source.mysql import faults
 from replicator.source.mysql.session import Session
@@ -25,12 +26,21 @@ class MySQLStream:
     Args:
         silence: seconds without a byte after which the connection counts as dead.
         patience: the same for the first such silence: a MariaDB server sends nothing while it looks for a GTID.
+        rival: asks who else reads with our replica id.
     """
 
     framing: Literal["packet", "file"] = "packet"
 
-    def __init__(self, session: Session, position: Position, silence: float, patience: float) -> None:
+    def __init__(
+        self,
+        session: Session,
+        position: Position,
+        silence: float,
+        patience: float,
+        rival: Callable[[], str] = lambda: "",
+    ) -> None:
         self.position = position
+        self._rival = rival
         self._where, self._user = session.where, session.user
         self._silence = silence
         self._socket, self._held = _take_over(session)
@@ -54,7 +64,12 @@ class MySQLStream:
                     self._socket.close()
 
     def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
-        return faults.of_server(errno, message, self._where, self._user, str(self.position))
+        error = faults.of_server(errno, message, self._where, self._user, str(self.position))
+        rival = self._rival() if error.code == "E2207" else ""
+        if rival:
+            fields = {**error.to_dict(), "found": f"{rival} ({message})"}
+            return SourceError(fields.pop("code"), fields.pop("what"), **fields)
+        return error
 
     def close(self) -> None:
         """May be called from any thread and more than once."""

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replicator.model.replica_id import derived
 from replicator.source.mysql.identifiers import quote_account, quote_identifier
-from replicator.source.mysql.source import derived_server_id
 
 
 @given(st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=64))
@@ -33,13 +33,13 @@ def test_accounts_are_quoted_for_a_statement() -> None:
 
 @given(st.text(max_size=100))
 def test_a_derived_server_id_is_stable_and_in_the_upper_half(task: str) -> None:
-    assert derived_server_id(task) == derived_server_id(task)
-    assert 1 << 31 <= derived_server_id(task) < 1 << 32
+    assert derived(task) == derived(task)
+    assert 1 << 31 <= derived(task) < 1 << 32
 
 
 def test_derived_server_ids_differ_and_never_change() -> None:
-    assert len({derived_server_id(f"task{n}") for n in range(1000)}) == 1000
-    assert derived_server_id("copy_hot_item") == 3311007076  # what runs now must keep its id
+    assert len({derived(f"task{n}") for n in range(1000)}) == 1000
+    assert derived("copy_hot_item") == 3311007076  # what runs now must keep its id
 
 
 def test_no_statement_is_built_from_values() -> None:

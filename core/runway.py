@@ -1,0 +1,50 @@
+"""How long the source will still have what the task needs: asked now and then, beside the data path."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from replicator.errors import ReplicatorError
+from replicator.model.checkpoint import Checkpoint
+from replicator.ports import Source
+
+FIRST_SECONDS, INTERVAL = 5.0, 60.0
+
+
+class Progressing(Protocol):
+    """The worker's store: `load` gives the latest checkpoint."""
+
+    runway_s: float | None
+
+    def load(self) -> Checkpoint | None: ...
+
+
+class Speed:
+    """Seconds of the source's log delivered in a second, over the time between two looks."""
+
+    def __init__(self) -> None:
+        self._last: tuple[float, int] | None = None
+
+    def over(self, now: float, source_ms: int) -> float:
+        """`now`: monotonic s; 1.0 for the first look, as nothing says that we fall behind."""
+        last, self._last = self._last, (now, source_ms)
+        if last is None or now <= last[0] or not source_ms:
+            return 1.0
+        return max(0.0, (source_ms - last[1]) / 1000 / (now - last[0]))
+
+
+def watch_runway(source: Source, store: Progressing, interval: float = INTERVAL) -> None:
+    """Runs in a thread of its own for as long as the process. A source that does not answer leaves the last figure."""
+    speed = Speed()
+    time.sleep(min(FIRST_SECONDS, interval))
+    while True:
+        checkpoint = store.load()
+        if checkpoint is not None:
+            behind = max(0.0, time.time() - checkpoint.source_ms / 1000) if checkpoint.source_ms else 0.0
+            try:
+                pace = speed.over(time.monotonic(), checkpoint.source_ms)
+                store.runway_s = source.runway(checkpoint.position, behind, pace)
+            except ReplicatorError:
+                pass  # the data path meets the same source, and says so
+        time.sleep(interval)

@@ -1,0 +1,58 @@
+"""Replica ids over the memory coordinator."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replicator.coordination.ids import ReplicaIds
+from replicator.coordination.layout import Layout
+from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.registry import Registry
+from replicator.errors import ProcessError
+from replicator.model.replica_id import derived
+
+
+def made() -> tuple[Coordinator, ReplicaIds]:
+    session = MemoryEnsemble(lambda: 0.0).session()
+    return session, ReplicaIds(session, Layout())
+
+
+def test_a_task_has_one_id_whoever_asks() -> None:
+    _, ids = made()
+    assert ids.of("copy", "u", None) == derived("copy") == ids.of("copy", "u", None)
+
+
+def test_a_taken_number_is_passed_over_for_good() -> None:
+    session, ids = made()
+    ids.of("other", "u", derived("copy"))
+    assert ids.of("copy", "u", None) == derived("copy") + 1
+    assert ids.of("copy", "v", None) == derived("copy") + 1
+    session.set(Layout().replica_id(derived("copy")), b"{")
+    assert ids.of("copy", "u", None) == derived("copy") + 1
+
+
+def test_a_configured_id_of_another_task_is_refused_by_name() -> None:
+    _, ids = made()
+    assert ids.of("first", "u", 77) == 77
+    with pytest.raises(ProcessError, match="first") as error:
+        ids.of("second", "u", 77)
+    assert error.value.code == "E2207"
+
+
+def test_a_deleted_task_gives_its_ids_back() -> None:
+    session, ids = made()
+    Registry(session, Layout()).create("first", {"name": "first"}, "test")
+    ids.of("first", "u", 77)
+    ids.of("first", "u", None)
+    Registry(session, Layout()).remove("first")
+    assert session.children(Layout().replica_ids) == []
+    assert ids.of("second", "u", 77) == 77
+
+
+@given(st.sets(st.text("abc/_", min_size=1, max_size=4), min_size=1, max_size=12))
+def test_no_two_tasks_have_the_same(tasks: set[str]) -> None:
+    _, ids = made()
+    assert len({ids.of(task, "u", None) for task in tasks}) == len(tasks)

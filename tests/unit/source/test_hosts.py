@@ -1,0 +1,81 @@
+"""Which of several servers is read from."""
+
+from __future__ import annotations
+
+import pytest
+
+from replicator.config.task import MySQLSource as Config
+from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
+from replicator.source.mysql.hosts import Hosts, candidates, check_member
+from replicator.source.mysql.runway import retention
+from replicator.source.mysql.server import Server
+
+
+def config(*hosts: str) -> Config:
+    return Config(type="mysql", user="u", password="env:P", hosts=hosts)
+
+
+def server(**variables: str) -> Server:
+    return Server(False, (9, 7), "u@%", variables)
+
+
+AWAY = SourceUnavailable("E2001", "does not answer")
+BEHIND = SourceError("E2209", "lacks 5-9")
+
+
+def test_addresses() -> None:
+    found = candidates(config("db1:3307", "[::1]:3306"))
+    assert [(one.host, one.port) for one in found] == [("db1", 3307), ("::1", 3306)]
+    assert candidates(config())[0].host == "127.0.0.1"
+
+
+def test_the_first_that_takes_it_is_asked_first_from_then_on() -> None:
+    hosts = Hosts(config("a:1", "b:2", "c:3"))
+    asked: list[str] = []
+
+    def attempt(member: Config) -> str:
+        asked.append(member.host)
+        if member.host == "a":
+            raise AWAY
+        return member.host
+
+    assert hosts.first(attempt) == "b"
+    assert hosts.first(attempt) == "b"
+    assert asked == ["a", "b", "b"]
+    assert hosts.current.host == "b"
+
+
+def refused(*errors: ReplicatorError) -> ReplicatorError:
+    names = "abc"[: len(errors)]
+    said = dict(zip(names, errors, strict=True))
+
+    def attempt(member: Config) -> None:
+        raise said[member.host]
+
+    with pytest.raises(ReplicatorError) as raised:
+        Hosts(config(*(f"{name}:1" for name in names))).first(attempt)
+    return raised.value
+
+
+def test_what_all_of_them_say() -> None:
+    assert refused(BEHIND) is BEHIND
+    assert refused(AWAY, BEHIND).transient and "b:1: E2209 lacks 5-9" in refused(AWAY, BEHIND).found
+    both = refused(BEHIND, SourceError("E2206", "purged"))
+    assert (both.transient, both.code) == (False, "E2209") and "E2206" in both.found
+
+
+def test_only_a_writable_server_with_gtids_of_several() -> None:
+    two = config("a:1", "b:2")
+    check_member(server(gtid_mode="ON", read_only="OFF"), two)
+    check_member(server(gtid_mode="OFF", read_only="ON"), config())
+    with pytest.raises(SourceUnavailable):
+        check_member(server(gtid_mode="ON", read_only="ON"), two)
+    with pytest.raises(SourceError) as error:
+        check_member(server(gtid_mode="OFF", read_only="OFF"), two)
+    assert error.value.code == "E2210"
+
+
+def test_retention() -> None:
+    assert retention(server(binlog_expire_logs_seconds="86400")) == 86400
+    assert retention(server(binlog_expire_logs_seconds="0", expire_logs_days="2.000")) == 172800
+    assert retention(server(binlog_expire_logs_seconds="0")) is None
