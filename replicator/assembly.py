@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from replicator.catalogs import build_catalog
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
 from replicator.config.task import KafkaSink, TaskConfig
@@ -17,7 +18,7 @@ from replicator.encode.topics import Topics
 from replicator.errors import ConfigError
 from replicator.model.term import Term
 from replicator.pipeline import Observer, Pipeline
-from replicator.ports import CheckpointStore, Decoder, Narrator, Planner, Sink, Source, Stream
+from replicator.ports import CheckpointStore, Decoder, HistoryStore, Narrator, Planner, Sink, Source, Stream
 from replicator.sink import open_sink
 from replicator.source import open_source
 from replicator.transform.chain import Chain
@@ -65,14 +66,17 @@ def build_pipeline(
     observer: Observer,
     source: Source | None = None,
     sink: Sink | None = None,
+    history: HistoryStore | None = None,
     save_interval: float = 1.0,
 ) -> Pipeline:
     """Connects nothing yet. `source` and `sink`: instead of the configured ones.
+    `history`: where the schema history is kept; None: without one.
 
     Raises ConfigError for a secret or a template that can't be used.
     """
     planner, narrator = build_planner(config)
     selection = TableFilter(config.source.tables)
+    catalog = build_catalog(config, history) if history is not None else None
     renderers = build_rendering(config)
 
     def make_decoder(stream: Stream) -> Decoder:
@@ -83,6 +87,7 @@ def build_pipeline(
             framing=stream.framing,
             server_error=stream.server_error,
             narrator=narrator,
+            catalog=catalog(stream.position) if catalog is not None else None,
             selection=selection,
             row_image=config.source.row_image,
             rendering=renderers,

@@ -48,6 +48,7 @@ def command(path: Path, state: Path | None, sink: str | None, until_current: boo
         store=store,
         observer=observer,
         source=source,
+        history=store.history,
         save_interval=min(config.checkpoint_interval_ms / 1000, 1.0),
     )
     received = _drain_on_signals(pipeline)
