@@ -92,6 +92,11 @@ CODES: dict[str, Entry] = {
             ),
             "E2212": ("version", "Server version or flavour is not the configured one.", "Set `source.type`."),
             "E2214": ("no primary key", "Rows without a key have no order guarantee.", "Add a primary key."),
+            "E2216": (
+                "tables in change",
+                "DDL falls into each reading of the tables' definitions.",
+                "It is tried again; pause schema changes while the task starts.",
+            ),
             "E2301": (
                 "event not understood",
                 "An event that carries rows or meaning and that we can't read.",

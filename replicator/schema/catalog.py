@@ -50,6 +50,8 @@ class SchemaCatalog:
         self._mariadb = history.mariadb
         self._state = history.state(position)
         self._read_early: set[Key] = set()
+        self._last = position.order[:2]
+        self._at_last: set[str] = set()  # statements taken in of the transaction there
 
     def describe(self, table: Table, *, named: bool) -> Table:
         """See `ports.Catalog`."""
@@ -80,12 +82,24 @@ class SchemaCatalog:
         if not any(self._selection.touches(name or database) for name in databases(operation)):
             self.counters["ddl_ignored"] += 1
             return Statement(database, text, parsed.kind)
+        if self._came_by(text, position):
+            return Statement(database, text, parsed.kind)
         self.counters["ddl"] += 1
         self._reach(position, gtid)
         changes = self._apply(operation, database, position)
         self._remember(text, position, gtid)
         schema = self._state.schema
         return Statement(database, text, parsed.kind, tuple(schema.table_change(change) for change in changes))
+
+    def _came_by(self, text: str, position: Position) -> bool:
+        """Whether the statement was taken in before: a part of the stream is read again for an XA transaction in it."""
+        at, name = position.order[:2], digest(text)
+        if at > self._last:
+            self._last, self._at_last = at, set()
+        if at < self._last or name in self._at_last:
+            return True
+        self._at_last.add(name)
+        return False
 
     def _parsed(self, text: str) -> Parsed:
         try:
@@ -136,7 +150,9 @@ class SchemaCatalog:
 
     def _not_understood(self, database: str, text: str, position: Position, gtid: str, why: str) -> Statement:
         """Tables that are replicated and named in it are not known any more, unless somebody has told us of them."""
-        schema, kind = self._state.schema, parser.kind(text)
+        kind = parser.kind(text)
+        if self._came_by(text, position):
+            return Statement(database, text, kind)
         self._reach(position, gtid)
         hit = [name for name in self._hit(text, database) if self._selection.matches(*name)]
         self.counters["ddl_not_understood"] += 1
