@@ -128,9 +128,7 @@ class Collector:
         if self.late is not None:
             if self._held is not None:
                 return self._release(self._held, self.late, timestamp, xid)
-            filled = self._filled(self._records[self._whole :], self.late, xid, last=True)
-            self._records[self._whole :] = filled
-            self._new_size = sum(map(_size, filled))
+            self._complete(self.late, xid)
             self.late = None
         self._finish(timestamp)
         return None
@@ -182,6 +180,10 @@ class Collector:
 
     # Held until the end of the transaction
 
+    def _complete(self, late: Late, xid: int | None) -> None:
+        """Puts what is known now into the records of the transaction at hand."""
+        self._keep(self._filled(self._records[self._whole :], late, xid, last=True))
+
     def _filled(self, records: list[Record], late: Late, xid: int | None, *, last: bool) -> list[Record]:
         return fill(records, late, xid=xid, end_pos=self._progress.offset, context=self._context, last=last)
 
@@ -189,7 +191,7 @@ class Collector:
         """Puts aside what has come of the transaction at hand."""
         if self._held is None:
             self._held = Held()
-        self._held.add(self.row, self._new_rows, self._new_told, self._records[self._whole :])
+        self._held.add(self.row, self._new_rows, self._new_told, list(self._records[self._whole :]))
         del self._records[self._whole :]
         self._new_rows = self._new_size = self._new_told = 0
         self._most_held = _PIECE
@@ -256,11 +258,11 @@ class Collector:
     def batches(self, *, failed: bool) -> list[Batch]:
         """Everything done since the last call, then what has come of the transaction at hand, unless it has failed or
         must wait."""
-        done, rest = self._records, self._records[self._whole :]
+        rest = self._records[self._whole :]
         progress = self._progress
         batches = []
         if self._moved:
-            del done[self._whole :]
+            done = self._records[: self._whole]
             position, counts = progress.boundary(), (self._rows, self._transactions, self._size)
             batches.append(Batch(done, position, True, *counts, self._source_ms))
         if self._new_rows and not failed and self.late is None:

@@ -22,13 +22,13 @@ from replicator.decode.asked import Asked
 from replicator.decode.branches import Branch
 from replicator.decode.changes import Changes, Work
 from replicator.decode.collector import Collector
-from replicator.decode.compiler import Renderer
-from replicator.decode.framing import FileFraming, Framing, PacketFraming, ServerError
+from replicator.decode.compiler import Renderer, compile_rows
+from replicator.decode.framing import FileFraming, Framing, PacketFraming, ServerError, Take
 from replicator.decode.narration import Everything, Narration, Selection
 from replicator.decode.progress import Flavor, Progress
 from replicator.decode.renderers import rendering as standard_rendering
 from replicator.decode.variables import Context
-from replicator.decode.versions import Versions
+from replicator.decode.versions import Compile, Versions
 from replicator.errors import DecodeError, ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.batch import Batch
 from replicator.model.gtid import GtidSet, MariaDBPosition
@@ -115,7 +115,9 @@ class BinlogDecoder:
     ) -> None:
         self.counters: Counter[str] = Counter()
         self.position = position
-        self._framing: Framing = PacketFraming(server_error) if framing == "packet" else FileFraming()
+        self._framing: Framing = (
+            PacketFraming(server_error, self._take) if framing == "packet" else FileFraming(take=self._take)
+        )
         self._in_file = framing == "file"
         self._progress = Progress(position, flavor)
         self._planner, self._flavor, self._row_image = planner, flavor, row_image
@@ -129,8 +131,9 @@ class BinlogDecoder:
             accept_partial=row_image == "accept_partial",
             catalog=catalog,
             selected=selection.matches,
+            compile=self._compile,
         )
-        self._collector = collector = Collector(self._progress, context, position.rows)
+        self._collector = collector = self._collect(self._progress, context, position.rows)
         self._narration = Narration(narrator, catalog, selection, collector, self._progress, context, clock)
         self._changes = Changes(
             asked,
@@ -151,6 +154,13 @@ class BinlogDecoder:
         self._work: Iterator[bool] = iter(())
         self._inflated = 0
         self._name_file()
+
+    # What a compiled decoder does otherwise
+
+    _take: Take | None = None
+    """Takes events in front of us."""
+    _compile: Compile = staticmethod(compile_rows)
+    _collect: type[Collector] = Collector
 
     def feed(self, data: bytes) -> list[Batch]:
         """See `ports.Decoder.feed`. When an event can't be read, what was complete before it is still returned, and

@@ -17,6 +17,9 @@ Event: TypeAlias = tuple[bytes, int, int]
 """(buffer, offset of the header's first byte, offset after the event's last byte)"""
 
 ServerError: TypeAlias = Callable[[int, str, str], ReplicatorError]
+Take: TypeAlias = Callable[[bytes, int], int]
+"""(buffer, where an event's frame begins) -> where the first one begins that is not taken by somebody else"""
+
 
 _MAX_PAYLOAD = 0xFFFFFF
 _LENGTH = struct.Struct("<I").unpack_from
@@ -70,10 +73,14 @@ class PacketFraming:
     """Packets of the client/server protocol: length 3, sequence 1, status 1 (0 event, 0xFF error, 0xFE end), event.
 
     A payload of 16 MiB - 1 goes on in the next packet, without a status byte there.
+
+    Args:
+        take: asked before each event.
     """
 
-    def __init__(self, server_error: ServerError) -> None:
+    def __init__(self, server_error: ServerError, take: Take | None = None) -> None:
         self.ended = False
+        self._take = take
         self._server_error = server_error
         self._pieces = _Pieces()
         self._long: list[bytes] = []  # payloads of an event that spans packets
@@ -82,8 +89,12 @@ class PacketFraming:
         buffer = self._pieces.join(data)
         if buffer is None:
             return
-        at, size, wanted = 0, len(buffer), 4
+        at, size, wanted, take = 0, len(buffer), 4, self._take
         while at + 4 <= size:
+            if take is not None and not self._long:
+                at = take(buffer, at)
+                if at + 4 > size:
+                    break
             length = _LENGTH(buffer, at)[0] & _MAX_PAYLOAD
             end = at + 4 + length
             if end > size:
@@ -134,10 +145,12 @@ class FileFraming:
     Args:
         magic: False for events that never have it in front.
         longest: bytes of an event at most.
+        take: asked before each event.
     """
 
-    def __init__(self, *, magic: bool = True, longest: int = 0xFFFFFFFF) -> None:
+    def __init__(self, *, magic: bool = True, longest: int = 0xFFFFFFFF, take: Take | None = None) -> None:
         self.ended = False
+        self._take = take
         self._pieces = _Pieces()
         self._begun = not magic
         self._longest = longest
@@ -156,6 +169,10 @@ class FileFraming:
             self._begun = True
             at = len(MAGIC) if buffer.startswith(MAGIC) else 0
         while self._begun and at + HEADER_SIZE <= size:
+            if self._take is not None:
+                at = self._take(buffer, at)
+                if at + HEADER_SIZE > size:
+                    break
             length = _LENGTH(buffer, at + 9)[0]
             if not HEADER_SIZE <= length <= self._longest:
                 raise _damaged(f"an event of {length} bytes")

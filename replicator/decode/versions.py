@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, TypeAlias
 
 from replicator.decode import tablemap
 from replicator.decode.compiler import Operation, Renderer, Rows, compile_rows
@@ -16,6 +16,8 @@ from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 from replicator.ports import Catalog, Planner
 
+Compile: TypeAlias = Callable[[TablePlan, Table, Operation, Renderer, bool], Rows]
+
 _OPERATIONS: Final[tuple[Operation, ...]] = ("insert", "update", "delete")
 _MOST_VERSIONS: Final = 2000
 _MOST_IDS: Final = 20_000
@@ -25,10 +27,17 @@ class Version:
     """One table version. `functions` are by operation (insert, update, delete), None until first needed; `late`: what
     its records wait for."""
 
-    __slots__ = ("_accept_partial", "_partial", "_rendering", "functions", "late", "plan", "raw", "table")
+    __slots__ = ("_accept_partial", "_compile", "_partial", "_rendering", "functions", "late", "plan", "raw", "table")
 
     def __init__(
-        self, raw: bytes, table: Table, plan: TablePlan | None, rendering: Renderer, *, accept_partial: bool
+        self,
+        raw: bytes,
+        table: Table,
+        plan: TablePlan | None,
+        rendering: Renderer,
+        *,
+        accept_partial: bool,
+        compile: Compile = compile_rows,  # noqa: A002
     ) -> None:
         self.raw = raw
         self.table = table
@@ -37,6 +46,7 @@ class Version:
         self.functions: list[Rows | None] = [None, None, None]
         self._rendering = rendering
         self._accept_partial = accept_partial
+        self._compile = compile
         self._partial: PartialRows | None = None
 
     def whole_rows(self, b: bytes, p: int, end: int) -> bytes:
@@ -48,7 +58,7 @@ class Version:
     def compile(self, operation: int) -> Rows:
         """Only for a version with a plan. Raises DecodeError for columns that can't be read or written."""
         assert self.plan is not None, "asked only for replicated tables"  # noqa: S101
-        rows = compile_rows(self.plan, self.table, _OPERATIONS[operation], self._rendering, self._accept_partial)
+        rows = self._compile(self.plan, self.table, _OPERATIONS[operation], self._rendering, self._accept_partial)
         self.functions[operation] = rows
         return rows
 
@@ -60,6 +70,7 @@ class Versions:
     Args:
         accept_partial: also rows that come without some of their columns.
         catalog: asked for what a table map does not say, of tables that are `selected`.
+        compile: makes the functions.
     """
 
     def __init__(
@@ -71,6 +82,7 @@ class Versions:
         accept_partial: bool = False,
         catalog: Catalog | None = None,
         selected: Callable[[str, str], bool] = lambda database, table: True,
+        compile: Compile = compile_rows,  # noqa: A002
     ) -> None:
         self.ids: dict[int, Version] = {}
         self._known: OrderedDict[bytes, Version] = OrderedDict()
@@ -80,6 +92,7 @@ class Versions:
         self._accept_partial = accept_partial
         self._catalog = catalog
         self._selected = selected
+        self._compile = compile
 
     def forget_ids(self) -> None:
         self.ids.clear()
@@ -130,4 +143,4 @@ class Versions:
                 wanted="binlog_row_metadata = FULL",
                 fix="SET GLOBAL binlog_row_metadata = 'FULL'; then make a new task that starts behind these rows.",
             )
-        return Version(raw, table, plan, self._rendering, accept_partial=self._accept_partial)
+        return Version(raw, table, plan, self._rendering, accept_partial=self._accept_partial, compile=self._compile)
