@@ -1,0 +1,321 @@
+"""Every way in which our Maxwell records differ from Maxwell's, and why; and every captured variation.
+docs/formats.md says the same to users."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import re
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from tests.golden.compare import Record, Rule, System, Variation, members
+
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_CHANGING = re.compile(
+    r'"(xid|server_id|thread_id|schema_id)":\d+'
+    r'|"ts":(?!17000)\d+'
+    r'|"(position)":"binlog\.\d+:\d+"'
+    r'|"(gtid)":"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:\d+"'
+    r'|"(_uuid)":"' + _UUID.pattern + '"'
+)
+
+
+def show(data: bytes) -> str:
+    """A key or a value without what differs in every run. The images are not touched."""
+    text = data.decode()
+    if _UUID.fullmatch(text):
+        return '"uuid"'
+    envelope, mark, rest = text.partition(',"data":{')
+    return _CHANGING.sub(lambda match: match[0].partition(":")[0] + ":0", envelope) + mark + rest
+
+
+def subject(record: Record) -> str:
+    message = json.loads(record.value or b"")
+    return f"{message['database']}.{message.get('table', '')}"
+
+
+def _columns(table: str, names: str) -> frozenset[str]:
+    return frozenset(f"{table}.{name}" for name in names.split())
+
+
+def _text(text: str) -> str:
+    value = json.loads(text)
+    assert isinstance(value, str)
+    return value
+
+
+def _long_bits(theirs: str, ours: str) -> bool:
+    """Only of 32 bits and more, and never of 64."""
+    return 2**31 < int(ours) < 2**63 and int(theirs) < 2**32
+
+
+def _long_time(theirs: str, ours: str) -> bool:
+    """Theirs has the digits of a time of day; ours is none."""
+    mine, yours = _text(ours), _text(theirs)
+    return (mine.startswith("-") or int(mine.partition(":")[0]) >= 24) and int(yours[:2]) < 24
+
+
+def _zeros_cut(theirs: str, ours: str) -> bool:
+    mine, yours = base64.b64decode(_text(ours)), base64.b64decode(_text(theirs))
+    return mine != yours and mine.rstrip(b"\0") == yours
+
+
+def _zero_part(theirs: str, ours: str) -> bool:
+    year, month, day = _text(ours)[:10].split("-")
+    return _text(theirs)[:10] == "0000-00-00" and (not int(year) or not int(month) or not int(day))
+
+
+def _gap(theirs: str, ours: str) -> bool:
+    mine, yours = (datetime.date.fromisoformat(_text(text)) for text in (ours, theirs))
+    return datetime.date(1582, 10, 4) < mine < datetime.date(1582, 10, 15) and (yours - mine).days == 10
+
+
+def _rolled_over(theirs: str, ours: str) -> bool:
+    """Days over the end of the month are counted on into the next."""
+    year, month, day = map(int, _text(ours)[:10].split("-"))
+    first = datetime.date(year, month, 1)
+    return str(first + datetime.timedelta(days=day - 1)) == _text(theirs)[:10]
+
+
+def _same_single(theirs: str, ours: str) -> bool:
+    return struct.pack("<f", float(theirs)) == struct.pack("<f", float(ours)) and len(ours) < len(theirs)
+
+
+def _c1_controls(theirs: str, ours: str) -> bool:
+    return _text(theirs) == "".join("\ufffd" if char in "\x81\x8d\x8f\x90\x9d" else char for char in _text(ours))
+
+
+def _exact(pairs: dict[str, str]) -> Callable[[str, str], bool]:
+    return lambda theirs, ours: pairs.get(theirs) == ours
+
+
+def _unique_key(theirs: str, ours: str) -> bool:
+    mine, yours = json.loads(ours), json.loads(theirs)
+    if isinstance(mine, dict):
+        return "_uuid" in yours and "pk.a" in mine
+    return yours == [] and mine in (["a"], [1], [2], [{"a": 1}], [{"a": 2}])
+
+
+def _in_other_order(theirs: str, ours: str) -> bool:
+    return theirs != ours and sorted(members(theirs)) == sorted(members(ours))
+
+
+def _enum_error(theirs: str, ours: str) -> bool:
+    mine = [member for member in members(ours) if member[0] not in ("e", "enn", "eg", "ee") or member[1] != "null"]
+    return mine == members(theirs)
+
+
+def _lost(theirs: str, ours: str) -> bool:
+    return not theirs and bool(ours)
+
+
+RULES = (
+    Rule(
+        "times",
+        "TIME below 0 or from 24:00:00",
+        "TIME goes from -838:59:59 to 838:59:59. Maxwell takes it for a time of day: modulo 24 hours, negative ones "
+        "garbled.",
+        "fault",
+        _columns("zoo.t_time", "t*") | _columns("zoo.t_default", "t") | _columns("zoo.k_temporal", "t pk.t"),
+        _long_time,
+    ),
+    Rule(
+        "bits",
+        "BIT(32) to BIT(63)",
+        "BIT is an unsigned number. Maxwell puts the bytes of 32 to 63 bits together wrongly.",
+        "fault",
+        _columns("zoo.t_bit", "b*"),
+        _long_bits,
+    ),
+    Rule(
+        "binary-zeros",
+        "BINARY with zero bytes at its end",
+        "BINARY(n) has n bytes. The binlog leaves zeros at the end out, and Maxwell does not add them again, in keys "
+        "neither.",
+        "fault",
+        _columns("zoo.t_binary", "b*") | _columns("zoo.t_default", "bn") | _columns("zoo.k_binary", "*"),
+        _zeros_cut,
+    ),
+    Rule(
+        "zero-parts",
+        "dates with a zero year, month or day",
+        "2024-05-00 is a value of its own in MySQL. Maxwell writes 0000-00-00.",
+        "fault",
+        _columns("zoo.t_date", "d") | _columns("zoo.t_datetime", "dt*"),
+        _zero_part,
+    ),
+    Rule(
+        "gregorian-gap",
+        "1582-10-05 to 1582-10-14",
+        "MySQL's calendar has these days. Maxwell, whose calendar has not, adds ten days.",
+        "fault",
+        _columns("zoo.t_date", "d"),
+        _gap,
+    ),
+    Rule(
+        "invalid-dates",
+        "dates that no calendar has",
+        "2023-02-30, stored under ALLOW_INVALID_DATES, is written as it is. Maxwell counts on into March.",
+        "fault",
+        _columns("zoo.t_invalid_date", "d dt"),
+        _rolled_over,
+    ),
+    Rule(
+        "year-zero",
+        "YEAR 0000",
+        "YEAR 0000 is 0; Maxwell writes 1900.",
+        "fault",
+        _columns("zoo.t_date", "y y4"),
+        _exact({"1900": "0"}),
+    ),
+    Rule(
+        "java-digits",
+        "FLOAT digits",
+        "The fewest digits that read back as the same number, as Java 19 and later print them; Java 17, under which "
+        "Maxwell wrote these, now and then prints one more.",
+        "fault",
+        _columns("zoo.t_float", "f fu"),
+        _same_single,
+    ),
+    Rule(
+        "latin1-controls",
+        "latin1 bytes 81, 8D, 8F, 90, 9D",
+        "The bytes 81, 8D, 8F, 90 and 9D of latin1 are the C1 controls, as the server converts them; Maxwell writes "
+        "U+FFFD.",
+        "fault",
+        _columns("zoo.t_charset", "l1 l1c"),
+        _c1_controls,
+    ),
+    Rule(
+        "enum-quote",
+        "ENUM member with a quote",
+        "An ENUM member with a quote is its text; Maxwell writes the quote twice, as it stands in the DDL.",
+        "fault",
+        _columns("zoo.t_enum", "e"),
+        _exact({"\"quo''te\"": '"quo\'te"'}),
+    ),
+    Rule(
+        "enum-error",
+        "ENUM error value with `output_nulls: false`",
+        "The error value of an ENUM is null, as Maxwell's is; `output_nulls: false` leaves out what is NULL in SQL "
+        "alone.",
+        "ours",
+        _columns("zoo.t_enum", "data"),
+        _enum_error,
+    ),
+    Rule(
+        "json-times",
+        "negative time in JSON",
+        "Negative times in JSON as the server prints them; Maxwell garbles them.",
+        "fault",
+        _columns("zoo.t_json", "j"),
+        _exact({'"13:0-35:0-57.00000-1"': '"-12:34:56.000001"'}),
+    ),
+    Rule(
+        "json-opaque",
+        "binary value in JSON",
+        "Binary values in JSON keep the type in front that the server prints; Maxwell writes bare Base64.",
+        "fault",
+        _columns("zoo.t_json", "j bin bit"),
+        lambda theirs, ours: _text(ours) == f"base64:type15:{_text(theirs)}",
+    ),
+    Rule(
+        "unique-key",
+        "key of a table with a UNIQUE key and no primary key",
+        "Where there is no primary key, the binlog names the first UNIQUE key of NOT NULL columns in its place: rows "
+        "are keyed by it, and stay in order. Maxwell's keys are random there.",
+        "ours",
+        frozenset({"zoo.k_unique.*"}),
+        _unique_key,
+    ),
+    Rule(
+        "partial-images",
+        "order of `data` with row images MINIMAL and NOBLOB",
+        "Columns that only the image before has stand in their place in `data`; Maxwell writes them behind the others.",
+        "ours",
+        _columns("zoom.*", "data"),
+        _in_other_order,
+    ),
+    Rule(
+        "compressed",
+        "compressed transactions",
+        "Compressed transactions are read. Maxwell 1.44 loses them.",
+        "fault",
+        frozenset({"zooc.*"}),
+        _lost,
+        records=True,
+    ),
+    Rule(
+        "partial-json",
+        "partial JSON updates",
+        "Partial JSON updates are made whole. Maxwell loses them.",
+        "fault",
+        frozenset({"zoopj.pj"}),
+        _lost,
+        records=True,
+    ),
+    Rule(
+        "not-flushed",
+        "vectors",
+        "Maxwell exits at a VECTOR column, and what it had read before is lost.",
+        "fault",
+        frozenset({"zoov.*"}),
+        _lost,
+        records=True,
+    ),
+)
+SYSTEM = System("maxwell", show, subject, RULES)
+
+_EXITS = frozenset({"syntax_dec", "check_not_enforced", "charset_rare", "xa", "name_backtick"})
+_LATER = ("!zoo.k_temporal", "!zoo.t_unicode_column", "!zoo.t_invalid_date", "!zoo.t_name_auto")
+"""What comes behind the table at which Maxwell exits with `output_primary_keys`, of names like those before it."""
+_SCRIPTS = ("compressed", "minimal", "partial_json", "vector")
+_FULL = {
+    "output_ddl": True,
+    "output_binlog_position": True,
+    "output_gtid_position": True,
+    "output_primary_key_columns": True,
+    "output_xoffset": True,
+    "output_row_query": True,
+}
+
+
+def _rows(record: Record) -> bool:
+    return b'"data":{' in (record.value or b"")
+
+
+def _zoo(name: str, task: str = "", tables: tuple[str, ...] = ("*.*",), **options: Any) -> Variation:
+    sink = {"format": "maxwell", "maxwell": options}
+    task = task or f"golden_mw_z_{name}"
+    return Variation(name, task, f"{name}.jsonl.xz", "zoo.sql", sink, tables, _EXITS, only=_rows)
+
+
+def _other(script: str, name: str, **options: Any) -> Variation:
+    return Variation(
+        f"{script}.{name}",
+        f"golden_mw_x_{script}_{name}",
+        f"{script}.{name}.jsonl.xz",
+        f"{script}.sql",
+        {"format": "maxwell", "maxwell": options},
+        source={"row_image": "accept_partial"},
+        only=_rows,
+    )
+
+
+VARIATIONS = (
+    _zoo("default"),
+    _zoo("commit_info_off", output_commit_info=False),
+    _zoo("key_array", kafka_key_format="array"),
+    _zoo("null_zerodates", output_null_zerodates=True),
+    _zoo("nulls_off", output_nulls=False),
+    _zoo("full_nopk", "golden_mw_zf_full_nopk", **_FULL),
+    _zoo("full", tables=("zoo.t_*", "zoo.k_*", "!zoo.k_enumset", *_LATER), output_primary_keys=True, **_FULL),
+    _zoo("full_ids", output_server_id=True, output_thread_id=True, output_schema_id=True, output_ddl=True),
+    *(_other(script, "default") for script in _SCRIPTS),
+    *(_other(script, "full", output_primary_keys=True, **_FULL) for script in _SCRIPTS),
+)
+STATEMENT = _other("statement", "default")
+EVERYTHING = Variation("everything", "maxwell_truth", "", "zoo.sql", {"format": "maxwell"})

@@ -1,0 +1,117 @@
+"""The zoo on a real MySQL, decoded by our whole pipeline, against what the real Maxwell wrote for it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from replicator.errors import DecodeError
+from tests.golden.compare import HERE, Record, Rule, Variation, load
+from tests.golden.maxwell_consumer import same, same_vector, tables
+from tests.golden.recording import Recordings, needless
+from tests.golden.rules_maxwell import EVERYTHING, RULES, STATEMENT, SYSTEM, VARIATIONS
+
+NAMED = {variation.name: variation for variation in VARIATIONS}
+CHANGED_BY_DDL = (
+    {"zoo_two.tx_c", "zoo_two.inherits"}
+    | {
+        f"zoo.{name}"
+        for name in ("t_tz", "dml2", "d", "d_renamed", "d_again", "d_like", "tx_c_moved", "swap_a", "part", "onl")
+    }
+    | {"zoo.drop_recreate"}
+)
+"""Tables that DDL has emptied, dropped, renamed or given columns after their rows were written."""
+
+
+@pytest.mark.parametrize("variation", VARIATIONS, ids=str)
+def test_records_are_equal_or_a_rule_says_why_not(recordings: Recordings, variation: Variation) -> None:
+    report = recordings.report(SYSTEM, variation)
+    assert not report.different, "\n".join([f"{len(report.different)}:", *report.different[:20]])
+    assert report.equal or variation.script == "vector.sql"  # where Maxwell wrote nothing
+
+
+def test_every_rule_is_needed(recordings: Recordings) -> None:
+    assert not needless([recordings.report(SYSTEM, variation) for variation in VARIATIONS], SYSTEM)
+
+
+def test_rows_in_statement_format_stop_the_task(recordings: Recordings) -> None:
+    """Maxwell loses them, with a line in its log."""
+    with pytest.raises(DecodeError, match="E2303"):
+        recordings.records(STATEMENT)
+
+
+def test_positions_are_those_of_the_row_events(recordings: Recordings) -> None:
+    """They differ from run to run, but not by how much those of one transaction do."""
+    variation = NAMED["full_nopk"]
+    theirs = _steps(load(HERE / "data" / "maxwell" / variation.golden))
+    ours = _steps(recordings.records(variation))
+    assert len([size for size in theirs if size]) > 20
+    assert ours == theirs
+
+
+def _steps(records: list[Record]) -> list[int]:
+    """From each row's event to that of the next one in its transaction."""
+    steps: list[int] = []
+    last: tuple[str, int] | None = None
+    for record in records:
+        message = json.loads(record.value or b"")
+        if "data" in message:
+            gtid, position = message["gtid"], int(message["position"].rpartition(":")[2])
+            if last is not None and last[0] == gtid:
+                steps.append(position - last[1])
+            last = gtid, position
+    return steps
+
+
+def test_consumers_have_what_the_server_has(recordings: Recordings) -> None:
+    """Every section of the zoo, those at which Maxwell exits, too."""
+    truth = recordings.truth(EVERYTHING)
+    rows = tables(record for record in recordings.records(EVERYTHING) if _table(record) not in CHANGED_BY_DDL)
+    wrong: list[str] = []
+    compared: Counter[str] = Counter()
+    for name, found in rows.items():
+        left = list(truth[name])
+        for row in found:
+            match = next((other for other in left if all(same(row[column], other[column]) for column in row)), None)
+            if match is None or set(row) != set(match):
+                wrong.append(f"{name}: {row}"[:300])
+            else:
+                left.remove(match)
+                compared[name] += 1
+        wrong += [f"{name} lacks {row}"[:300] for row in left]
+    assert not wrong, "\n".join([f"{len(wrong)}:", *wrong[:30]])
+    assert compared.total() > 500
+    assert {"zoo.t_dec", "zoo.chk_ne", "zoo.t_charset_rare", "zoo.xa_t", "zoo.back`tick"} <= set(compared)
+
+
+def _table(record: Record) -> str:
+    message = json.loads(record.value or b"")
+    return f"{message['database']}.{message['table']}"
+
+
+def test_vectors_are_the_servers(recordings: Recordings) -> None:
+    variation = NAMED["vector.default"]
+    (rows,) = (found for name, found in tables(recordings.records(variation)).items() if name == "zoov.vec")
+    truth = recordings.truth(variation)["zoov.vec"]
+    assert len(rows) == len(truth) == 2
+    for ours, theirs in zip(sorted(rows, key=lambda row: row["id"]), truth, strict=True):
+        assert same_vector(ours["v"], theirs["v"])
+        assert same_vector(ours["vd"], theirs["vd"])
+
+
+@pytest.mark.parametrize(("script", "table"), [("compressed", "zooc.c1"), ("partial_json", "zoopj.pj")])
+def test_what_maxwell_loses_is_what_the_server_has(recordings: Recordings, script: str, table: str) -> None:
+    variation = NAMED[f"{script}.default"]
+    left = list(recordings.truth(variation)[table])
+    for row in tables(recordings.records(variation))[table]:
+        left.remove(next(other for other in left if all(same(row[column], other[column]) for column in row)))
+    assert not left
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_the_documentation_has_every_rule(rule: Rule) -> None:
+    text = (HERE.parent.parent / "docs" / "formats.md").read_text()
+    section = text.partition("\n## maxwell\n")[2].partition("\n## ")[0]
+    assert any(line.startswith(f"| {rule.heading} |") for line in section.splitlines()), rule.heading
