@@ -55,7 +55,7 @@ class Function:
             self._needs.count(records)
         self._needs.compare(self._moved)
         self._read = {name: self._needs.image(name) for name in self._images}
-        self._text = RecordText(self._out, self._read, self._needs)
+        self._text = RecordText(self._out, self._read, self._needs, self._plan.encode)
         body = self._rows()
         return self._assemble(header, others, body)
 

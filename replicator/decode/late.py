@@ -23,7 +23,7 @@ def late_template(plan: TablePlan) -> Late | None:
     """The plan's `Late`; None: its records are complete as they are.
 
     Raises:
-        ValueError: the plan has more than one, has one where it can't be, or has a NUL in its literals.
+        ValueError: the plan has more than one, has one where it can't be, has a NUL in its literals, or is not of text.
     """
     found: Late | None = None
     for record in (*plan.insert, *plan.update, *plan.delete, *(plan.rekey or ())):
@@ -34,6 +34,8 @@ def late_template(plan: TablePlan) -> Late | None:
             found = late[0] if late else found
         if any(isinstance(step, Late) for template in _others(plan, record) for step in template):
             raise ValueError(f"the plan of {plan.topic} has `Late` in a header or a route")
+    if found is not None and plan.encode is not None:
+        raise ValueError(f"the plan of {plan.topic} has `Late`, and its records are no text")
     if found is not None and any(MARK in text for text in _literals(plan)):
         raise ValueError(f"the plan of {plan.topic} has `Late`, and a NUL in a literal")
     return found

@@ -11,8 +11,8 @@ from replicator.decode.needs import Needs
 from replicator.decode.objects import object_text
 from replicator.decode.source_text import Part, SourceText, joined, variable
 from replicator.decode.variables import PER_EVENT, PER_ROW
+from replicator.model.plan import Encode, Text, Value, Var
 from replicator.model.plan import Image as ImageName
-from replicator.model.plan import Text, Value, Var
 
 
 class RecordText:
@@ -23,13 +23,14 @@ class RecordText:
         lists: the variables that gather `Repeated` steps.
     """
 
-    def __init__(self, out: SourceText, images: Mapping[ImageName, Image], needs: Needs) -> None:
+    def __init__(self, out: SourceText, images: Mapping[ImageName, Image], needs: Needs, encode: Encode | None) -> None:
         self.row = "_row"
         self.event_lines: list[str] = []
         self.lists: dict[Repeated, str] = {}
         self._out = out
         self._read = images
         self._needs = needs
+        self._encode = None if encode is None else out.bind("encode", encode)
         self._per_event: dict[tuple[Text | Var, ...], str] = {}
 
     def collect(self, records: Sequence[Lines]) -> None:
@@ -48,14 +49,22 @@ class RecordText:
         texts: dict[Lowered, str] = {}
         for record in records:
             key, value = self._bytes(record.key, texts), self._bytes(record.value, texts)
+            if self._encode is not None:
+                key, value = self._encoded(key, value)
             headers = self._headers(record, texts)
             route = "" if record.route is None else f", {self._bytes(record.route, texts)}"
             self._out.line(f"_append(({record.topic!r}, {key}, {value}, _position, {self.row}, {headers}{route}))")
-            lengths = " + ".join(f"len({text})" for text in (key, value) if text != "None")
+            length = "len({})" if self._encode is None else "len({} or b'')"
+            lengths = " + ".join(length.format(text) for text in (key, value) if text != "None")
             if lengths:
                 self._out.line(f"_size += {lengths}")
         if not records:
             self._out.line("pass")
+
+    def _encoded(self, key: str, value: str) -> tuple[str, str]:
+        made = self._out.fresh("key"), self._out.fresh("value")
+        self._out.line(f"{', '.join(made)} = {self._encode}({key}, {value})")
+        return made
 
     def _headers(self, record: Lines, texts: dict[Lowered, str]) -> str:
         constants = [(name, _constant(template)) for name, template in record.headers]

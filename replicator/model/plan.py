@@ -153,7 +153,8 @@ class TablePlan(msgspec.Struct, frozen=True):
             differ between the records of a row, see `RecordPlan.route`.
         filter: rows for which it does not hold become nothing. They are numbered all the same, so that numbers do
             not depend on it. None: every row.
-        encode: for binary formats: called for each record. It must not depend on anything but its arguments.
+        encode: for binary formats: called for each record. It must not depend on anything but its arguments. Not
+            together with `Late`.
     """
 
     topic: str

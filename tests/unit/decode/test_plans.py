@@ -128,6 +128,20 @@ def test_routes():
     ]
 
 
+def test_binary_formats():
+    def encode(key, value):
+        return key and b"\0" + key, value and value.upper() * 2
+
+    key, value = (Value(0, "after", "hex"),), (Text("x"), Value(2, "after", "hex"))
+    records = (RecordPlan(key, value), RecordPlan(None, value), RecordPlan(key, None))
+    plan = TablePlan("x", (), records, (), encode=encode, route=(Text("r"),))
+    out, (_, size) = run(compile_rows(plan, TABLE, "update", hexadecimal), TABLE, 2, row() + row())
+    bent = b'X"6E6E6E6E"' * 2
+    assert [found[1:3] for found in out] == [(b'\0"6b6b6b6b"', bent), (None, bent), (b'\0"6b6b6b6b"', None)]
+    assert size == 2 * (len(bent) + 11)
+    assert out[0][6] == b"r"
+
+
 def test_variables_of_the_transaction():
     names = ("event_s", "event_ms", "executed", "tsid", "query", "offset", "order", "table_order", "row")
     value = tuple(step for name in names for step in (Text(f" {name}="), Var(name)))
