@@ -7,6 +7,7 @@ from the table, values from the plan, so that what transforms do to values is do
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -154,7 +155,9 @@ def _tell_xid(body: Any, sql: str) -> None:
     body.props.add(key="XA_XID", value=sql[len(verb) :])
 
 
+@lru_cache(maxsize=500)
 def _encoder(table: Table) -> Callable[[bytes | None, bytes | None], tuple[bytes | None, bytes | None]]:
+    """Kept, so that plans of one table are equal and their functions are, too."""
     columns = tuple((column, mysql_type(column), column.index in table.primary_key) for column in table.columns)
 
     def add(images: Any, values: _Row, other: _Row | None, *, after: bool) -> None:

@@ -2,6 +2,7 @@
 
 import struct
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -284,6 +285,16 @@ def test_literals_are_written_as_utf8():
     table = Table("shop", "t", (Column(0, "a", types.TINY),))
     out, _ = run(compile_rows(made, table, "insert", hexadecimal), table, 1, b"\xff")
     assert out[0][1:3] == ("ключ{v}\\'\"".encode(), "é∅".encode())
+
+
+def test_binary_formats():
+    """Keys and values go through the plan's function, and their size is that behind it."""
+    table = Table("shop", "t", (Column(0, "a", types.TINY),))
+    made = TablePlan("x", (RecordPlan(None, (Value(0, "after", "hex"),)),), (), ())
+    made = msgspec.structs.replace(made, encode=lambda key, value: (b"k", value * 2))
+    out, (row, size) = run(compile_rows(made, table, "insert", hexadecimal), table, 1, b"\0\x07\0\x08", row=5)
+    assert [(record[1], record[2], record[4]) for record in out] == [(b"k", b'"07""07"', 5), (b"k", b'"08""08"', 6)]
+    assert (row, size) == (7, 18)
 
 
 def test_a_plan_for_an_image_that_is_not_there():
