@@ -45,6 +45,7 @@ CODES: dict[str, Entry] = {
             "E1008": ("too large", "The text is larger or deeper than we accept.", "Shorten it."),
             "E1009": ("identity changed", "A running task can't change what its position means.", "Make a new task."),
             "E1010": ("filter not readable", "A filter is not an expression of docs/transforms.md.", "Correct it."),
+            "E1011": ("transforms do not fit", "They name what the source's tables do not have.", "Correct them."),
         },
     ),
     **_table(

@@ -8,10 +8,12 @@ from pathlib import Path
 from replicator.checks.finding import Finding
 from replicator.config.secrets import resolve
 from replicator.config.task import FileSink, KafkaSink, TaskConfig
+from replicator.config.transforms import Transforms
 from replicator.coordination.layout import DEFAULT_ROOT
-from replicator.errors import ConfigError
+from replicator.errors import ConfigError, ReplicatorError
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
+from replicator.model.table import Table
 
 Names = list[tuple[str, str]]
 
@@ -24,8 +26,9 @@ def check_task(
     position: Position | None = None
     if zookeeper is not None:
         findings, position = _check_zookeeper(zookeeper, config.name, root, session_timeout)
-    found, tables = _check_source(config, position)
-    return [*findings, *found, *_check_sink(config, tables)]
+    found, names = _check_source(config, position)
+    described = _describe(config, names)
+    return [*findings, *found, *_check_transforms(config, described), *_check_sink(config, described)]
 
 
 def _check_zookeeper(hosts: str, task: str, root: str, session_timeout: float) -> tuple[list[Finding], Position | None]:
@@ -53,11 +56,46 @@ def _check_source(config: TaskConfig, position: Position | None) -> tuple[list[F
     return findings, tables
 
 
-def _check_sink(config: TaskConfig, tables: Names) -> list[Finding]:
+def _describe(config: TaskConfig, names: Names) -> list[Table]:
+    """With their columns only where transforms ask for them."""
+    if config.transforms == Transforms() or not names:
+        return [Table(database, name, ()) for database, name in names]
+    return _read_tables(config, names) or []  # nothing when the connection broke since the questions before
+
+
+def _read_tables(config: TaskConfig, names: Names | None) -> list[Table] | None:
+    """None: nobody answers, or not to us."""
+    from replicator.source.mysql.checks.columns import read
+    from replicator.source.mysql.hosts import candidates
+
+    for member in candidates(config.source):
+        try:
+            return read(member, resolve(config.source.password), names)
+        except ReplicatorError:
+            continue
+    return None
+
+
+def check_transforms(config: TaskConfig) -> list[Finding] | None:
+    """Findings about the transforms alone; None when the source can't be asked from here."""
+    if config.transforms == Transforms():
+        return []
+    tables = _read_tables(config, None)
+    return None if tables is None else _check_transforms(config, tables)
+
+
+def _check_transforms(config: TaskConfig, tables: list[Table]) -> list[Finding]:
+    from replicator.checks.transforms import check
+
+    return check(config, tables) if tables else []
+
+
+def _check_sink(config: TaskConfig, tables: list[Table]) -> list[Finding]:
     if isinstance(config.sink, KafkaSink):
+        from replicator.checks.transforms import topics
         from replicator.sink.kafka.checks import check
 
-        return check(config.sink, config.name, tables)
+        return check(config.sink, config.name, topics(config, tables))
     return [_check_file(config.sink.path)] if isinstance(config.sink, FileSink) else []
 
 

@@ -21,15 +21,17 @@ class Choice:
 
     def __call__(self, source: Table, view: View) -> View:
         """Raises DecodeError E2310: no such column, a key column without `drop_keys`, nothing left."""
+        rules = [(scope, rule) for scope, rule in self._rules if source in scope]
+        if not rules:
+            return view
         kept = set(range(len(source.columns)))
-        for scope, rule in self._rules:
-            if source in scope:
-                kept &= _kept(source, scope, rule)
+        for scope, rule in rules:
+            kept &= _kept(source, scope, rule)
         if not kept:
             raise DecodeError(
                 "E2310", f"transforms.columns leave no column of {source.qualified}", wanted="one or more"
             )
-        return view if len(kept) == len(source.columns) else view.only(kept)
+        return view.only(kept)
 
 
 def _kept(table: Table, scope: Scope, rule: ColumnRule) -> set[int]:

@@ -30,8 +30,24 @@ def command(path: str, dry_run: bool, client: Client) -> None:
     """
     text = _read(path)
     config = load_task(text)
+    _refuse_misfits(config)
     outcome = _apply(client, text, config, dry_run)
     click.echo(f"{clean(config.name)} {outcome}{' (dry run)' if dry_run else ''}")
+
+
+def _refuse_misfits(config: TaskConfig) -> None:
+    """Transforms that do not fit the source's tables. Where the source or its password can't be had from here, the
+    task finds out by itself, with the first row."""
+    from replicator.checks.task import check_transforms
+
+    found = check_transforms(config)
+    if found is None:
+        click.echo("transforms: not checked, as the source can't be asked from here", err=True)
+    for finding in found or ():
+        if finding.severity == "fail" and finding.id != "transforms.keys":
+            raise ConfigError("E1011", finding.found, wanted=finding.wanted, fix=finding.fix)
+        if finding.severity == "warn":
+            click.echo(f"warning: {clean(finding.found)}; wanted: {clean(finding.wanted)}", err=True)
 
 
 def _read(path: str) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -22,21 +21,20 @@ from replicator.sink.kafka.records import BATCH_OVERHEAD
 _OLDEST = (2, 5)  # producers are fenced by epoch, and may go on after an error (KIP-360)
 _DAY_MS = 86_400_000
 _SLACK = 1024  # our default limit and Kafka's differ by less: nothing to worry a person with
-_UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 
 
-def check(config: KafkaSink, task: str, tables: list[tuple[str, str]]) -> list[Finding]:
+def check(config: KafkaSink, task: str, topics: list[str]) -> list[Finding]:
     """Findings about the brokers and every topic that the task will write to.
 
     Args:
-        tables: (database, table) of the tables that the source would send; [] when they are not known.
+        topics: of the tables that the source would send; [] when they are not known.
     """
     try:
         admin = connect_admin(config)
     except ReplicatorError as error:
         return [Finding.of_error("sink.reachable", error)]
     try:
-        return _Check(config, task, admin).run(tables)
+        return _Check(config, task, admin).run(topics)
     except ReplicatorError as error:
         return [Finding.of_error("sink.reachable", error)]
     finally:
@@ -51,8 +49,7 @@ class _Check:
         self._exactly_once = config.delivery == "exactly_once"
         self._brokers: list[dict[str, Any]] = []
 
-    def run(self, tables: list[tuple[str, str]]) -> list[Finding]:
-        names = sorted({self._topic(database, table) for database, table in tables})
+    def run(self, names: list[str]) -> list[Finding]:
         with translating("the brokers could not be asked"):
             self._brokers = self._admin.describe_cluster()["brokers"]
             findings = [self._reachable(), self._version()]
@@ -66,11 +63,6 @@ class _Check:
                 if findings[-1].severity == "ok":
                     findings.append(self._transaction(position is not None))
         return findings
-
-    def _topic(self, database: str, table: str) -> str:
-        fields = {"task": self._task, "database": database, "table": table}
-        clean = {name: _UNFIT.sub("_", value) for name, value in fields.items()}
-        return self._config.topic_template.format(**clean)
 
     def _reachable(self) -> Finding:
         count = len(self._brokers)

@@ -15,7 +15,9 @@ from replicator.sink.kafka.checks import check
 from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all
 
-TABLES = [("shop", "orders"), ("shop", "häuser")]
+
+def topics(task: str) -> list[str]:
+    return [f"{task}.shop.orders", f"{task}.shop.h_user"]
 
 
 def config(bootstrap: str, **options: Any) -> KafkaSink:
@@ -38,13 +40,13 @@ def task(topic_prefix: str) -> str:
 
 def test_not_reachable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("replicator.sink.kafka.producer.BOOTSTRAP_MS", 500)
-    (finding,) = check(config("127.0.0.1:1"), "copy", TABLES)
+    (finding,) = check(config("127.0.0.1:1"), "copy", topics("copy"))
     assert (finding.id, finding.severity) == ("sink.reachable", "fail")
     assert "E3001" in finding.found
 
 
 def test_everything_is_still_to_be_created(kafka: Any, task: str) -> None:
-    findings = check(config(kafka.bootstrap, partitions=3), task, TABLES)
+    findings = check(config(kafka.bootstrap, partitions=3), task, topics(task))
     found = by_id(findings)
     assert worst(findings) == "warn"  # one broker, one replica
     assert found["sink.reachable"].severity == "ok"
@@ -58,7 +60,7 @@ def test_everything_is_still_to_be_created(kafka: Any, task: str) -> None:
 
 def test_topics_missing_and_not_to_be_created(kafka: Any, task: str) -> None:
     kafka.create_topic(f"{task}.shop.orders", partitions=2)
-    found = by_id(check(config(kafka.bootstrap, create_topics=False), task, TABLES))
+    found = by_id(check(config(kafka.bootstrap, create_topics=False), task, topics(task)))
     assert found["sink.topics"].severity == "fail"
     assert found["sink.topics"].found == f"missing: {task}.shop.h_user"
     assert found["sink.position_topic"].severity == "fail"
@@ -66,7 +68,7 @@ def test_topics_missing_and_not_to_be_created(kafka: Any, task: str) -> None:
 
 
 def test_more_replicas_than_brokers(kafka: Any, task: str) -> None:
-    found = by_id(check(config(kafka.bootstrap, replication_factor=3), task, TABLES))
+    found = by_id(check(config(kafka.bootstrap, replication_factor=3), task, topics(task)))
     assert found["sink.create_topics"].severity == "fail"
     assert "only 1 broker(s) are registered" in found["sink.create_topics"].found
 
@@ -83,7 +85,7 @@ def test_settings_that_lose_records(kafka: Any, task: str) -> None:
     )
     kafka.create_topic(f"{task}.shop.h_user", **{"cleanup.policy": "compact"})
     kafka.create_topic(f"replicator.position.{task}", **{"cleanup.policy": "delete"})
-    found = by_id(check(config(kafka.bootstrap), task, TABLES))
+    found = by_id(check(config(kafka.bootstrap), task, topics(task)))
     wrong = {id_: finding.severity for id_, finding in found.items() if finding.severity != "ok"}
     assert wrong == {
         "sink.replication": "warn",
@@ -99,7 +101,7 @@ def test_settings_that_lose_records(kafka: Any, task: str) -> None:
 
 
 def test_transaction_timeout_over_the_brokers(kafka: Any, task: str) -> None:
-    found = by_id(check(config(kafka.bootstrap, transaction_timeout_ms=3_600_000), task, TABLES))
+    found = by_id(check(config(kafka.bootstrap, transaction_timeout_ms=3_600_000), task, topics(task)))
     assert found["sink.transaction_timeout"].severity == "fail"
     assert "900000" in found["sink.transaction_timeout"].fix
     assert "sink.transaction" not in found
@@ -114,7 +116,7 @@ def test_a_running_task_does_not_notice(kafka: Any, task: str, request: pytest.F
     sink.write(batch(1, (topic, b"k", b"1")))
     sink.commit(at(1))
     began = time.monotonic()
-    findings = check(settings, task, TABLES)
+    findings = check(settings, task, topics(task))
     assert time.monotonic() - began < 10
     assert by_id(findings)["sink.transaction"].severity == "ok"
     sink.write(batch(2, (topic, b"k", b"2")))
@@ -124,7 +126,7 @@ def test_a_running_task_does_not_notice(kafka: Any, task: str, request: pytest.F
 
 
 def test_at_least_once_needs_no_transactions(kafka: Any, task: str) -> None:
-    found = by_id(check(config(kafka.bootstrap, delivery="at_least_once"), task, TABLES))
+    found = by_id(check(config(kafka.bootstrap, delivery="at_least_once"), task, topics(task)))
     assert not {"sink.transaction", "sink.position_topic"} & set(found)
 
 

@@ -21,15 +21,20 @@ Names = list[tuple[str, str]]
 
 def check(session: Session, server: Server, config: MySQLSource) -> tuple[list[Finding], Names]:
     """Findings, and (database, table) of what the patterns choose. Tables without SELECT are not visible."""
-    choice = TableFilter(config.tables)
-    named = set(choice.literal())
-    chosen = [
-        name for name in _all_tables(session) if choice.matches(*name) and (name[0] not in _SYSTEM or name in named)
-    ]
+    choice, chosen = TableFilter(config.tables), carried(session, config)
     findings = [_exist(server, choice, chosen)]
     if chosen:
         findings += [_primary_keys(session, chosen), _cascades(session, server, chosen)]
     return findings, chosen
+
+
+def carried(session: Session, config: MySQLSource) -> Names:
+    """The tables that the task's patterns choose now; of the server's own only those that are named."""
+    choice = TableFilter(config.tables)
+    named = set(choice.literal())
+    return [
+        name for name in _all_tables(session) if choice.matches(*name) and (name[0] not in _SYSTEM or name in named)
+    ]
 
 
 def _all_tables(session: Session) -> Names:
