@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -20,7 +20,10 @@ from replicator.errors import ReplicatorError, SourceUnavailable
 from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.model.schema import SchemaRecord
 from replicator.model.term import Term
+from replicator.schema.history import base
+from replicator.schema.schema import Schema
 from replicator.source.recorded import RecordedSource, RecordedStream
 from tests.golden.compare import HERE, Record, Report, System, Variation, load
 from tests.support.decoded import kinds_in
@@ -40,6 +43,22 @@ class _Strict:
 
     def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
         return
+
+
+class _Empty:
+    """A `ports.HistoryStore` in memory that begins with a server without tables, as the scripts do."""
+
+    def __init__(self, start: Position) -> None:
+        self._records = [base(Schema(mariadb=False), start)]
+
+    def load(self) -> Sequence[SchemaRecord]:
+        return self._records
+
+    def append(self, record: SchemaRecord) -> None:
+        self._records.append(record)
+
+    def replace(self, records: Sequence[SchemaRecord]) -> None:
+        self._records = list(records)
 
 
 class _Finished(RecordedSource):
@@ -125,6 +144,7 @@ class Recordings:
             store=MemoryStore(),
             observer=_Strict(),
             source=source,
+            history=_Empty(source.start_position()),
         )
         pipeline.run(source.end_position())
         return path

@@ -68,10 +68,12 @@ class Debezium:
         return messages
 
     def _change(self, part: statements.Part, moment: Moment) -> Message:
+        inside = part.ddl.endswith("START TRANSACTION")  # CREATE TABLE ... SELECT
+        source = self._source(part.database, part.tables, moment, moment.thread if inside else None)
         changes = statements.table_changes(part.change, comments=self._options.include_schema_comments)
         key = f'{{"databaseName":{quote(part.database)}}}'
         value = (
-            f'{{"source":{self._source(part.database, part.tables, moment)},"ts_ms":{moment.now_ns // 1_000_000},'
+            f'{{"source":{source},"ts_ms":{moment.now_ns // 1_000_000},'
             f'"databaseName":{quote(part.database)},"schemaName":null,"ddl":{quote(part.ddl)},"tableChanges":{changes}}}'
         )
         schema = schemas.statement_key(self._server), schemas.statement_value(self._server)
@@ -85,14 +87,15 @@ class Debezium:
         )
         return self._message(topic, None, value, "", schemas.envelope((), topic, self._server))
 
-    def _source(self, database: str, table: str | None, moment: Moment) -> str:
-        """The block `source` of what is not a row. Debezium knows no thread of statements."""
+    def _source(self, database: str, table: str | None, moment: Moment, thread: int | None = None) -> str:
+        """The block `source` of what is not a row. Debezium knows the thread of transactions alone."""
         return (
             f'{{"version":"{rows.VERSION}","connector":"{self._server}","name":{quote(self._name)},'
             f'"ts_ms":{moment.ts_us // 1000},"snapshot":"false","db":{quote(database)},"sequence":null,'
             f'"ts_us":{moment.ts_us},"ts_ns":{moment.ts_us * 1000},"table":{_or_null(table)},'
             f'"server_id":{moment.server_id},"gtid":{_or_null(moment.gtid or None)},"file":{quote(moment.file)},'
-            f'"pos":{moment.offset},"row":0,"thread":null,"query":null}}'
+            f'"pos":{moment.offset},"row":0,"thread":{"null" if thread is None else thread},'
+            f'"query":null}}'
         )
 
     # Transactions

@@ -18,6 +18,8 @@ _KINDS: Final = re.compile(
     r"(?:CREATE|ALTER|DROP|RENAME)(?: OR REPLACE)?(?: TEMPORARY)? (?:TABLE|TABLES|DATABASE|SCHEMA|(?:\w+ )?INDEX)\b"
     r"|FLUSH"
 )
+_TABLES: Final = re.compile(r" TABLES?\b")
+_BITS: Final = re.compile(r"b'([01]*)'|0b([01]+)", re.IGNORECASE)
 _DATABASE: Final = re.compile(
     r"\s*(?:CREATE|DROP|ALTER)\s+(?:OR\s+REPLACE\s+)?(?:DATABASE|SCHEMA)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"
     r"(?:`((?:[^`]|``)+)`|([^\s`;]+))",
@@ -45,9 +47,10 @@ def parts(statement: Statement) -> Iterator[Part]:
     changes = [change for change in statement.changes if change.verb != "TRUNCATE"]
     if not _KINDS.match(statement.kind) or (statement.changes and not changes):
         return
-    if not changes:
+    if not changes or not _TABLES.search(statement.kind):
         about = _DATABASE.match(statement.text)
-        name = (about[1] or "").replace("``", "`") or about[2] if about else statement.database
+        named = changes[0].database if changes else statement.database
+        name = (about[1] or "").replace("``", "`") or about[2] if about else named
         whole = about is not None and not statement.kind.startswith("ALTER")
         yield Part(name, None if whole else "", statement.text)
         return
@@ -168,8 +171,8 @@ def _default(column: Column) -> str:
         return '"1970-01-01 00:00:00"'
     if declared.default_is_expression:
         return "null"
-    text = declared.default.replace("'", "''")
-    return quote(text[2:-2] if text[:3].lower() == "b''" else text)
+    bits = _BITS.fullmatch(declared.default)
+    return quote((bits[1] or bits[2]) if bits else declared.default.replace("'", "''"))
 
 
 _TEXTS: Final = frozenset({1, 12, -15, -9})
