@@ -130,12 +130,18 @@ def _report(statement: Statement) -> Report | None:
         return None
     if kind.startswith("XA"):
         return Report(kind, "", "", statement.text, ddl=False)
-    database, table, renamed = _subject(statement)
     if kind == "QUERY":
-        database, table = table, ""
-    elif renamed:
+        return Report(kind, _database(statement), "", statement.text, ddl=True, session=statement.database)
+    database, table, renamed = _subject(statement)
+    if renamed:
         kind = "RENAME"
     return Report(kind, database, table, statement.text, ddl=True, session=statement.database)
+
+
+def _database(statement: Statement) -> str:
+    """That of CREATE DATABASE, DROP DATABASE; the changes, if any, are to its tables."""
+    named = _NAMED.match(_begun(statement.text))
+    return _unquoted(named["first"]) if named else statement.database
 
 
 def _subject(statement: Statement) -> tuple[str, str, bool]:

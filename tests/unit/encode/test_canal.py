@@ -240,6 +240,13 @@ def test_what_the_schema_history_says_of_a_statement_counts() -> None:
     assert (made["type"], made["database"], made["table"]) == ("RENAME", "two", "e")
 
 
+def test_a_database_that_is_dropped_is_not_one_of_its_tables() -> None:
+    statement = Statement("zoo", "DROP DATABASE two", "DROP DATABASE", (TableChange("DROP", "two", "t"),))
+    (message,) = canal().statement(statement, MOMENT)
+    made = json.loads(message.value or b"")
+    assert (made["type"], made["database"], made["table"]) == ("QUERY", "two", "")
+
+
 @pytest.mark.parametrize("kind", ["CREATE VIEW", "GRANT", "ALTER DATABASE", "ANALYZE TABLE", ""])
 def test_statements_that_canal_says_nothing_of(kind: str) -> None:
     assert canal().statement(Statement("zoo", "…", kind), MOMENT) == ()
