@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal, TypeAlias
-from zlib import crc32
 
-import msgspec
-
-from replicator.config.maxwell import MaxwellOptions
-from replicator.config.task import Records
-from replicator.encode.silent import Silent
+from replicator.encode.maxwell_ddl import Statements, schema_id
 from replicator.model import types
 from replicator.model.jsontext import quote
 from replicator.model.plan import Image, Late, Member, Members, RecordPlan, Step, TablePlan, Template, Text, Value, Var
@@ -48,7 +43,7 @@ _TEMPORAL: Final = frozenset(
 _CHARACTERS: Final = types.CHARACTERS | types.BLOBS | types.COMPRESSED
 
 
-class Maxwell(Silent):
+class Maxwell(Statements):
     """Insert, update, delete: one record each, `data` is the row after the change (before a delete), `old` has what an
     update changed. A changed primary key is an update whose key is the new one.
 
@@ -56,9 +51,6 @@ class Maxwell(Silent):
         name: of the task.
         sink: `sink.maxwell` are the options.
     """
-
-    def __init__(self, name: str, sink: Records, server: str) -> None:
-        self._options: MaxwellOptions = sink.maxwell
 
     def plan(self, table: Table, topic: str) -> TablePlan:
         return TablePlan(
@@ -162,11 +154,6 @@ _COMMIT_XOFFSET: Final = Late(row=(_XID, Text(',"xoffset":'), Var("offset")), la
 def _key_columns(table: Table) -> list[Column]:
     """In key order."""
     return [table.columns[index] for index in table.primary_key]
-
-
-def schema_id(table: Table) -> int:
-    """Of the definition of a table: the same for as long as it does not change."""
-    return crc32(msgspec.json.encode(table))
 
 
 def joined(steps: Iterable[Step]) -> Template:

@@ -43,6 +43,7 @@ class TableChange(msgspec.Struct, frozen=True):
     Attributes:
         table: after the change; None once it is gone or when the statement could not be understood so far.
         new_name: (database, table) for a RENAME.
+        before: the table before an ALTER or RENAME; None when it is not known.
     """
 
     verb: Verb
@@ -50,6 +51,7 @@ class TableChange(msgspec.Struct, frozen=True):
     name: str
     table: Table | None = None
     new_name: tuple[str, str] | None = None
+    before: Table | None = None
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -61,12 +63,14 @@ class Statement(msgspec.Struct, frozen=True):
         kind: what stands first, in upper case: "CREATE TABLE", "DROP DATABASE", "CREATE INDEX", "GRANT", ... as far as
             understood; for formats that sort statements.
         changes: what it did to tables, in order; empty for statements without tables.
+        charset: default of the database behind a CREATE or ALTER DATABASE; None when it is not known.
     """
 
     database: str
     text: str
     kind: str
     changes: tuple[TableChange, ...] = ()
+    charset: str | None = None
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ from replicator.schema import merge, parser
 from replicator.schema.changes import Change, Effects, Key
 from replicator.schema.codec import digest, pack
 from replicator.schema.cursor import Name
-from replicator.schema.drafts import Operation, Parsed
+from replicator.schema.drafts import Database, Operation, Parsed
 from replicator.schema.history import Covering, History, identity
 from replicator.schema.named import databases, named
 from replicator.schema.tokens import NotUnderstood
@@ -89,7 +89,9 @@ class SchemaCatalog:
         changes = self._apply(operation, database, position)
         self._remember(text, position, gtid)
         schema = self._state.schema
-        return Statement(database, text, parsed.kind, tuple(schema.table_change(change) for change in changes))
+        charset = schema.default(operation.name or database).charset if isinstance(operation, Database) else None
+        told = tuple(schema.table_change(change) for change in changes)
+        return Statement(database, text, parsed.kind, told, charset)
 
     def _came_by(self, text: str, position: Position) -> bool:
         """Whether the statement was taken in before: a part of the stream is read again for an XA transaction in it."""

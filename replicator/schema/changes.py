@@ -16,12 +16,13 @@ Key: TypeAlias = Name
 
 class Change(msgspec.Struct, frozen=True):
     """What an operation did to one table, by name. `after`: its encoded definition; empty for a table that is gone or
-    not known."""
+    not known. `before`: of a table that was altered or renamed, where it was known."""
 
     verb: Verb
     name: Name
     new_name: Name | None = None
     after: bytes = b""
+    before: bytes = b""
 
 
 class Effects(msgspec.Struct, frozen=True, array_like=True):

@@ -162,7 +162,7 @@ class Schema:
 
     def _alter(self, statement: AlterTable, database: str) -> list[Change]:
         key = self.key(statement.name, database)
-        definition = self.get(key)
+        before, definition = self.encoded(key), self.get(key)
         target = next((clause.name for clause in statement.clauses if isinstance(clause, RenameTo)), None)
         if definition is not None:
             try:
@@ -172,18 +172,18 @@ class Schema:
             else:
                 self.define(key, changed)
         if target is None:
-            return [self.change("ALTER", key)]
-        return [self._rename(key, self.key((target[0] or key[0], target[1])), "ALTER")]
+            return [Change("ALTER", key, None, self.encoded(key), before)]
+        return [self._rename(key, self.key((target[0] or key[0], target[1])), "ALTER", before)]
 
     def _drop(self, key: Key) -> Change:
         self._set(key, None)
         return Change("DROP", key)
 
-    def _rename(self, old: Key, new: Key, verb: Verb) -> Change:
+    def _rename(self, old: Key, new: Key, verb: Verb, before: bytes | None = None) -> Change:
         data = self._tables.get(old, UNKNOWN)
         self._set(old, None)
         self._set(new, data)
-        return Change(verb, old, new, data)
+        return Change(verb, old, new, data, data if before is None else before)
 
     def change(self, verb: Verb, key: Key) -> Change:
         """With the table as it is now."""
@@ -216,7 +216,8 @@ class Schema:
     def table_change(self, change: Change) -> TableChange:
         key = change.new_name or change.name
         table = described(decode(change.after), key, mariadb=self.mariadb) if change.after else None
-        return TableChange(change.verb, *change.name, table, change.new_name)
+        before = described(decode(change.before), change.name, mariadb=self.mariadb) if change.before else None
+        return TableChange(change.verb, *change.name, table, change.new_name, before)
 
     def table(self, key: Key) -> Table | None:
         definition = self.get(key)
@@ -232,7 +233,7 @@ def described(definition: TableDefinition, key: Key, *, mariadb: bool) -> Table 
     return Table(
         *key,
         known,
-        definition.primary_key,
+        definition.key,
         mariadb,
         definition.text.charset,
         definition.comment,

@@ -29,7 +29,18 @@ def show(data: bytes) -> str:
     if _UUID.fullmatch(text):
         return '"uuid"'
     envelope, mark, rest = text.partition(',"data":{')
+    if '"def":' in envelope and not mark:
+        envelope = _same_order(envelope)
     return _CHANGING.sub(lambda match: match[0].partition(":")[0] + ":0", envelope) + mark + rest
+
+
+def _same_order(text: str) -> str:
+    """`columns` before `primary-key` in definitions: with Maxwell it is the one or the other for a whole run."""
+    statement = json.loads(text)
+    for name in ("old", "def"):
+        if statement.get(name):
+            statement[name]["primary-key"] = statement[name].pop("primary-key")
+    return json.dumps(statement, ensure_ascii=False, separators=(",", ":"))
 
 
 def subject(record: Record) -> str:
@@ -194,7 +205,7 @@ RULES = (
         "ENUM member with a quote",
         "An ENUM member with a quote is its text; Maxwell writes the quote twice, as it stands in the DDL.",
         "fault",
-        _columns("zoo.t_enum", "e"),
+        _columns("zoo.t_enum", "e enum-values"),
         _exact({"\"quo''te\"": '"quo\'te"'}),
     ),
     Rule(
@@ -230,6 +241,39 @@ RULES = (
         "ours",
         frozenset({"zoo.k_unique.*"}),
         _unique_key,
+    ),
+    Rule(
+        "ddl-zerofill",
+        "`signed` of a ZEROFILL column",
+        "ZEROFILL columns are UNSIGNED, whether that is written or not. Maxwell's definitions say what is written.",
+        "fault",
+        _columns("zoo.t_int", "signed"),
+        _exact({"true": "false"}),
+    ),
+    Rule(
+        "ddl-convert",
+        "`charset` of a table behind CONVERT TO",
+        "CONVERT TO CHARACTER SET changes the table's default, too. Maxwell's definition keeps the old one.",
+        "fault",
+        frozenset({"zoo.d_again.charset", "zoo_two.cross_db.charset"}),
+        _exact({'"utf8mb4"': '"utf8mb3"'}),
+    ),
+    Rule(
+        "ddl-drop",
+        "DROP TABLE IF EXISTS of a table that is not there",
+        "There is a record of it: no record depends on whether a table is known. Maxwell has none.",
+        "ours",
+        frozenset({"zoo.never_was"}),
+        _lost,
+        records=True,
+    ),
+    Rule(
+        "ddl-offset",
+        "`xoffset` behind CREATE TABLE ... SELECT",
+        "The record of the CREATE TABLE is in the transaction of the rows, and counts. Maxwell begins behind it.",
+        "ours",
+        _columns("zoo.ctas", "xoffset"),
+        lambda theirs, ours: int(ours) == int(theirs) + 1,
     ),
     Rule(
         "partial-images",
@@ -273,24 +317,25 @@ _EXITS = frozenset({"syntax_dec", "check_not_enforced", "charset_rare", "xa", "n
 _LATER = ("!zoo.k_temporal", "!zoo.t_unicode_column", "!zoo.t_invalid_date", "!zoo.t_name_auto")
 """What comes behind the table at which Maxwell exits with `output_primary_keys`, of names like those before it."""
 _SCRIPTS = ("compressed", "minimal", "partial_json", "vector")
-_FULL = {
-    "output_ddl": True,
-    "output_binlog_position": True,
-    "output_gtid_position": True,
-    "output_primary_key_columns": True,
-    "output_xoffset": True,
-    "output_row_query": True,
-}
+
+
+def _full(task: str) -> dict[str, Any]:
+    names = ("ddl", "binlog_position", "gtid_position", "primary_key_columns", "xoffset", "row_query")
+    return {"ddl_kafka_topic": f"{task}_ddl", **{f"output_{name}": True for name in names}}
+
+
+def _all(record: Record) -> bool:
+    return True
 
 
 def _rows(record: Record) -> bool:
     return b'"data":{' in (record.value or b"")
 
 
-def _zoo(name: str, task: str = "", tables: tuple[str, ...] = ("*.*",), **options: Any) -> Variation:
+def _zoo(name: str, *tables: str, only: Callable[[Record], bool] = _all, **options: Any) -> Variation:
     sink = {"format": "maxwell", "maxwell": options}
-    task = task or f"golden_mw_z_{name}"
-    return Variation(name, task, f"{name}.jsonl.xz", "zoo.sql", sink, tables, _EXITS, only=_rows)
+    task = f"golden_mw_{'zf' if name == 'full_nopk' else 'z'}_{name}"
+    return Variation(name, task, f"{name}.jsonl.xz", "zoo.sql", sink, tables or ("*.*",), _EXITS, only=only)
 
 
 def _other(script: str, name: str, **options: Any) -> Variation:
@@ -301,7 +346,6 @@ def _other(script: str, name: str, **options: Any) -> Variation:
         f"{script}.sql",
         {"format": "maxwell", "maxwell": options},
         source={"row_image": "accept_partial"},
-        only=_rows,
     )
 
 
@@ -311,11 +355,17 @@ VARIATIONS = (
     _zoo("key_array", kafka_key_format="array"),
     _zoo("null_zerodates", output_null_zerodates=True),
     _zoo("nulls_off", output_nulls=False),
-    _zoo("full_nopk", "golden_mw_zf_full_nopk", **_FULL),
-    _zoo("full", tables=("zoo.t_*", "zoo.k_*", "!zoo.k_enumset", *_LATER), output_primary_keys=True, **_FULL),
+    _zoo("full_nopk", **_full("golden_mw_zf_full_nopk")),
+    _zoo(
+        "full",
+        *("zoo.t_*", "zoo.k_*", "!zoo.k_enumset", *_LATER),
+        only=_rows,
+        output_primary_keys=True,
+        **_full("golden_mw_z_full"),
+    ),
     _zoo("full_ids", output_server_id=True, output_thread_id=True, output_schema_id=True, output_ddl=True),
     *(_other(script, "default") for script in _SCRIPTS),
-    *(_other(script, "full", output_primary_keys=True, **_FULL) for script in _SCRIPTS),
+    *(_other(script, "full", output_primary_keys=True, **_full(f"golden_mw_x_{script}_full")) for script in _SCRIPTS),
 )
 STATEMENT = _other("statement", "default")
 EVERYTHING = Variation("everything", "maxwell_truth", "", "zoo.sql", {"format": "maxwell"})

@@ -65,6 +65,20 @@ def _steps(records: list[Record]) -> list[int]:
     return steps
 
 
+def test_schema_ids_join_rows_to_the_ddl_before_them(recordings: Recordings) -> None:
+    current: dict[tuple[str, str], int] = {}
+    rows = 0
+    for record in recordings.records(NAMED["full_ids"]):
+        message = json.loads(record.value or b"")
+        name = message["database"], message.get("table", "")
+        if "data" in message:
+            assert current.get(name, message["schema_id"]) == message["schema_id"], name
+            rows += name in current
+        elif message.get("def"):
+            current[message["def"]["database"], message["def"]["table"]] = message["schema_id"]
+    assert rows > 600
+
+
 def test_consumers_have_what_the_server_has(recordings: Recordings) -> None:
     """Every section of the zoo, those at which Maxwell exits, too."""
     truth = recordings.truth(EVERYTHING)

@@ -11,10 +11,12 @@ import pytest
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.task import StdoutSink
 from replicator.encode import formats
-from replicator.encode.maxwell import Maxwell, schema_id
+from replicator.encode.maxwell import Maxwell
+from replicator.encode.maxwell_ddl import schema_id, type_name
 from replicator.model import types
+from replicator.model.happening import Moment, Statement, TableChange
 from replicator.model.plan import Late, Members, RecordPlan, Template, Text, Value, Var
-from replicator.model.table import Column, Table
+from replicator.model.table import Column, Declared, Table
 from replicator.model.uuids import row_uuid
 
 VARIABLES = {
@@ -228,6 +230,121 @@ def test_zero_dates_as_null() -> None:
     plan = maxwell(output_null_zerodates=True).plan(table, "t")
     (members,) = [step for step in plan.insert[0].value or () if isinstance(step, Members)]
     assert members.members[0].value.renderer == "temporal_or_null"
+
+
+MOMENT = Moment(1700000027, 0, 0, "u:9", "u:1-9", "binlog.000001", 11, 99, 1, 7)
+
+
+def declared(name: str, type_: str, *arguments: str, **attributes: Any) -> Column:
+    return Column(0, name, types.LONG, declared=Declared(type_, arguments, **attributes))
+
+
+D = Table("zoo", "d", (declared("id", "INT"), declared("v", "VARCHAR", "5", charset="latin1")), (0,), charset="utf8mb4")
+DEFINITION = (
+    '{"database":"zoo","charset":"utf8mb4","table":"d","columns":[{"type":"int","name":"id","signed":true},'
+    '{"type":"varchar","name":"v","charset":"latin1"}],"primary-key":["id"]}'
+)
+
+
+def told(statement: Statement, **options: Any) -> list[tuple[str, str]]:
+    made = maxwell(output_ddl=True, **options)
+    assert made.interests == {"statement"}
+    messages = list(made.statement(statement, MOMENT))
+    assert messages == list(made.statement(statement, MOMENT))
+    assert len({message.key for message in messages}) == len(messages)
+    assert all(uuid.UUID((message.key or b"").decode()).version == 8 for message in messages)
+    return [(message.topic, (message.value or b"").decode()) for message in messages]
+
+
+def test_ddl_of_tables() -> None:
+    tail = '"ts":1700000027000,"sql":"…"}'
+    changes = (TableChange("CREATE", "zoo", "d", D), TableChange("CREATE", "zoo", "unknown"))
+    assert told(Statement("zoo", "…", "CREATE TABLE", changes)) == [
+        ("task", f'{{"type":"table-create","database":"zoo","table":"d","def":{DEFINITION},{tail}'),
+        ("task", f'{{"type":"table-create","database":"zoo","table":"unknown","def":null,{tail}'),
+    ]
+    moved = Table("two", "e", D.columns, charset="utf8mb4")
+    ((_, value),) = told(
+        Statement("zoo", "…", "RENAME TABLE", (TableChange("RENAME", "zoo", "d", moved, ("two", "e"), D),))
+    )
+    message = json.loads(value)
+    assert list(message) == ["type", "database", "table", "old", "def", "ts", "sql"]
+    assert [message["type"], message["database"], message["table"]] == ["table-alter", "zoo", "d"]
+    assert message["old"] == json.loads(DEFINITION)
+    assert [message["def"]["database"], message["def"]["table"], message["def"]["primary-key"]] == ["two", "e", []]
+    ((_, value),) = told(Statement("zoo", "…", "DROP TABLE", (TableChange("DROP", "zoo", "d"),)))
+    assert value == f'{{"type":"table-drop","database":"zoo","table":"d",{tail}'
+
+
+def test_ddl_of_databases() -> None:
+    create = Statement("", "CREATE DATABASE IF NOT EXISTS `z``o` CHARACTER SET latin1", "CREATE DATABASE", (), "latin1")
+    ((topic, value),) = told(create, ddl_kafka_topic="ddl", output_binlog_position=True, output_gtid_position=True)
+    assert topic == "ddl"
+    assert value == (
+        '{"type":"database-create","database":"z`o","charset":"latin1","ts":1700000027000,'
+        '"sql":"CREATE DATABASE IF NOT EXISTS `z``o` CHARACTER SET latin1","position":"binlog.000001:11","gtid":"u:9"}'
+    )
+    drop = Statement("", "DROP DATABASE zoo", "DROP DATABASE", (TableChange("DROP", "zoo", "d"),))
+    ((topic, value),) = told(drop, ddl_kafka_topic="{task}.{table}")
+    assert topic == "task"
+    assert value == '{"type":"database-drop","database":"zoo","ts":1700000027000,"sql":"DROP DATABASE zoo"}'
+    alter = Statement("zoo_two", "ALTER DATABASE CHARACTER SET latin1", "ALTER DATABASE", (), "latin1")
+    assert json.loads(told(alter)[0][1])["database"] == "zoo_two"
+
+
+@pytest.mark.parametrize(
+    "kind", ["TRUNCATE TABLE", "CREATE INDEX", "DROP INDEX", "CREATE VIEW", "CREATE USER", "GRANT"]
+)
+def test_of_other_statements_nothing_is_told(kind: str) -> None:
+    verb = "TRUNCATE" if kind.startswith("TRUNCATE") else "ALTER"
+    assert told(Statement("zoo", "…", kind, (TableChange(verb, "zoo", "d", D),))) == []
+
+
+def test_ddl_only_when_asked_for() -> None:
+    assert not maxwell().interests
+
+
+@pytest.mark.parametrize(
+    ("spelled", "arguments", "name"),
+    [
+        ("INT8", (), "bigint"),
+        ("BOOLEAN", (), "tinyint"),
+        ("DOUBLE PRECISION", (), "double"),
+        ("DEC", ("8", "3"), "decimal"),
+        ("NATIONAL VARCHAR", ("5",), "varchar"),
+        ("NCHAR", ("5",), "char"),
+        ("CHARACTER VARYING", ("5",), "varchar"),
+        ("CHAR BYTE", ("5",), "binary"),
+        ("TEXT", ("255",), "tinytext"),
+        ("TEXT", ("256",), "text"),
+        ("BLOB", ("70000",), "mediumblob"),
+        ("BLOB", (str(1 << 24),), "longblob"),
+        ("LONG VARBINARY", (), "mediumblob"),
+        ("GEOMCOLLECTION", (), "geometrycollection"),
+        ("DATETIME", ("3",), "datetime"),
+    ],
+)
+def test_one_name_a_type(spelled: str, arguments: tuple[str, ...], name: str) -> None:
+    assert type_name(Declared(spelled, arguments)) == name
+
+
+@pytest.mark.parametrize(
+    ("column_", "text"),
+    [
+        (declared("c", "INT", zerofill=True), '{"type":"int","name":"c","signed":false}'),
+        (declared("c", "SERIAL"), '{"type":"bigint","name":"c","signed":false}'),
+        (declared("c", "ENUM", "a", "quo'te"), '{"type":"enum","name":"c","enum-values":["a","quo\'te"]}'),
+        (declared("c", "TIMESTAMP"), '{"type":"timestamp","name":"c","column-length":0}'),
+        (declared("c", "TIME", "6"), '{"type":"time","name":"c","column-length":6}'),
+        (declared("c", "NCHAR", "5", charset="utf8mb3"), '{"type":"char","name":"c","charset":"utf8"}'),
+        (declared("c", "VARBINARY", "5"), '{"type":"varbinary","name":"c","charset":"binary"}'),
+        (declared("c", "JSON"), '{"type":"json","name":"c"}'),
+    ],
+)
+def test_columns_of_definitions(column_: Column, text: str) -> None:
+    table = Table("zoo", "t", (column_,), charset="utf8mb4")
+    ((_, value),) = told(Statement("zoo", "…", "CREATE TABLE", (TableChange("CREATE", "zoo", "t", table),)))
+    assert f'"columns":[{text}]' in value
 
 
 def test_schema_ids_tell_definitions_apart() -> None:
