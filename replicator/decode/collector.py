@@ -7,12 +7,11 @@ from typing import Final, TypeAlias
 
 from replicator.decode import refusals
 from replicator.decode.held import Held
-from replicator.decode.late import fill
+from replicator.decode.late import Ending, fill
 from replicator.decode.progress import Gtid, Progress, State
 from replicator.decode.variables import Context
 from replicator.model.batch import Batch, Record
 from replicator.model.happening import Message
-from replicator.model.plan import Late
 
 _MOST_HELD: Final = 32 << 20
 """Bytes that records which wait may take in memory; then all of them, and whatever comes, go to disk in pieces."""
@@ -45,7 +44,7 @@ class Collector:
         self.commit_us = 0
         self.counts: Counts = {}
         self.gtid: Gtid = None
-        self.late: Late | None = None
+        self.late: Ending | None = None
         self.append: Callable[[Record], None]
         self._progress = progress
         self._context = context
@@ -180,11 +179,11 @@ class Collector:
 
     # Held until the end of the transaction
 
-    def _complete(self, late: Late, xid: int | None) -> None:
+    def _complete(self, late: Ending, xid: int | None) -> None:
         """Puts what is known now into the records of the transaction at hand."""
         self._keep(self._filled(self._records[self._whole :], late, xid, last=True))
 
-    def _filled(self, records: list[Record], late: Late, xid: int | None, *, last: bool) -> list[Record]:
+    def _filled(self, records: list[Record], late: Ending, xid: int | None, *, last: bool) -> list[Record]:
         return fill(records, late, xid=xid, end_pos=self._progress.offset, context=self._context, last=last)
 
     def _hold(self) -> None:
@@ -196,7 +195,7 @@ class Collector:
         self._new_rows = self._new_size = self._new_told = 0
         self._most_held = _PIECE
 
-    def _release(self, held: Held, late: Late, timestamp: int, xid: int | None) -> Iterator[bool]:
+    def _release(self, held: Held, late: Ending, timestamp: int, xid: int | None) -> Iterator[bool]:
         if self._new_rows:
             self._hold()
         self.late = self._held = None

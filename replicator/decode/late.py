@@ -7,20 +7,38 @@ its records back and hands them to `fill` at the end, in as many pieces as it li
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from replicator.decode.lowering import MARK
+from replicator.decode.source_text import Part, SourceText, joined, latin1, printed
 from replicator.decode.variables import Context
 from replicator.model.batch import Record
 from replicator.model.plan import Each, Late, Members, RecordPlan, Step, TablePlan, Template, Text, Value, Var
 
 _MARK: Final = MARK.encode()
-_BY_ROW: Final = ("offset", "order")
-_OF_TRANSACTION: Final = ("gtid", "executed", "tsid", "file", "server_id", "thread")
+_PRINTED: Final = {
+    "xid": "_xid",
+    "end_pos": "_end",
+    "offset": "_row",
+    "order": "_row + 1",
+    **{name: f"_c.{name}" for name in ("gtid", "executed", "tsid", "file", "server_id", "thread")},
+}
 
 
-def late_template(plan: TablePlan) -> Late | None:
-    """The plan's `Late`; None: its records are complete as they are.
+Writer: TypeAlias = Callable[[int, int | str, int, Context], str]
+
+
+class Ending:
+    """A `Late`, ready to be filled in. `row`, `last`: (number of the row, xid, end_pos, context) -> its text."""
+
+    __slots__ = ("last", "row")
+
+    def __init__(self, late: Late) -> None:
+        self.row, self.last = _writer(late.row), _writer(late.last)
+
+
+def ending(plan: TablePlan) -> Ending | None:
+    """What the plan's records wait for; None: they are complete as they are.
 
     Raises:
         ValueError: the plan has more than one, has one where it can't be, has a NUL in its literals, or is not of text.
@@ -38,11 +56,11 @@ def late_template(plan: TablePlan) -> Late | None:
         raise ValueError(f"the plan of {plan.topic} has `Late`, and its records are no text")
     if found is not None and any(MARK in text for text in _literals(plan)):
         raise ValueError(f"the plan of {plan.topic} has `Late`, and a NUL in a literal")
-    return found
+    return None if found is None else Ending(found)
 
 
 def fill(
-    records: Sequence[Record], late: Late, *, xid: int | None, end_pos: int, context: Context, last: bool
+    records: Sequence[Record], late: Ending, *, xid: int | None, end_pos: int, context: Context, last: bool
 ) -> list[Record]:
     """The records with the transaction's end in them; those without a place for it stay as they are.
 
@@ -51,20 +69,22 @@ def fill(
         context: as it was at the transaction's last event.
         last: the piece has the transaction's last row.
     """
-    row = _writer(late.row, xid, end_pos, context)
+    known = "null" if xid is None else xid
     end = last_row(records) if last else -1
-    final = _writer(late.last, xid, end_pos, context)
     filled: list[Record] = []
     for record in records:
-        key, value = record[1], record[2]
-        in_key = key is not None and _MARK in key
-        if in_key or (value is not None and _MARK in value):
-            text = (final if record[4] == end else row)(record[4])
-            key = key.replace(_MARK, text) if in_key and key is not None else key
-            value = None if value is None else value.replace(_MARK, text)
-            filled.append((record[0], key, value, *record[3:]))
+        key, value, row = record[1], record[2], record[4]
+        text = b""
+        if value is not None and _MARK in value:
+            text = (late.last if row == end else late.row)(row, known, end_pos, context).encode("latin-1")
+            value = value.replace(_MARK, text)
+        if key is not None and _MARK in key:
+            text = text or (late.last if row == end else late.row)(row, known, end_pos, context).encode("latin-1")
+            key = key.replace(_MARK, text)
+        if len(record) == 6:
+            filled.append((record[0], key, value, record[3], row, record[5]))
         else:
-            filled.append(record)
+            filled.append((record[0], key, value, record[3], row, record[5], record[6]))
     return filled
 
 
@@ -76,40 +96,17 @@ def last_row(records: Sequence[Record]) -> int:
     return -1
 
 
-def _writer(steps: Sequence[Text | Var], xid: int | None, end_pos: int, context: Context) -> Callable[[int], bytes]:
-    """row number -> text. Only its number differs from row to row."""
-    names: dict[str, int | str] = {"xid": "null" if xid is None else xid, "end_pos": end_pos}
-    pieces = [""]
-    numbers: list[int] = []  # what is added to the row's number, behind each piece but the last
+def _writer(steps: Sequence[Text | Var]) -> Writer:
+    out, parts = SourceText(), list[Part]()
     for step in steps:
         if isinstance(step, Text):
-            pieces[-1] += step.text.encode().decode("latin-1")
-        elif step.name in _BY_ROW:
-            numbers.append(int(step.name == "order"))
-            pieces.append("")
-        elif step.name in names:
-            pieces[-1] += _text(step, names[step.name])
-        elif step.name in _OF_TRANSACTION:
-            pieces[-1] += _text(step, getattr(context, step.name))
+            parts.append(latin1(step.text))
+        elif step.name in _PRINTED:
+            parts.append(printed(step, _PRINTED[step.name]))
         else:
             raise ValueError(f"`Late` can't print '{step.name}'")
-    raw = [piece.encode("latin-1") for piece in pieces]
-    if not numbers:
-        return lambda row: raw[0]
-    if len(numbers) == 1:
-        (before, after), add = raw, numbers[0]
-        return lambda row: b"%b%d%b" % (before, row + add, after)
-    return lambda row: b"".join(
-        part
-        for piece, add in zip(raw, (*numbers, None), strict=True)
-        for part in (piece, b"" if add is None else b"%d" % (row + add))
-    )
-
-
-def _text(step: Var, value: int | str) -> str:
-    if step.before is None:
-        return str(value)
-    return "" if value == "null" else f"{step.before.encode().decode('latin-1')}{value}"
+    out.line(f"def text(_row, _xid, _end, _c): return {out.tree(joined(parts))}")
+    return out.function("text")
 
 
 def _others(plan: TablePlan, record: RecordPlan) -> Iterator[Template]:

@@ -10,7 +10,7 @@ from replicator.decode.images import Image, Slot
 from replicator.decode.lowering import Lines, Object, simple_steps
 from replicator.decode.presence import Presence
 from replicator.decode.rendering import Rendering
-from replicator.decode.source_text import SourceText
+from replicator.decode.source_text import SourceText, latin1
 from replicator.model import types
 from replicator.model.plan import Image as ImageName
 from replicator.model.plan import Value
@@ -62,7 +62,7 @@ class Needs:
             column = self._table.columns[step.column]
             self._slots[key] = Slot(column, self._rendering(step.renderer, column, self._table), texts={})
         texts = self._slots[key].texts
-        texts.setdefault(step.null.encode().decode("latin-1"), self._out.fresh("x"))
+        texts.setdefault(latin1(step.null), self._out.fresh("x"))
         return key
 
     def compare(self, columns: Sequence[int]) -> None:

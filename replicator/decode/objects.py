@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 
 from replicator.decode.images import Image
 from replicator.decode.lowering import Entry, Object
 from replicator.decode.needs import Needs
-from replicator.decode.source_text import Part, SourceText, joined
+from replicator.decode.source_text import Part, SourceText, expression, joined, latin1
 from replicator.model.plan import Image as ImageName
 
 
@@ -29,7 +28,7 @@ def object_text(out: SourceText, step: Object, images: Mapping[ImageName, Image]
 
     for entry in step.entries:
         test = _test(entry, images)
-        parts: list[Part] = [f",{entry.name.encode().decode('latin-1')}", *_value(entry, images, needs)]
+        parts: list[Part] = [f",{latin1(entry.name)}", *_value(entry, images, needs)]
         if not test:
             always += parts
             continue
@@ -42,10 +41,8 @@ def object_text(out: SourceText, step: Object, images: Mapping[ImageName, Image]
         out.indent -= 1
     if always:
         write(always)
-    before, empty = (text.encode().decode("latin-1") for text in (step.before, step.empty))
-    rest = ast.parse(f"{name}[1:]", mode="eval").body
-    whole = joined([f"{before}{{", rest, "}"])
-    out.line(f"{name} = {out.tree(whole)} if {name} else {out.tree(joined([empty]))}")
+    whole = joined([f"{latin1(step.before)}{{", expression(f"{name}[1:]"), "}"])
+    out.line(f"{name} = {out.tree(whole)} if {name} else {out.tree(joined([latin1(step.empty)]))}")
     return name
 
 
@@ -60,5 +57,5 @@ def _test(entry: Entry, images: Mapping[ImageName, Image]) -> str:
 
 def _value(entry: Entry, images: Mapping[ImageName, Image], needs: Needs) -> list[Part]:
     value = entry.value
-    null = None if entry.not_null else value.null.encode().decode("latin-1")
+    null = None if entry.not_null else latin1(value.null)
     return images[value.image].text(needs.slot(value), null)

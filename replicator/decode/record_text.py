@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping, Sequence
 
 from replicator.decode.images import Image
 from replicator.decode.lowering import Lines, Lowered, Object, Repeated, Simple
 from replicator.decode.needs import Needs
 from replicator.decode.objects import object_text
-from replicator.decode.source_text import Part, SourceText, joined, variable
+from replicator.decode.source_text import Part, SourceText, expression, joined, latin1, printed, variable
 from replicator.decode.variables import PER_EVENT, PER_ROW
 from replicator.model.plan import Encode, Text, Value, Var
 from replicator.model.plan import Image as ImageName
@@ -98,31 +97,24 @@ class RecordText:
 
     def _varying(self, step: Simple | Repeated) -> list[Part]:
         if isinstance(step, Value):
-            return self._read[step.image].text(self._needs.slot(step), _latin1(step.null))
+            return self._read[step.image].text(self._needs.slot(step), latin1(step.null))
         if isinstance(step, Object):
             return [variable(object_text(self._out, step, self._read, self._needs))]
         if isinstance(step, Repeated):
-            return [_expression(f"{_latin1(step.separator)!r}.join({self.lists[step]})")]
+            return [expression(f"{latin1(step.separator)!r}.join({self.lists[step]})")]
         assert isinstance(step, Var), "text does not vary"  # noqa: S101
-        return [_expression(PER_ROW[step.name].format(row=self.row))]
+        return [expression(PER_ROW[step.name].format(row=self.row))]
 
     def _same(self, steps: tuple[Text | Var, ...]) -> list[Part]:
         if all(isinstance(step, Text) for step in steps):
-            return [_latin1(step.text) for step in steps if isinstance(step, Text)]
+            return [latin1(step.text) for step in steps if isinstance(step, Text)]
         if steps not in self._per_event:
             parts: list[Part] = [
-                _latin1(step.text) if isinstance(step, Text) else _same_variable(step) for step in steps
+                latin1(step.text) if isinstance(step, Text) else printed(step, PER_EVENT[step.name]) for step in steps
             ]
             name = self._per_event[steps] = self._out.fresh("event")
             self.event_lines.append(f" {name} = {self._out.tree(joined(parts))}")
         return [variable(self._per_event[steps])]
-
-
-def _same_variable(step: Var) -> ast.expr:
-    value = PER_EVENT[step.name]
-    if step.before is None:
-        return _expression(value)
-    return _expression(f"'' if {value} == 'null' else {_latin1(step.before)!r} + str({value})")
 
 
 def _constant(template: Lowered) -> bytes | None:
@@ -130,11 +122,3 @@ def _constant(template: Lowered) -> bytes | None:
     if all(isinstance(step, Text) for step in template):
         return "".join(step.text for step in template if isinstance(step, Text)).encode()
     return None
-
-
-def _latin1(text: str) -> str:
-    return text.encode().decode("latin-1")
-
-
-def _expression(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from replicator.decode.rendering import Rendering
+from replicator.model.plan import Var
 
 Part: TypeAlias = "str | ast.expr"
 """A piece of an output text: a literal, or an expression that gives str (or int, formatted in decimal)."""
@@ -70,6 +71,22 @@ class SourceText:
 
 def variable(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
+
+
+def latin1(text: str) -> str:
+    """The UTF-8 bytes of `text` as latin-1."""
+    return text.encode().decode("latin-1")
+
+
+def expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def printed(step: Var, value: str) -> ast.expr:
+    """The text for a variable, of whose value `value` is the expression."""
+    if step.before is None:
+        return expression(value)
+    return expression(f"'' if {value} == 'null' else {latin1(step.before)!r} + str({value})")
 
 
 def joined(parts: list[Part]) -> ast.expr:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from replicator.decode import tablemap
 from replicator.decode.compiler import Operation, Renderer, Rows, compile_rows
-from replicator.decode.late import late_template
+from replicator.decode.late import ending
 from replicator.decode.partial_rows import PartialRows
 from replicator.errors import DecodeError
 from replicator.model.happening import TableChange
@@ -42,7 +42,7 @@ class Version:
         self.raw = raw
         self.table = table
         self.plan = plan
-        self.late = None if plan is None else late_template(plan)
+        self.late = None if plan is None else ending(plan)
         self.functions: list[Rows | None] = [None, None, None]
         self._rendering = rendering
         self._accept_partial = accept_partial

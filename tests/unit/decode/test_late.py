@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from replicator.decode.late import fill, late_template
+from replicator.decode.late import Ending, ending, fill
 from replicator.decode.variables import Context
 from replicator.model.plan import Late, RecordPlan, TablePlan, Text, Value, Var
 
@@ -18,7 +18,7 @@ def plan(value, *, key=None, headers=(), route=None):
 
 
 def filled(records, late=LATE, *, last=True, context=None):
-    return fill(records, late, xid=7, end_pos=99, context=context or Context(), last=last)
+    return fill(records, Ending(late), xid=7, end_pos=99, context=context or Context(), last=last)
 
 
 def record(row, value, key=None, *more):
@@ -60,14 +60,14 @@ def test_what_it_may_print():
     assert found[2].decode() == ' gtid="u:1" executed="u:1-5" tsid="u" file="ä" server_id=3 thread=4 order=9 offset=8'
     with pytest.raises(ValueError, match="table_order"):
         filled([record(8, b"\0")], Late((), (Var("table_order"),)))
-    assert fill([record(0, b"\0")], LATE, xid=None, end_pos=1, context=context, last=False)[0][2].startswith(
+    assert fill([record(0, b"\0")], Ending(LATE), xid=None, end_pos=1, context=context, last=False)[0][2].startswith(
         b'"xid":null'
     )
 
 
 def test_the_plan_says_whether_it_waits():
-    assert late_template(plan((Text("a"),))) is None
-    assert late_template(plan((Text("a"), LATE), key=(LATE,))) == LATE
+    assert ending(plan((Text("a"),))) is None
+    assert ending(plan((Text("a"), LATE), key=(LATE,))) is not None
 
 
 @pytest.mark.parametrize(
@@ -84,4 +84,4 @@ def test_the_plan_says_whether_it_waits():
 )
 def test_plans_that_can_not_be(wrong):
     with pytest.raises(ValueError, match="Late"):
-        late_template(wrong)
+        ending(wrong)
