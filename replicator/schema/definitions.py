@@ -60,6 +60,11 @@ class TableDefinition(msgspec.Struct, frozen=True):
                 return places
         return ()
 
+    @property
+    def key(self) -> tuple[int, ...]:
+        """What the servers take for the primary key, in their binlogs too: where there is none, a UNIQUE key."""
+        return self.primary_key or self.unique_key
+
     def _places(self, index: Index) -> tuple[int, ...]:
         names = index.columns
         if self.row_end and self.row_end not in names and names:

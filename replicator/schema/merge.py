@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from replicator.model.table import Column, Table
 from replicator.schema import types
 from replicator.schema.definitions import ColumnDefinition, TableDefinition
+
+_GARBLED: Final = "\N{REPLACEMENT CHARACTER}"
 
 
 def enrich(table: Table, definition: TableDefinition) -> Table:
@@ -28,7 +32,11 @@ def enrich(table: Table, definition: TableDefinition) -> Table:
 def _declared(column: Column, found: ColumnDefinition | None, *, mariadb: bool) -> Column:
     if found is None or not types.fits(found, column, mariadb=mariadb):
         return column
-    return msgspec.structs.replace(column, declared=found.declared)
+    members = column.members
+    if any(_GARBLED in member for member in members) and len(members) == len(found.declared.arguments):
+        # After CONVERT TO CHARACTER SET MySQL logs members in the old character set and says that it is the new one.
+        members = found.declared.arguments
+    return msgspec.structs.replace(column, members=members, declared=found.declared)
 
 
 def name(table: Table, definition: TableDefinition) -> Table | str:
@@ -48,7 +56,7 @@ def name(table: Table, definition: TableDefinition) -> Table | str:
     return msgspec.structs.replace(
         table,
         columns=tuple(named),
-        primary_key=definition.primary_key,
+        primary_key=definition.key,
         charset=definition.text.charset,
         comment=definition.comment,
         unique_key=definition.unique_key,

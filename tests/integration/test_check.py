@@ -59,7 +59,7 @@ def test_a_server_as_it_should_be(server: Database) -> None:
     [
         ("binlog_format", "'STATEMENT'", "binlog_format", "fail"),
         ("binlog_row_image", "'MINIMAL'", "binlog_row_image", "fail"),
-        ("binlog_row_metadata", "'MINIMAL'", "binlog_row_metadata", "fail"),
+        ("binlog_row_metadata", "'MINIMAL'", "binlog_row_metadata", "warn"),
         ("binlog_expire_logs_seconds", "3600", "retention", "warn"),
         ("sync_binlog", "0", "durability", "warn"),
         ("innodb_flush_log_at_trx_commit", "2", "durability", "warn"),

@@ -114,7 +114,6 @@ def test_a_server_that_is_not_there() -> None:
     [
         ("binlog_format", "'STATEMENT'", "E2202"),
         ("binlog_row_image", "'MINIMAL'", "E2203"),
-        ("binlog_row_metadata", "'MINIMAL'", "E2204"),
     ],
 )
 def test_settings_that_lose_rows(server: Database, variable: str, value: str, code: str) -> None:
@@ -127,6 +126,11 @@ def test_settings_that_lose_rows(server: Database, variable: str, value: str, co
 def test_partial_images_that_the_task_takes(server: Database) -> None:
     with set_global(server, "binlog_row_image", "'MINIMAL'"):
         source(server, row_image="accept_partial").start_position()
+
+
+def test_names_that_are_not_logged(server: Database) -> None:
+    with set_global(server, "binlog_row_metadata", "'MINIMAL'"):
+        source(server).start_position()
 
 
 def test_the_other_flavour(mysql: MySQL, mariadb: MariaDB) -> None:

@@ -12,7 +12,7 @@ from replicator.source.mysql.server import Server
 _SETTINGS = (
     ("binlog_format", "ROW", "E2202", "the server does not log rows"),
     ("binlog_row_image", "FULL", "E2203", "the server does not log whole rows"),
-    ("binlog_row_metadata", "FULL", "E2204", "the server does not log the names and types of columns"),
+    ("binlog_row_metadata", "FULL", "E2204", "the server can't log the names and types of columns"),
 )
 
 
@@ -44,8 +44,11 @@ def check_log_bin(server: Server) -> None:
         raise SourceError("E2201", "the server writes no binlog", found="log_bin = OFF", wanted="log_bin = ON")
 
 
-def accepted(config: MySQLSource, name: str) -> bool:
-    """Whether the task takes whatever the server's variable is."""
+def accepted(config: MySQLSource, name: str, found: str) -> bool:
+    """Whether the task takes the server's variable although it is not as we like it. Names that are not logged come
+    from the schema history; a server without the variable is too old for that, too."""
+    if name == "binlog_row_metadata":
+        return bool(found)
     return name == "binlog_row_image" and config.row_image == "accept_partial"
 
 
@@ -54,7 +57,7 @@ def check_settings(server: Server, config: MySQLSource) -> None:
     check_log_bin(server)
     for name, wanted, code, what in _SETTINGS:
         found = server.get(name)
-        if found.upper() != wanted and not accepted(config, name):
+        if found.upper() != wanted and not accepted(config, name, found):
             shown = f"{name} = {found}" if found else f"{server.get('version')} has no {name}"
             fix = (
                 set_for_sessions(server, name, f"'{wanted}'")

@@ -58,12 +58,10 @@ def test_the_binlog_is_off(make_mysql: Callable[..., MySQL], replicator: Replica
     [
         ("binlog_format", "STATEMENT", "E2202"),
         ("binlog_row_image", "MINIMAL", "E2203"),
-        ("binlog_row_metadata", "MINIMAL", "E2204"),
     ],
 )
 def test_a_setting_that_loses_rows(local: Local, variable: str, value: str, code: str) -> None:
-    """Sessions that are open already keep what they had, so rows that are committed meanwhile are whole. Metadata has
-    no value per session."""
+    """Sessions that are open already keep what they had, so rows that are committed meanwhile are whole."""
     local.begin()
     local.insert()
     connection = local.server.connect(database=local.name)
@@ -71,10 +69,9 @@ def test_a_setting_that_loses_rows(local: Local, variable: str, value: str, code
         with set_global(local.server, variable, f"'{value}'"):
             line = local.run().refused(code, f"Found: {variable} = {value}", f"Wanted: {variable} = ")
             assert f"Fix: SET PERSIST {variable} = " in line
-            if variable != "binlog_row_metadata":
-                with connection.cursor() as cursor:
-                    cursor.execute("INSERT INTO item (note) VALUES ('x')")
-                    local.committed.append(cursor.lastrowid)
+            with connection.cursor() as cursor:
+                cursor.execute("INSERT INTO item (note) VALUES ('x')")
+                local.committed.append(cursor.lastrowid)
             local.server.execute(line.partition("Fix: ")[2].partition(";")[0].replace("PERSIST", "GLOBAL"))
             local.insert()
             local.arrives()

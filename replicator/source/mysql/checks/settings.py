@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replicator.checks.finding import Finding
+from replicator.checks.finding import Finding, Severity
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.source.mysql import preflight
@@ -11,6 +11,7 @@ from replicator.source.mysql.server import Server, current_log
 from replicator.source.mysql.session import Session
 
 _DAY = 86_400
+_NAMES = "binlog_row_metadata"
 _OLDEST = {"mysql": (8, 0), "mariadb": (10, 5)}
 
 
@@ -43,13 +44,15 @@ def _log_bin(server: Server) -> Finding:
 
 def _row_events(server: Server, config: MySQLSource) -> list[Finding]:
     findings = []
-    for name, wanted in (("binlog_format", "ROW"), ("binlog_row_image", "FULL"), ("binlog_row_metadata", "FULL")):
+    for name, wanted in (("binlog_format", "ROW"), ("binlog_row_image", "FULL"), (_NAMES, "FULL")):
         found = server.get(name)
-        if found.upper() == wanted or preflight.accepted(config, name):
+        if found.upper() == wanted or (name != _NAMES and preflight.accepted(config, name, found)):
             findings.append(Finding.ok(f"source.{name}", found))
         else:
             fix = set_for_sessions(server, name, f"'{wanted}'")
-            findings.append(Finding(f"source.{name}", "fail", found or "not known to this server", wanted, fix))
+            severity: Severity = "warn" if preflight.accepted(config, name, found) else "fail"
+            shown = f"{found}: names come from the schema history" if severity == "warn" else found
+            findings.append(Finding(f"source.{name}", severity, shown or "not known to this server", wanted, fix))
     return findings
 
 
