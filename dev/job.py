@@ -24,7 +24,7 @@ class Job:
     """Args:
     name: of the task and of its database; its topics begin with it.
     overview: where the task's state is read.
-    sink: keys that replace those of the Kafka sink.
+    sink, source: keys that replace those of the Kafka sink and of the source.
     rate: transactions per second of the writer.
     """
 
@@ -36,6 +36,7 @@ class Job:
         overview: Overview,
         *,
         sink: dict[str, Any] | None = None,
+        source: dict[str, Any] | None = None,
         rate: float = 80,
         seed: int = 1,
     ) -> None:
@@ -44,7 +45,7 @@ class Job:
         os.environ["REPL_PASSWORD"] = database.replicator[1]
         self.writer = Writer(database, database=name, rate=rate, seed=seed)
         self.overview = overview
-        self._sink = sink or {}
+        self._sink, self._source = sink or {}, source or {}
         self.topics = f"{name}.topic."
 
     @property
@@ -60,6 +61,7 @@ class Job:
                 "password": "env:REPL_PASSWORD",
                 "tables": [f"{self.name}.*"],
                 "heartbeat_s": 1,
+                **self._source,
             },
             "sink": {
                 "type": "kafka",

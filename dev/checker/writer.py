@@ -85,6 +85,10 @@ class Writer:
         if self._thread.ident is not None:
             self._thread.join(60)
 
+    def move(self, server: Database) -> None:
+        """Writes to another server of the same data from the next connection on."""
+        self._server = server
+
     def rows(self) -> dict[int, dict[str, object]]:
         """The table as it is now, in the form that `consumer.row_of` gives."""
         found = self._server.execute(

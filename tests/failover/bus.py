@@ -17,7 +17,8 @@ SESSION_SECONDS = 2.0
 
 
 class Bus(Job):
-    """Args: session_seconds: T of the Cores' sessions; sink: keys that replace those of the Kafka sink."""
+    """Args: session_seconds: T of the Cores' sessions; sink, source: keys that replace those of the Kafka
+    sink and of the source."""
 
     def __init__(
         self,
@@ -28,6 +29,7 @@ class Bus(Job):
         *,
         session_seconds: float = SESSION_SECONDS,
         sink: dict[str, Any] | None = None,
+        source: dict[str, Any] | None = None,
         rate: float = 80,
     ) -> None:
         name = f"bus{uuid.uuid4().hex[:8]}"
@@ -35,7 +37,9 @@ class Bus(Job):
         self.layout = Layout(f"/{name}")
         self.cluster = Cluster(zookeeper.address, folder, session_timeout=session_seconds, root=self.layout.root)
         self.coordinator = connect(zookeeper.address, session_timeout=10)
-        super().__init__(name, database, kafka, Overview(self.coordinator, self.layout), sink=sink, rate=rate)
+        super().__init__(
+            name, database, kafka, Overview(self.coordinator, self.layout), sink=sink, source=source, rate=rate
+        )
 
     def start(self, *hosts: str) -> Bus:
         self.cluster.start_server()

@@ -1,0 +1,169 @@
+"""The source is not what it was: another primary, another reader, frozen, rotated, purged."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+
+import pytest
+
+from dev.cluster import wait_for
+from dev.servers import MySQL
+from dev.servers.replication import await_caught_up, follow, promote
+from replicator.config.task import MySQLSource as SourceConfig
+from replicator.errors import SourceError
+from replicator.source.mysql import MySQLSource
+from tests.failover.bus import Bus
+
+pytestmark = pytest.mark.timeout(240)
+MakeBus = Callable[..., Bus]
+MakeMySQL = Callable[..., MySQL]
+
+
+def group(make_mysql: MakeMySQL, *extra: str) -> tuple[MySQL, MySQL]:
+    """A primary and its replica."""
+    primary, replica = make_mysql(server_id=901, extra_args=extra), make_mysql(server_id=902, extra_args=extra)
+    follow(replica, primary)
+    return primary, replica
+
+
+def hand_over(bus: Bus, primary: MySQL, replica: MySQL) -> None:
+    """A promotion as tools do it: the old primary is made read-only, and the other one has everything."""
+    primary.execute("SET GLOBAL super_read_only = ON")
+    await_caught_up(replica, primary)
+    promote(replica)
+    bus.writer.move(replica)
+
+
+def test_36_the_promoted_replica_is_read_from(make_bus: MakeBus, make_mysql: MakeMySQL) -> None:
+    primary, replica = group(make_mysql)
+    bus = make_bus(database=primary, source={"hosts": [primary.address, replica.address]})
+    hand_over(bus, primary, replica)
+    bus.database = replica
+    primary.kill()
+    bus.wait_delivered(80, timeout=60)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    uuids = {part.split(":")[0] for part in (bus.look().last_commit.checkpoint.position.gtid).split(",")}  # type: ignore[union-attr]
+    assert len(uuids) >= 2, "transactions of both servers are in the position"
+
+
+def test_36_a_replica_that_lacks_what_was_delivered_is_refused(make_bus: MakeBus, make_mysql: MakeMySQL) -> None:
+    primary, replica = group(make_mysql)
+    bus = make_bus(database=primary, source={"hosts": [primary.address, replica.address], "connect_timeout_s": 2})
+    replica.execute("STOP REPLICA IO_THREAD")
+    bus.wait_delivered(50)
+    primary.kill()
+    promote(replica)
+    figures = wait_for(lambda: _waiting(bus, "E2209"), "the refusal to be shown", 60)
+    assert replica.address in figures and "lacks transactions" in figures
+    quiet = len(bus.seen())
+    time.sleep(2)
+    assert len(bus.seen()) == quiet
+    primary.start()  # the lost branch is back
+    bus.wait_delivered(30, timeout=60)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def _waiting(bus: Bus, code: str) -> str:
+    figures = bus.look().figures
+    text = json.dumps(figures.waiting) if figures and figures.waiting else ""
+    return text if code in text else ""
+
+
+def test_37_file_positions_say_nothing_about_another_server(make_mysql: MakeMySQL) -> None:
+    extra = ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
+    one, other = make_mysql(server_id=903, extra_args=extra), make_mysql(server_id=904, extra_args=extra)
+    config = SourceConfig(
+        type="mysql", user="replicator", password="env:X", hosts=(one.address, other.address), connect_timeout_s=5
+    )
+    source = MySQLSource(config, "copy", "replicator")
+    with pytest.raises(SourceError) as error:
+        source.start_position()
+    assert error.value.code == "E2210" and "source.hosts" in error.value.wanted
+
+
+def test_38_another_reader_with_our_id_is_named(make_bus: MakeBus, make_mysql: MakeMySQL) -> None:
+    server = make_mysql()
+    bus = make_bus(database=server, source={"server_id": 4711}, session_seconds=6.0)
+    user, password = server.replicator
+    config = SourceConfig(type="mysql", host=server.host, port=server.port, user=user, password="env:X", server_id=4711)
+    stranger = MySQLSource(config, "stranger", password)
+    stream = stranger.open(stranger.start_position())
+    try:
+        wait_for(lambda: bus.look().state == "failed", "failed", 30)
+        problem = bus.look().problems[0]
+        assert problem["code"] == "E2207" and "replicator:stranger" in problem["found"]
+    finally:
+        stream.close()
+    bus.cluster.cli("task", "retry", bus.name)
+    bus.wait_running()
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_32_a_frozen_source_is_noticed_and_nobody_fails_over(make_bus: MakeBus, make_mysql: MakeMySQL) -> None:
+    server = make_mysql()
+    bus = make_bus(database=server, source={"connect_timeout_s": 2})
+    before = bus.look()
+    server.pause()
+    began = time.monotonic()
+    try:
+        wait_for(lambda: _waiting(bus, "E200"), "the silence to be noticed", 30)
+        assert time.monotonic() - began < 15  # 2 heartbeats, and a connection attempt
+        time.sleep(2 * bus.session_seconds)
+    finally:
+        server.resume()
+    bus.wait_delivered(50, timeout=60)
+    assert (bus.look().host, bus.look().epoch) == (before.host, before.epoch)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_33_dump_connections_are_killed(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    for _ in range(5):
+        for row in bus.database.execute("SHOW PROCESSLIST"):
+            if str(row[4]).startswith("Binlog Dump"):
+                bus.database.execute(f"KILL {row[0]}")
+        time.sleep(0.4)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_34_the_binlog_is_rotated_again_and_again(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    for _ in range(12):
+        bus.database.execute("FLUSH BINARY LOGS")
+        time.sleep(0.15)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_35_purged_while_nobody_read(make_bus: MakeBus, make_mysql: MakeMySQL) -> None:
+    server = make_mysql()
+    bus = make_bus(database=server)
+    bus.cluster.cli("task", "pause", bus.name)
+    wait_for(lambda: bus.look().state == "paused", "paused", 20)
+    time.sleep(1)  # rows that nobody has read
+    server.execute("FLUSH BINARY LOGS")
+    last = str(server.execute("SHOW BINARY LOGS")[-1][0])
+    server.execute(f"PURGE BINARY LOGS TO '{last}'")
+    bus.cluster.cli("task", "resume", bus.name)
+    wait_for(lambda: bus.look().state == "failed", "failed", 30)
+    problem = bus.look().problems[0]
+    assert problem["code"] == "E2206" and "lost would be" in problem["what"]
+
+
+def test_the_runway_is_shown(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    wait_for(lambda: (figures := bus.look().figures) and figures.runway_s, "the runway", 30)
+    retention = float(bus.database.execute("SELECT @@GLOBAL.binlog_expire_logs_seconds")[0][0])
+    figures = bus.look().figures
+    assert figures is not None and figures.runway_s == retention
+    assert "Runway:" in bus.cluster.cli("task", "describe", bus.name)
