@@ -1,6 +1,7 @@
 """Rows without some of their columns, and objects without some of their members, against the plainest reading."""
 
 import json
+import struct
 
 import pytest
 from hypothesis import given
@@ -38,11 +39,15 @@ def partial_header(table, presences, *, spare=True):
     return packed(count) + b"".join((each | left).to_bytes(size, "little") for each in bits)
 
 
-def run(function, table, presences, images, **options):
+def event(table, presences, images, **options):
     """`images`: rows of as many images as there are presences."""
-    data = partial_header(table, presences, **options) + b"".join(
+    return partial_header(table, presences, **options) + b"".join(
         partial_image(table, row, present) for each in images for row, present in zip(each, presences, strict=True)
     )
+
+
+def run(function, table, presences, images, **options):
+    data = event(table, presences, images, **options)
     out, context = [], Context()
     after, _ = function(data, data.decode("latin-1"), 0, len(data), 0, out.append, context)
     assert after == len(images)
@@ -163,6 +168,27 @@ def test_records_keys_that_move(data):
     function = compile_rows(plan, table, "update", hexadecimal, True)
     out = run(function, table, list(present.values()), [list(v.values()) for v in images])
     assert [found[1:3] for found in out] == wanted
+
+
+@given(st.data())
+def test_damaged_events_raise_what_damage_raises(data):
+    table, operation, present, images = data.draw(cases())
+    names = IMAGES[operation]
+    record = RecordPlan(None, (data.draw(members(table, names)),))
+    plan = TablePlan("x", *((record,) if name == operation else () for name in ("insert", "update", "delete")))
+    presences = [present[name] for name in names]
+    body = bytearray(event(table, presences, [list(each.values()) for each in images]))
+    for _ in range(data.draw(st.integers(0, 4))):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+    raw = bytes(body[: data.draw(st.integers(0, len(body)))])
+    out = []
+    try:
+        after, _ = compile_rows(plan, table, operation, hexadecimal, True)(
+            raw, raw.decode("latin-1"), 0, len(raw), 0, out.append, Context()
+        )
+    except (DecodeError, struct.error, IndexError, ValueError):
+        return
+    assert len(out) == after
 
 
 TABLE = Table(
