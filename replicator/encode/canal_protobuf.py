@@ -46,11 +46,12 @@ _decode: Final = msgspec.json.Decoder(_Event).decode
 
 
 class CanalProtobuf(Statements):
-    """Entries of Canal's protobuf protocol: row events, statements, and where transactions begin and end."""
+    """Entries of Canal's protobuf protocol: row events, statements, and where transactions begin and end, unless tables
+    have topics of their own."""
 
     def __init__(self, name: str, sink: Records, server: str) -> None:
         super().__init__(name, sink, server)
-        if not self._options.filter_transaction_entry:
+        if not self._options.filter_transaction_entry and not self.by_table:
             self.interests |= {"transaction"}
 
     def plan(self, table: Table, topic: str) -> TablePlan:

@@ -107,9 +107,14 @@ class Statements(Silent):
     def _message(self, report: Report, moment: Moment) -> Message:
         return Message(self.topic(report.database, report.table), None, self.write(report, moment))
 
+    @property
+    def by_table(self) -> bool:
+        """Tables or databases have topics of their own."""
+        return "{table}" in self._template or "{database}" in self._template
+
     def topic(self, database: str, table: str) -> str:
         """That of the table; of the task where there is none and topics are by table."""
-        if not table and ("{table}" in self._template or "{database}" in self._template):
+        if not table and self.by_table:
             return self._name
         return Topics(self._template, self._name).topic(Table(database, table, ()))
 

@@ -148,6 +148,8 @@ def test_xa() -> None:
 def test_transactions() -> None:
     assert "transaction" in canal().interests
     assert "transaction" not in canal(filter_transaction_entry=True).interests
+    sink = StdoutSink(type="stdout", format="canal", topic="{table}", canal=CanalOptions(flat_message=False))
+    assert "transaction" not in formats["canal"]("task", sink, "mysql").interests
     (begin,), (end,) = canal().begin(MOMENT), canal().end(MOMENT, {})
     _, entry, body = unpacked(begin.value)
     assert (entry.entryType, body.threadId, entry.header.HasField("eventType")) == (1, 7, False)
