@@ -12,6 +12,7 @@ import pytest
 from replicator.errors import LeadershipLost, SinkError, SinkFenced
 from replicator.model.batch import Batch
 from replicator.ports import Sink
+from replicator.sink.kafka.partitioner import partition_of
 from tests.conformance.sinks import (
     MAX_RECORD,
     FileSubject,
@@ -122,6 +123,16 @@ def test_keyless_records_keep_their_order(subject: Subject, sink: Sink) -> None:
     topic = subject.topic("log")
     deliver(sink, *[batch(100 + n, (topic, None, b"%d" % n)) for n in range(30)])
     assert values(subject.seen()) == [b"%d" % n for n in range(30)]
+
+
+def test_a_route_chooses_the_partition_instead_of_the_key(subject: Subject, sink: Sink) -> None:
+    topic = subject.topic("routed")
+    given = batch(100, *[(topic, b"k%d" % n, b"%d" % n) for n in range(20)], (topic, None, b"20"))
+    given.records[:] = [(*record[:6], b"here") for record in given.records]  # type: ignore[misc]
+    deliver(sink, given)
+    seen = subject.seen()
+    assert values(seen) == [b"%d" % n for n in range(21)]
+    assert {record.partition for record in seen} == {partition_of(topic, b"here", 3) if seen[0].partition else 0}
 
 
 def test_several_topics_in_one_commit(subject: Subject, sink: Sink) -> None:
