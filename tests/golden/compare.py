@@ -35,8 +35,9 @@ class Rule(msgspec.Struct, frozen=True):
 
     Attributes:
         heading: its line in a table of docs/formats.md.
-        by: whose the difference is: "default": the peer's option or ours can take it away; "fault": the peer is wrong
-            or loses something; "ours": we chose so.
+        by: whose the difference is: "default": the peer's own default, which is ours too and which an option of ours
+            switches off (such rules count in variations that are `switched` alone); "fault": the peer is wrong or loses
+            something; "ours": we chose so.
         columns: patterns (fnmatch) of `database.table.column` that show it; for values in the envelope the last name
             of their path. Of records: patterns of `database.table`.
         explains: (their text, our text) -> whether it is this difference and no other. Of records that only one side
@@ -83,6 +84,7 @@ class Variation(msgspec.Struct, frozen=True):
         source: options of our source besides.
         session: statements that the script's session begins with.
         only: what is compared, of theirs and ours.
+        switched: our options switch the peer's defaults off, so that rules by "default" are to explain it.
     """
 
     name: str
@@ -95,6 +97,7 @@ class Variation(msgspec.Struct, frozen=True):
     source: dict[str, Any] = {}
     session: tuple[str, ...] = ()
     only: Callable[[Record], bool] = lambda record: True
+    switched: bool = False
 
     def __str__(self) -> str:
         return self.name
@@ -130,11 +133,12 @@ class Report:
         used: names of the rules that were needed, with the number of times.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, *, switched: bool = False) -> None:
         self.equal = self.ruled = 0
         self.different: list[str] = []
         self.used: Counter[str] = Counter()
         self._system = system
+        self._rules = tuple(rule for rule in system.rules if switched or rule.by != "default")
 
     def compare(self, theirs: Iterable[Record], ours: Iterable[Record]) -> Report:
         """Topic by topic, in order within each."""
@@ -145,7 +149,7 @@ class Report:
 
     def _topic(self, topic: str, theirs: list[Record], ours: list[Record]) -> None:
         yours, mine = list(map(self._shown, theirs)), list(map(self._shown, ours))
-        if len(yours) == len(mine):  # nothing to be aligned
+        if list(map(self._system.subject, theirs)) == list(map(self._system.subject, ours)):  # nothing to be aligned
             for number in range(len(yours)):
                 self._record(f"{topic}[{number}]", (theirs[number], yours[number]), (ours[number], mine[number]))
             return
@@ -215,7 +219,7 @@ class Report:
             self.ruled += 1
 
     def _rule(self, place: str, theirs: str, ours: str, *, records: bool = False) -> Rule | None:
-        for rule in self._system.rules:
+        for rule in self._rules:
             if rule.records == records and rule.covers(place) and _explains(rule, theirs, ours):
                 return rule
         return None

@@ -155,7 +155,7 @@ class Recordings:
         if key not in self._reports:
             theirs = filter(variation.only, load(HERE / "data" / system.name / variation.golden))
             ours = filter(variation.only, self.records(variation))
-            self._reports[key] = Report(system).compare(theirs, ours)
+            self._reports[key] = Report(system, switched=variation.switched).compare(theirs, ours)
         return self._reports[key]
 
     def _record(self, script: str, leave_out: frozenset[str], session: tuple[str, ...]) -> list[Path]:
