@@ -5,10 +5,21 @@ What is in it does not move any more once it has been given away as `PackedRecor
 """
 
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcmp
+from libc.string cimport memchr, memcmp, memcpy, memmove
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
-from replicator.compiled.out cimport OK, put
+from replicator.compiled.out cimport DECLINED, NO_MEMORY, OK, put, reserve, signed_at
+
+cdef extern from *:
+    """
+    /* GNU's; not everywhere. */
+    static inline void* replicator_memrchr(const void* s, int c, size_t n) {
+        const unsigned char* p = (const unsigned char*)s + n;
+        while (n--) if (*--p == (unsigned char)c) return (void*)p;
+        return 0;
+    }
+    """
+    void* memrchr "replicator_memrchr"(const void* s, int c, size_t n) nogil
 
 from replicator.model.packed import PackedRecords
 
@@ -123,6 +134,136 @@ cdef class Arena:
         cdef size_t start = self.position_ends[index - 1] if index else 0
         return PyBytes_FromStringAndSize(self.positions.base + start, self.position_ends[index] - start)
 
+    # What is known at the end of a transaction
+
+    cdef int complete_by(self, size_t first, LateText* row, LateText* last) noexcept nogil:
+        """Puts a text in the place of each NUL byte in keys and values from a record on: `last` for the last row that
+        has such a place, `row` for the others. Otherwise than with OK nothing has changed: DECLINED for an empty text."""
+        cdef size_t index, growth, place
+        cdef int64_t last_row = -1
+        cdef Entry* entry
+        if _late_size(row, 0) == 0 or _late_size(last, 0) == 0:
+            return DECLINED
+        growth = 0
+        index = self.count
+        while index > first:
+            index -= 1
+            entry = self.entries + index
+            growth += self._growth(entry, row, last, &last_row)
+        if growth == 0 and last_row < 0:
+            return OK
+        if reserve(&self.bytes, growth) != OK:
+            return NO_MEMORY
+        place = self.bytes.used + growth
+        self.bytes.used = place
+        index = self.count
+        while index > first:
+            index -= 1
+            entry = self.entries + index
+            place = self._spread(entry, row, last, last_row, place)
+        return OK
+
+    cdef size_t _growth(self, Entry* entry, LateText* row, LateText* last, int64_t* last_row) noexcept nogil:
+        cdef const char* at = self.bytes.base + entry.at
+        cdef size_t size = (entry.key if entry.key > 0 else 0) + (entry.value if entry.value > 0 else 0)
+        cdef const char* end = at + size
+        cdef size_t growth = 0
+        at = <const char*>memchr(at, 0, size)
+        while at != NULL:
+            if last_row[0] < 0:
+                last_row[0] = entry.row
+            growth += _late_size(last if entry.row == last_row[0] else row, entry.row) - 1
+            at += 1
+            at = <const char*>memchr(at, 0, end - at)
+        return growth
+
+    cdef size_t _spread(
+        self, Entry* entry, LateText* row, LateText* last, int64_t last_row, size_t place
+    ) noexcept nogil:
+        """Moves a record so that it ends at `place`, its late texts put in. Returns where it begins then."""
+        cdef char* base = self.bytes.base
+        cdef LateText* text = last if entry.row == last_row else row
+        cdef size_t route = entry.route if entry.route > 0 else 0
+        cdef size_t size = _late_size(text, entry.row)
+        place = _moved(base, place, entry.at + (entry.key if entry.key > 0 else 0)
+                       + (entry.value if entry.value > 0 else 0), route + entry.headers)
+        if entry.value > 0:
+            place = self._spread_part(
+                entry.at + (entry.key if entry.key > 0 else 0), &entry.value, text, entry.row, size, place
+            )
+        if entry.key > 0:
+            place = self._spread_part(entry.at, &entry.key, text, entry.row, size, place)
+        entry.at = place
+        return place
+
+    cdef size_t _spread_part(
+        self, size_t start, int64_t* length, LateText* text, int64_t row, size_t size, size_t place
+    ) noexcept nogil:
+        cdef char* base = self.bytes.base
+        cdef size_t end = start + <size_t>length[0]
+        cdef size_t marks = 0
+        cdef size_t after = end
+        cdef char* at
+        at = <char*>memchr(base + start, 0, end - start)
+        while at != NULL:
+            if memchr(at + 1, 0, base + after - at - 1) != NULL:  # several: from the last one on
+                at = <char*>memrchr(at, 0, base + after - at)
+            place = _moved(base, place, (at - base) + 1, after - (at - base) - 1)
+            place -= size
+            _late_at(base + place, text, row)
+            after = at - base
+            marks += 1
+            at = <char*>memchr(base + start, 0, after - start)
+        place = _moved(base, place, start, after - start)
+        length[0] += <int64_t>(marks * size) - <int64_t>marks
+        return place
+
+    cdef size_t size_from(self, size_t first) noexcept nogil:
+        """Bytes of keys and values."""
+        cdef size_t size = 0
+        cdef size_t index
+        for index in range(first, self.count):
+            size += self.entries[index].key if self.entries[index].key > 0 else 0
+            size += self.entries[index].value if self.entries[index].value > 0 else 0
+        return size
+
+    def complete(self, size_t first, row, last):
+        """As `complete_by`; `row`, `last`: (pieces of text, numbers to add to the row's between them). Returns the bytes
+        of keys and values from there on, or -1 when the twin has to do it."""
+        cdef LateText texts[2]
+        cdef int index
+        for index, (pieces, add) in enumerate((row, last)):
+            if not 1 <= len(pieces) <= MOST_PIECES or len(add) != len(pieces) - 1:
+                return -1
+            texts[index].count = len(pieces)
+            for number, piece in enumerate(pieces):
+                texts[index].pieces[<int>number] = PyBytes_AS_STRING(piece)
+                texts[index].sizes[<int>number] = len(piece)
+                texts[index].add[<int>number] = add[number] if number < len(add) else 0
+        return -1 if self.complete_by(first, &texts[0], &texts[1]) != OK else self.size_from(first)
+
+    def extend(self, Arena other, size_t first, size_t last):
+        """Takes records of another arena."""
+        cdef size_t index, size
+        cdef Entry* source
+        cdef Entry* entry
+        for index in range(first, last):
+            source = other.entries + index
+            topic = self.topic_id(other.topics[source.topic])
+            where = other.position(source.position)
+            position = self.position_id(PyBytes_AS_STRING(where), PyBytes_GET_SIZE(where))
+            size = (
+                (source.key if source.key > 0 else 0) + (source.value if source.value > 0 else 0)
+                + (source.route if source.route > 0 else 0) + source.headers
+            )
+            entry = self.entry()
+            if entry == NULL or position < 0 or put(&self.bytes, other.bytes.base + source.at, size) != OK:
+                raise MemoryError
+            at = entry.at
+            entry[0] = source[0]
+            entry.at, entry.topic, entry.position = at, topic, position
+            self.count += 1
+
     def record(self, size_t index):
         """The record as a tuple."""
         if index >= self.count:
@@ -165,12 +306,44 @@ cdef class Arena:
             self.bytes.used = self.entries[first].at
             self.count = first
 
+    def __iadd__(self, records):
+        for record in records:
+            self(record)
+        return self
+
     def __setitem__(self, index, records):
         """Everything from a record on, by others. They may be those that stand there."""
         kept = list(records)
         del self[index]
         for record in kept:
             self(record)
+
+
+cdef size_t _moved(char* base, size_t place, size_t start, size_t size) noexcept nogil:
+    """Moves bytes so that they end at `place`; returns where they begin."""
+    place -= size
+    memmove(base + place, base + start, size)
+    return place
+
+
+cdef size_t _late_size(LateText* text, int64_t row) noexcept nogil:
+    cdef char digits[24]
+    cdef size_t size = 0
+    cdef int index
+    for index in range(text.count):
+        size += text.sizes[index]
+        if index + 1 < text.count:
+            size += signed_at(digits, row + text.add[index]) - digits
+    return size
+
+
+cdef void _late_at(char* o, LateText* text, int64_t row) noexcept nogil:
+    cdef int index
+    for index in range(text.count):
+        memcpy(o, text.pieces[index], text.sizes[index])
+        o += text.sizes[index]
+        if index + 1 < text.count:
+            o = signed_at(o, row + text.add[index])
 
 
 cdef bytes _packed_headers(tuple headers):

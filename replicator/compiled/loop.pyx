@@ -10,7 +10,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp, memcpy, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
-from replicator.compiled.arena cimport Arena
+from replicator.compiled.arena cimport MOST_PIECES, Arena, LateText
 from replicator.compiled.checksum cimport crc32, replicator_crc_fill
 from replicator.compiled.out cimport OK, Out, big, little, put, put_unsigned, unsigned_at
 from replicator.compiled.program cimport Moment, Program
@@ -66,6 +66,71 @@ ctypedef struct Known:
     void* programs[3]  # NULL: ask
     uint32_t topics[3]
     bint replicated
+    void* late  # its LateProgram; NULL: its records do not wait
+
+cdef enum:
+    MOST_STEPS = 16
+
+cdef enum LateKind:  # what a step of `Late` prints
+    LITERAL = 0
+    LATE_XID = 1
+    LATE_END_POS = 2
+    LATE_GTID = 3
+    LATE_FILE = 4
+    LATE_SERVER_ID = 5
+    LATE_THREAD = 6
+    LATE_OFFSET = 7
+    LATE_ORDER = 8
+
+_LATE_KINDS = {
+    "xid": LATE_XID, "end_pos": LATE_END_POS, "gtid": LATE_GTID, "file": LATE_FILE, "server_id": LATE_SERVER_ID,
+    "thread": LATE_THREAD, "offset": LATE_OFFSET, "order": LATE_ORDER,
+}
+
+ctypedef struct LateStep:
+    int kind
+    const char* text  # literal, or what stands in front of a value that is not null
+    size_t size
+    bint optional
+
+ctypedef struct LateSteps:
+    LateStep steps[MOST_STEPS]
+    int count
+
+
+cdef class LateProgram:
+    """`decode.late.Ending`: steps are bytes, (name of a variable, text in front of it or None).
+
+    Attributes:
+        late: what it is made of.
+    """
+
+    cdef LateSteps row
+    cdef LateSteps last
+    cdef list kept
+    cdef readonly object late
+
+    def __init__(self, late, row, last):
+        self.late = late
+        self.kept = []
+        self._fill(&self.row, row)
+        self._fill(&self.last, last)
+
+    cdef _fill(self, LateSteps* steps, parts):
+        cdef LateStep* step
+        if len(parts) > MOST_STEPS:
+            raise ValueError("many steps")
+        for part in parts:
+            step = steps.steps + steps.count
+            step.kind = LITERAL
+            text = part
+            if isinstance(part, tuple):
+                step.kind = _LATE_KINDS[part[0]]
+                text, step.optional = part[1] or b"", part[1] is not None
+            self.kept.append(text)
+            step.text, step.size = PyBytes_AS_STRING(text), len(text)
+            steps.count += 1
+
 
 ctypedef struct Executed:
     # GTIDs of finished transactions, next to each other.
@@ -81,12 +146,14 @@ cdef class Loop:
 
     Args:
         packets: the stream comes in packets of the client/server protocol, else events stand back to back.
+        late_of: what records wait for (`decode.late.Ending`) -> its `LateProgram`; None where that can't be had.
         clock: ns since the epoch; None: the system's.
 
     Attributes:
         gtid: 0 none, 1 MySQL's (`uuid`, `number`), 2 MariaDB's (`domain`, `gtid_server`, `number`).
         whole: records of finished transactions.
         boundary: end of the last transaction that was finished; -1: none was.
+        most_held: bytes that records which wait may have; the run ends when they have more.
         query_at, query_end: where the last statement's text stands in the buffer; -1: there was none.
     """
 
@@ -96,6 +163,10 @@ cdef class Loop:
     cdef dict ids
     cdef list held
     cdef list taken
+    cdef object late_of  # version -> its LateProgram, or None
+    cdef void* waits  # LateProgram of the transaction at hand
+    cdef Out late_text
+    cdef bint full
     cdef Known known[TABLES]
     cdef Moment moment
     cdef Out json_gtid
@@ -119,10 +190,12 @@ cdef class Loop:
     cdef public uint64_t number
     cdef public int64_t ts_us, thread, pos, now_ns, event_s, server_id
     cdef public bint standalone
+    cdef public int64_t most_held
     cdef public int64_t boundary, query_at, query_end, query_of
 
-    def __cinit__(self, bint packets, clock=None):
+    def __cinit__(self, bint packets, late_of, clock=None):
         self.packets = packets
+        self.late_of = late_of
         self.clock = clock
         self.held = []
         self.taken = []
@@ -132,10 +205,13 @@ cdef class Loop:
         free(self.json_gtid.base)
         free(self.position.base)
         free(self.done)
+        free(self.late_text.base)
 
-    def begin(self, Arena arena, dict ids, bytes file, bytes gtid, bytes position, bytes uuid):
-        """Before each run. `ids`: table id -> version; `file`, `gtid`: JSON text; `uuid`: of the GTID, or empty."""
+    def begin(self, Arena arena, dict ids, bytes file, bytes gtid, bytes position, bytes uuid, late):
+        """Before each run. `ids`: table id -> version; `file`, `gtid`: JSON text; `uuid`: of the GTID, or empty; `late`:
+        what the transaction at hand waits for."""
         self.arena = arena
+        self.waits, self.full = NULL, False
         self.ids = ids
         self.file = file
         self.held.clear()
@@ -152,6 +228,8 @@ cdef class Loop:
         if len(uuid) == 16:
             memcpy(self.uuid, PyBytes_AS_STRING(uuid), 16)
         self.moment.file, self.moment.file_size = PyBytes_AS_STRING(file), PyBytes_GET_SIZE(file)
+        if late is not None and not self._set_late(late):
+            raise ValueError("this can't be printed here")
 
     def texts(self):
         """(JSON text of the GTID, position, uuid of the GTID) of the transaction at hand."""
@@ -160,6 +238,19 @@ cdef class Loop:
             PyBytes_FromStringAndSize(self.position.base, self.position.used),
             PyBytes_FromStringAndSize(<char*>self.uuid, 16),
         )
+
+    @property
+    def late(self):
+        """What the transaction at hand waits for."""
+        return None if self.waits == NULL else (<LateProgram>self.waits).late
+
+    cdef bint _set_late(self, late) except? False:
+        program = self.late_of(late)
+        if type(program) is not LateProgram:
+            return False
+        self.held.append(program)
+        self.waits = <void*>program
+        return True
 
     def executed(self):
         """GTIDs of the transactions that were finished: (uuid, domain, server, first, last)."""
@@ -206,6 +297,8 @@ cdef class Loop:
             if self._event(base + start, base + end) != NEXT:
                 return at
             at = end
+            if self.full:
+                return at
 
     cdef Done _event(self, const uint8_t* p, const uint8_t* end) noexcept nogil:
         """One event with its header."""
@@ -233,8 +326,10 @@ cdef class Loop:
         elif WRITE_ROWS_V1 <= kind <= DELETE_ROWS_V1:
             done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS_V1, 1)
         elif kind == XID:
-            if self.state != BETWEEN and end - body >= 8:
-                done = self._finish(timestamp, offset + size)
+            if (self.state == OPEN or self.state == ANNOUNCED) and end - body >= 8:
+                done = self._complete(little(body, 8), server, offset + size)
+                if done == NEXT:
+                    done = self._finish(timestamp, offset + size)
         elif kind == QUERY:
             done = self._query(body, end, timestamp, offset + size)
         elif kind == GTID or kind == ANONYMOUS_GTID:
@@ -356,7 +451,7 @@ cdef class Loop:
             self.state = OPEN
             self.thread = little(p, 4)
             return NEXT
-        if end - text == 6 and memcmp(text, "COMMIT", 6) == 0 and self.state == OPEN:
+        if end - text == 6 and memcmp(text, "COMMIT", 6) == 0 and self.state == OPEN and self.waits == NULL:
             return self._finish(timestamp, behind)
         return STOP
 
@@ -416,6 +511,14 @@ cdef class Loop:
             known.id, known.raw, known.size = table_id, PyBytes_AS_STRING(raw), PyBytes_GET_SIZE(raw)
             known.version = <void*>version
             known.replicated = version.plan is not None
+            late = version.late
+            if late is not None:
+                program = self.late_of(late)
+                if type(program) is not LateProgram:
+                    memset(known, 0, sizeof(Known))
+                    return False
+                self.held.append(program)
+                known.late = <void*>program
             return True
         except Exception:
             return False
@@ -472,6 +575,8 @@ cdef class Loop:
             if not self._ask_program(known, operation):
                 return STOP
             program = known.programs[operation]
+        if known.late != NULL:
+            self.waits = known.late
         return self._run(program, known.topics[operation], rows, end, timestamp, server)
 
     cdef Done _run(
@@ -503,6 +608,25 @@ cdef class Loop:
         self.row = row
         self.new_rows += row - first
         self.new_size += size
+        if self.waits != NULL and self.new_size + 250 * self.new_rows > self.most_held:
+            self.full = True
+        return NEXT
+
+    # What is known at the end of a transaction
+
+    cdef Done _complete(self, uint64_t xid, uint32_t server, int64_t behind) noexcept nogil:
+        """Puts it into the records that wait for it."""
+        cdef LateText row, last
+        cdef int64_t size
+        if self.waits == NULL:
+            return NEXT
+        if complete_late(
+            self.waits, &row, &last, &self.late_text, &self.moment, self.json_gtid.base, self.json_gtid.used, xid, behind,
+            self.server_id, self.thread,
+        ) != OK or self.arena.complete_by(<size_t>self.whole, &row, &last) != OK:
+            return STOP
+        self.new_size = self.arena.size_from(<size_t>self.whole)
+        self.waits = NULL
         return NEXT
 
     cdef void _set_moment(self) noexcept nogil:
@@ -530,6 +654,7 @@ cdef int64_t _run_program(
     cdef int64_t behind
     if not program.alone or not program.matches(p, end) or program.prepare_natively(moment) != OK:
         return STOPPED
+    program.told = program.table_rows = 0
     behind = program.run(arena, p, end, row, topic, position)
     size[0] = program.written
     return behind
@@ -541,3 +666,76 @@ ctypedef int64_t (*RunProgram)(
 ) noexcept nogil
 
 cdef RunProgram run_program = <RunProgram><void*>_run_program
+
+
+cdef int _late_text(
+    LateSteps* steps, LateText* text, Out* out, const char* gtid, size_t gtid_size, Moment* moment, uint64_t xid,
+    int64_t end_pos, int64_t server_id, int64_t thread,
+) noexcept nogil:
+    """Leaves offsets into `out` where pointers belong: it may still move."""
+    cdef LateStep* step
+    cdef int index, kind, status
+    cdef bint null
+    cdef size_t start = out.used
+    text.count = 1
+    for index in range(steps.count):
+        step = steps.steps + index
+        kind = step.kind
+        null = (kind == LATE_GTID and gtid_size == 4) or (kind == LATE_THREAD and thread < 0)
+        if step.optional and null:
+            continue
+        status = put(out, step.text, step.size)
+        if status == OK:
+            if null:
+                status = put(out, "null", 4)
+            elif kind == LATE_XID:
+                status = put_unsigned(out, xid)
+            elif kind == LATE_END_POS:
+                status = put_unsigned(out, <uint64_t>end_pos)
+            elif kind == LATE_GTID:
+                status = put(out, gtid, gtid_size)
+            elif kind == LATE_FILE:
+                status = put(out, moment.file, moment.file_size)
+            elif kind == LATE_SERVER_ID:
+                status = put_unsigned(out, <uint64_t>server_id)
+            elif kind == LATE_THREAD:
+                status = put_unsigned(out, <uint64_t>thread)
+            elif kind == LATE_OFFSET or kind == LATE_ORDER:
+                if text.count == MOST_PIECES:
+                    return STOPPED
+                text.pieces[text.count - 1] = <const char*>start
+                text.sizes[text.count - 1] = out.used - start
+                text.add[text.count - 1] = 1 if kind == LATE_ORDER else 0
+                text.count += 1
+                start = out.used
+        if status != OK:
+            return status
+    text.pieces[text.count - 1] = <const char*>start
+    text.sizes[text.count - 1] = out.used - start
+    return OK
+
+
+cdef int _complete_late(
+    LateProgram program, LateText* row, LateText* last, Out* out, Moment* moment, const char* gtid, size_t gtid_size,
+    uint64_t xid, int64_t end_pos, int64_t server_id, int64_t thread,
+) noexcept nogil:
+    """The texts of a transaction."""
+    cdef int index
+    out.used = 0
+    if (
+        _late_text(&program.row, row, out, gtid, gtid_size, moment, xid, end_pos, server_id, thread) != OK
+        or _late_text(&program.last, last, out, gtid, gtid_size, moment, xid, end_pos, server_id, thread) != OK
+    ):
+        return STOPPED
+    for index in range(row.count):
+        row.pieces[index] = out.base + <size_t>row.pieces[index]
+    for index in range(last.count):
+        last.pieces[index] = out.base + <size_t>last.pieces[index]
+    return OK
+
+
+ctypedef int (*CompleteLate)(
+    void*, LateText*, LateText*, Out*, Moment*, const char*, size_t, uint64_t, int64_t, int64_t, int64_t
+) noexcept nogil
+
+cdef CompleteLate complete_late = <CompleteLate><void*>_complete_late

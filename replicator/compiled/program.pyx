@@ -43,11 +43,12 @@ cdef enum Variable:
     SERVER_ID = 11
     THREAD = 12
     LITERAL = 13
+    POSITION = 14
 
 VARIABLES = {
     "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,
     "event_s": EVENT_S, "event_ms": EVENT_MS, "gtid": GTID, "file": FILE, "pos": POS, "server_id": SERVER_ID,
-    "thread": THREAD,
+    "thread": THREAD, "position": POSITION,
 }
 _ROW_KINDS = {"row": ROW, "offset": OFFSET, "order": ORDER, "table_order": TABLE_ORDER}
 MOST_REPEATED = 4
@@ -148,8 +149,10 @@ cdef class Program:
                 if isinstance(piece, bytes):
                     self.pieces[at].kind = LITERAL
                     self.pieces[at].text, self.pieces[at].size = self._keep(piece), len(piece)
-                elif piece in VARIABLES:
-                    self.pieces[at].kind = VARIABLES[piece]
+                elif piece[0] in VARIABLES:
+                    self.pieces[at].kind, before = VARIABLES[piece[0]], piece[1] or b""
+                    self.pieces[at].text, self.pieces[at].size = self._keep(before), len(before)
+                    self.pieces[at].not_null = piece[1] is not None
                 else:
                     self.alone = False
                 at += 1
@@ -227,7 +230,7 @@ cdef class Program:
         arena = append
         count = arena.count
         self._take_texts(context)
-        self.table_rows = context.table_rows
+        self.table_rows, self.told = context.table_rows, context.told
         where = context.position
         number = arena.position_id(PyBytes_AS_STRING(where), PyBytes_GET_SIZE(where))
         if number < 0:
@@ -266,19 +269,32 @@ cdef class Program:
         cdef Out* out = &self.same
         cdef Step* piece
         cdef int text, at, kind, status
+        cdef bint null
         out.used = 0
         for text in range(self.same_count):
             for at in range(self.same_pieces[text], self.same_pieces[text + 1]):
                 piece = self.pieces + at
                 kind = piece.kind
-                if kind == LITERAL:
-                    status = put(out, piece.text, piece.size)
+                null = (kind == GTID and moment.gtid_size == 4) or (kind == THREAD and moment.thread < 0)
+                if piece.not_null and null:
+                    continue
+                status = put(out, piece.text, piece.size)
+                if kind == LITERAL or status != OK:
+                    pass
                 elif kind == GTID:
                     status = put(out, moment.gtid, moment.gtid_size)
                 elif kind == FILE:
                     status = put(out, moment.file, moment.file_size)
-                elif kind == THREAD and moment.thread < 0:
+                elif null:
                     status = put(out, "null", 4)
+                elif kind == POSITION:
+                    status = put(out, moment.file, moment.file_size - 1)
+                    if status == OK:
+                        status = put(out, ":", 1)
+                    if status == OK:
+                        status = put_signed(out, moment.pos)
+                    if status == OK:
+                        status = put(out, '"', 1)
                 else:
                     status = put_signed(out, _number(moment, kind))
                 if status != OK:
@@ -447,7 +463,7 @@ cdef class Program:
             elif kind == OFFSET:
                 status = put_signed(out, row)
             elif kind == ORDER:
-                status = put_signed(out, row + 1)
+                status = put_signed(out, row + 1 - self.told)
             elif kind == TABLE_ORDER:
                 status = put_signed(out, self.table_rows + 1 + row - self.first_row)
             elif kind == OBJECT:

@@ -86,6 +86,14 @@ class Progress:
             self._add(gtid)
             self._text = None
 
+    def executed_many(self, name: str | tuple[int, int], first: int, last: int) -> None:
+        """Transactions with successive numbers are done. `name`: the other parts of their GTIDs."""
+        if isinstance(name, str):
+            self.mysql.add_range(name, first, last)
+        else:
+            self.mariadb.add(*name, last)
+        self._text = None
+
     def _add(self, gtid: tuple[str, int] | tuple[int, int, int]) -> None:
         if len(gtid) == 2:
             self.mysql.add(*gtid)

@@ -125,6 +125,10 @@ class GtidSet:
         else:
             self._insert(tsid, gno, gno + 1)
 
+    def add_range(self, tsid: str, first: int, last: int) -> None:
+        """Adds GTIDs with successive numbers."""
+        self._insert(tsid, first, last + 1)
+
     def _insert(self, tsid: str, first: int, after: int) -> None:
         intervals = self._intervals.setdefault(tsid, [])
         low = bisect_right(intervals, first, key=lambda interval: interval[0])

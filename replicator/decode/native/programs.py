@@ -13,17 +13,17 @@ from replicator.decode.native import writers
 from replicator.decode.presence import IMAGES, Operation, Presence
 from replicator.decode.rendering import Rendering
 from replicator.decode.variables import PER_EVENT, Context
-from replicator.model import types
 from replicator.model.plan import Image, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
 
 Renderer: TypeAlias = Callable[[str, Column, Table], Rendering]
+Piece: TypeAlias = "bytes | tuple[str, bytes | None]"
+"""A literal, or the name of a variable and the text in front of it where it is not null."""
 Steps: TypeAlias = "tuple[int, int] | None"
 """(first step of a template, behind its last one)"""
 
 _MOST_HEADERS: Final = 8
 _MOST_REPEATED: Final = 4
-_FLOATING: Final = (types.FLOAT, types.DOUBLE)
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ class Spec(msgspec.Struct):
         header: of the events that the program is for.
         images: (fixed size or -1, bytes of the length in front, nullable) of every column, by image.
         values: (writer's number, a, b, text, the twin's renderer).
-        same: texts that are the same for all rows of an event: literals and names of variables.
+        same: texts that are the same for all rows of an event: literals and variables.
         steps: see `Program._steps`.
         moved: records of a row whose key has changed; None: those of any row. `compared`: where its columns stand in
             both images. `always_moved`: the image before lacks one of them.
@@ -52,7 +52,7 @@ class Spec(msgspec.Struct):
     grouped: bool
     images: list[list[tuple[int, int, bool]]]
     values: list[tuple[int, int, int, bytes, Callable[[bytes], str]]]
-    same: list[list[bytes | str]]
+    same: list[list[Piece]]
     steps: list[tuple[Any, ...]]
     records: list[Form]
     moved: list[Form] | None
@@ -86,7 +86,7 @@ class Assembler:
         }
         self._values: dict[tuple[int, str], int] = {}
         self._writers: list[tuple[int, int, int, bytes, Callable[[bytes], str]]] = []
-        self._same: dict[tuple[bytes | str, ...], int] = {}
+        self._same: dict[tuple[Piece, ...], int] = {}
         self._steps: list[tuple[Any, ...]] = []
         self._repeated: dict[Repeated, int] = {}
 
@@ -119,17 +119,8 @@ class Assembler:
 
     def prepare(self) -> Callable[[Context], list[bytes]]:
         """Makes the texts that are the same for all rows of an event."""
-        texts = [[piece if isinstance(piece, bytes) else _EVALUATORS[piece] for piece in text] for text in self._same]
-
-        def prepare(context: Context) -> list[bytes]:
-            return [
-                b"".join(
-                    [piece if isinstance(piece, bytes) else str(piece(context)).encode("latin-1") for piece in text]
-                )
-                for text in texts
-            ]
-
-        return prepare
+        texts = list(self._same)
+        return lambda context: [b"".join([_printed(piece, context) for piece in text]) for text in texts]
 
     def _forms(self, records: Sequence[Lines]) -> list[Form]:
         if any(len(record.headers) > _MOST_HEADERS for record in records):
@@ -155,20 +146,20 @@ class Assembler:
     def _made(self, template: Sequence[Simple | Repeated]) -> list[tuple[Any, ...]]:
         """Steps; those inside of objects and of what is repeated are laid down before."""
         steps: list[tuple[Any, ...]] = []
-        same: list[bytes | str] = []
+        same: list[Piece] = []
         for step in template:
             if isinstance(step, Text):
                 same.append(step.text.encode())
             elif isinstance(step, Var) and step.name in PER_EVENT:
-                same.append(step.name)
+                same.append((step.name, None if step.before is None else step.before.encode()))
             else:
                 steps += self._flushed(same)
                 steps.append(self._varying(step))
         return steps + self._flushed(same)
 
-    def _flushed(self, same: list[bytes | str]) -> list[tuple[Any, ...]]:
+    def _flushed(self, same: list[Piece]) -> list[tuple[Any, ...]]:
         """What has come of texts and variables of the event, as one step."""
-        pieces: list[bytes | str] = []
+        pieces: list[Piece] = []
         for piece in same:
             if isinstance(piece, bytes) and pieces and isinstance(pieces[-1], bytes):
                 pieces[-1] += piece
@@ -192,6 +183,8 @@ class Assembler:
         if isinstance(step, Repeated):
             return self._repetition(step)
         assert isinstance(step, Var), "text does not vary"  # noqa: S101
+        if step != Var(step.name):
+            raise Unfit("a text in front of a number")
         return (step.name,)
 
     def _repetition(self, step: Repeated) -> tuple[Any, ...]:
@@ -248,6 +241,16 @@ def _named(name: str) -> bytes:
         rest >>= 7
     length.append(rest)
     return bytes(length) + raw
+
+
+def _printed(piece: Piece, context: Context) -> bytes:
+    if isinstance(piece, bytes):
+        return piece
+    name, before = piece
+    value = str(_EVALUATORS[name](context)).encode("latin-1")
+    if before is None:
+        return value
+    return b"" if value == b"null" else before + value
 
 
 _EVALUATORS: Final[dict[str, Callable[[Context], object]]] = {

@@ -1,0 +1,183 @@
+"""Between the Python decoder and the compiled loop: the state of the one goes into the other, and comes back.
+
+The loop takes only what is quite ordinary; this is where it is decided that nothing extraordinary is going on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from replicator import compiled
+from replicator.decode import events
+from replicator.decode.changes import Changes
+from replicator.decode.late import Ending
+from replicator.decode.native.collector import ArenaCollector
+from replicator.decode.progress import Progress, State
+from replicator.decode.versions import Versions
+from replicator.model.plan import Text, Var
+
+_TAKEN: Final = frozenset(
+    {
+        events.QUERY,
+        events.XID,
+        events.TABLE_MAP,
+        *range(events.WRITE_ROWS_V1, events.DELETE_ROWS_V1 + 1),
+        events.ROWS_QUERY,
+        *range(events.WRITE_ROWS, events.DELETE_ROWS + 1),
+        events.GTID,
+        events.ANONYMOUS_GTID,
+        events.MARIADB_ANNOTATE_ROWS,
+        events.MARIADB_GTID,
+    }
+)
+_NO_UUID: Final = b""
+_NOT_KNOWN: Final = -1
+_MOST_ENDINGS: Final = 1000
+
+
+class Taking:
+    """`framing.Take` of one decoder.
+
+    Args:
+        packets: the framing of its stream.
+        clock: the decoder's.
+    """
+
+    def __init__(
+        self,
+        changes: Changes,
+        collector: ArenaCollector,
+        progress: Progress,
+        versions: Versions,
+        *,
+        packets: bool,
+        clock: Callable[[], int],
+    ) -> None:
+        self._changes = changes
+        self._collector = collector
+        self._progress = progress
+        self._ids = versions.ids
+        self._kind_at = 9 if packets else 4
+        self._programs: dict[Ending, Any] = {}
+        self._loop: Any = compiled.module("loop").Loop(packets, self._late, None if clock is time.time_ns else clock)
+
+    def __call__(self, buffer: bytes, at: int, *, checksum: bool) -> int:
+        place = at + self._kind_at
+        if place >= len(buffer) or buffer[place] not in _TAKEN or not self._ordinary():
+            return at
+        if not self._begin(checksum):
+            return at
+        behind: int = self._loop.run(buffer, at)
+        if behind != at:
+            self._end(buffer)
+        return behind
+
+    def _ordinary(self) -> bool:
+        collector, changes = self._collector, self._changes
+        return not (
+            changes._attentive
+            or changes._branch is not None
+            or collector._skip
+            or collector._held is not None
+            or collector._savepoints
+            or collector.counts
+            or collector.told
+            or collector.state is State.BRANCH
+            or self._progress._after is not None
+            or (collector.gtid is not None and isinstance(collector.gtid[0], str) and len(collector.gtid[0]) != 36)
+        )
+
+    def _begin(self, checksum: bool) -> bool:
+        loop, collector, progress, context = self._loop, self._collector, self._progress, self._changes.context
+        late, gtid, uuid = collector.late, collector.gtid, _NO_UUID
+        if late is not None and self._late(late) is None:
+            return False
+        loop.gtid = 0
+        if gtid is not None and len(gtid) == 2:
+            uuid = bytes.fromhex(gtid[0].replace("-", ""))
+            loop.gtid, loop.number = 1, gtid[1]
+        elif gtid is not None:
+            loop.gtid, (loop.domain, loop.gtid_server, loop.number) = 2, gtid
+        loop.checksum = checksum
+        loop.state = int(collector.state)
+        loop.offset, loop.at, loop.start = progress.offset, progress.at, progress.start
+        loop.row, loop.commit_us, loop.whole = collector.row, collector.commit_us, collector._whole
+        loop.rows, loop.size, loop.transactions = collector._rows, collector._size, collector._transactions
+        loop.new_rows, loop.new_size = collector._new_rows, collector._new_size
+        loop.source_ms, loop.moved = collector._source_ms, collector._moved
+        loop.most_held = collector._most_held
+        loop.ts_us, loop.now_ns, loop.event_s = context.ts_us, context.now_ns, context.event_s
+        loop.pos, loop.server_id = context.pos, context.server_id
+        loop.thread = context.thread if isinstance(context.thread, int) else _NOT_KNOWN
+        loop.standalone = self._changes._standalone
+        file, text = context.file.encode("latin-1"), context.gtid.encode("latin-1")
+        loop.begin(collector.arena, self._ids, file, text, context.position, uuid, late)
+        return True
+
+    def _end(self, buffer: bytes) -> None:
+        loop, collector, progress, changes = self._loop, self._collector, self._progress, self._changes
+        context = changes.context
+        text, context.position, uuid = loop.texts()
+        context.gtid = text.decode("latin-1")
+        context.ts_us, context.now_ns, context.event_s = loop.ts_us, loop.now_ns, loop.event_s
+        context.pos, context.server_id = loop.pos, loop.server_id
+        context.thread = loop.thread if loop.thread != _NOT_KNOWN else "null"
+        changes._standalone = loop.standalone
+        if loop.query_at >= 0:
+            changes._narration.query = buffer[loop.query_at : loop.query_end]
+            changes._query_of = loop.query_of
+        for raw, domain, server, first, last in loop.executed():
+            progress.executed_many(self._tsid(raw) if self._is_mysql else (domain, server), first, last)
+        if loop.boundary >= 0:
+            progress.offset = loop.boundary
+            progress.settle()
+        progress.offset, progress.at, progress.start = loop.offset, loop.at, loop.start
+        collector.state = State(loop.state)
+        collector.gtid = None
+        if loop.gtid == 1:
+            collector.gtid = self._tsid(uuid), loop.number
+        elif loop.gtid == 2:
+            collector.gtid = loop.domain, loop.gtid_server, loop.number
+        collector.row, collector.commit_us, collector._whole = loop.row, loop.commit_us, loop.whole
+        collector._rows, collector._size, collector._transactions = loop.rows, loop.size, loop.transactions
+        collector._new_rows, collector._new_size = loop.new_rows, loop.new_size
+        collector._source_ms, collector._moved = loop.source_ms, loop.moved
+        if loop.boundary >= 0:
+            collector._left = 0
+        collector.late = loop.late
+        collector.took(collector.row, 0)  # puts records that wait aside when they are many
+
+    def _tsid(self, raw: bytes) -> str:
+        return self._changes._uuids[raw]
+
+    @property
+    def _is_mysql(self) -> bool:
+        return self._progress._flavor == "mysql"
+
+    def _late(self, ending: Ending) -> Any:
+        """The compiled form; None where it has none."""
+        if ending not in self._programs:
+            if len(self._programs) >= _MOST_ENDINGS:
+                self._programs.clear()
+            make, late = compiled.module("loop").LateProgram, ending.late
+            try:
+                self._programs[ending] = make(ending, _steps(late.row), _steps(late.last))
+            except (KeyError, ValueError):
+                self._programs[ending] = None
+        return self._programs[ending]
+
+
+def _steps(steps: tuple[Text | Var, ...]) -> list[bytes | tuple[str, bytes | None]]:
+    made: list[bytes | tuple[str, bytes | None]] = []
+    for step in steps:
+        if isinstance(step, Text):
+            made.append(step.text.encode())
+        elif msgspec.structs.replace(step, before=None) == Var(step.name):
+            made.append((step.name, None if step.before is None else step.before.encode()))
+        else:
+            raise ValueError(step)
+    return made
