@@ -12,11 +12,15 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from dev.servers.database import Database, MariaDB
 from replicator.assembly import build_pipeline, build_source
 from replicator.checkpoint.memory import MemoryStore
-from replicator.config.load import parse_task
+from replicator.checks.task import check_transforms
+from replicator.cli.main import main
+from replicator.config.load import parse_task, to_data
+from replicator.config.task import TaskConfig
 from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
@@ -65,21 +69,19 @@ def shop(server: Database, request: pytest.FixtureRequest) -> str:
     return request.getfixturevalue("mariadb_database" if isinstance(server, MariaDB) else "database")
 
 
+def task(server: Database, rules: dict[str, Any], **options: Any) -> TaskConfig:
+    kind = "mariadb" if isinstance(server, MariaDB) else "mysql"
+    source = {"type": kind, "port": server.port, "user": "replicator", "password": "env:PASSWORD", **options}
+    return parse_task({"name": "t", "source": source, "sink": {"type": "stdout"}, "transforms": rules})
+
+
 def records(server: Database, rules: dict[str, Any], tables: str, sql: str) -> list[str]:
     """What a task with these rules makes of the statements, in the page's notation."""
     statement = "SHOW MASTER STATUS" if isinstance(server, MariaDB) else "SHOW BINARY LOG STATUS"
     file, offset, *_ = server.execute(statement)[0]
     for each in filter(str.strip, sql.split(";\n")):
         server.execute(each)
-    source = {
-        "type": "mariadb" if isinstance(server, MariaDB) else "mysql",
-        "port": server.port,
-        "user": "replicator",
-        "password": "env:PASSWORD",
-        "tables": [tables],
-        "start": {"file": file, "position": offset},
-    }
-    config = parse_task({"name": "t", "source": source, "sink": {"type": "stdout"}, "transforms": rules})
+    config = task(server, rules, tables=[tables], start={"file": file, "position": offset})
     broker = MemoryBroker(PARTITIONS)
     pipeline = build_pipeline(
         config,
@@ -118,3 +120,56 @@ def test_every_transform_has_an_example() -> None:
     assert {example.title for example in EXAMPLES} == {
         "columns", "mask", "rename", "route", "filter", "operations", "partition_by"
     }  # fmt: skip
+
+
+ZOO = """
+CREATE TABLE {}.zoo (
+ id INT PRIMARY KEY, name VARCHAR(20) CHARACTER SET latin1, raw VARBINARY(5), price DECIMAL(12,3) UNSIGNED,
+ kind ENUM('cat','it''s'), tags SET('a','b'), day DATE, at DATETIME(3), seen TIMESTAMP NULL, took TIME, doc JSON,
+ n BIGINT UNSIGNED
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rules", "finding", "wanted"),
+    [
+        ({"columns": [{"tables": ["{}.zoo"], "exclude": ["prize"]}]}, "fit", "'price'"),
+        ({"mask": [{"tables": ["{}.zo"], "columns": ["name"], "fixed": ""}]}, "tables", "zoo"),
+        ({"filter": [{"tables": ["{}.zoo"], "where": "kind = 'cet'"}]}, "fit", "'cat'"),
+        ({"filter": [{"tables": ["{}.zoo"], "where": "raw = 'x'"}]}, "fit", "X'"),
+        ({"filter": [{"tables": ["{}.zoo"], "where": "doc = '[]'"}]}, "fit", "NULL"),
+    ],
+)
+def test_what_is_not_there_is_refused_before_the_task_is(
+    server: Database, shop: str, monkeypatch: pytest.MonkeyPatch, rules: Any, finding: str, wanted: str, tmp_path: Path
+) -> None:
+    if isinstance(server, MariaDB) and "doc" in str(rules):
+        pytest.skip("JSON is text on MariaDB")
+    monkeypatch.setenv("PASSWORD", server.replicator[1])
+    monkeypatch.setenv("REPLICATOR_TOKEN", "t" * 32)
+    server.execute(ZOO.format(shop))
+    config = task(server, json.loads(json.dumps(rules).replace("{}", shop)), tables=[f"{shop}.*"])
+    bad = {each.id: each for each in check_transforms(config) or ()}[f"transforms.{finding}"]
+    assert bad.severity == "fail"
+    assert wanted in bad.wanted
+    (tmp_path / "task.json").write_text(json.dumps(to_data(config)))
+    applied = CliRunner().invoke(main, ["task", "apply", "-f", str(tmp_path / "task.json"), "--server", "127.0.0.1:1"])
+    assert applied.exit_code != 0
+    assert "E1011" in applied.output
+
+
+def test_what_fits_passes_and_an_unknown_source_is_not_asked(
+    server: Database, shop: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.execute(ZOO.format(shop))
+    kinds = (
+        "name = 'x' AND raw = X'00' AND price > 1.5 AND kind = 'it''s' AND tags <> 'a' AND day < '2026-01-01' AND "
+        "at < '2026-01-01 00:00' AND seen < '2026-01-01' AND took > '-1:00:00' AND doc IS NULL AND n > 5"
+    )
+    rules = {"filter": [{"tables": [f"{shop}.zoo"], "where": kinds}]}
+    monkeypatch.setenv("PASSWORD", server.replicator[1])
+    (found,) = check_transforms(task(server, rules, tables=[f"{shop}.*"])) or ()
+    assert found.severity == "ok", found
+    monkeypatch.setenv("PASSWORD", "another")
+    assert check_transforms(task(server, rules, tables=[f"{shop}.*"])) is None
