@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -16,6 +17,8 @@ from replicator.decode.renderers import rendering
 from replicator.encode import formats
 from replicator.encode.topics import Topics
 from replicator.errors import ConfigError
+from replicator.model.position import Position
+from replicator.model.replica_id import derived
 from replicator.model.term import Term
 from replicator.pipeline import Observer, Pipeline
 from replicator.ports import CheckpointStore, Decoder, HistoryStore, Narrator, Planner, Sink, Source, Stream
@@ -33,7 +36,7 @@ def build_planner(config: TaskConfig) -> tuple[Planner, Narrator]:
     form = formats[config.sink.format](config.name, config.sink, config.source.type)
     topics = Topics(config.sink.topic_template, config.name)
     chain = Chain(config.transforms)
-    return select(TableFilter(config.source.tables).matches, chain.planner(form.plan, topics)), form
+    return select(TableFilter(config.source.tables).matches, chain.planner(form.plan, topics)), chain.narrator(form)
 
 
 def build_rendering(config: TaskConfig) -> Renderer:
@@ -53,9 +56,19 @@ def _mask_key(reference: str) -> bytes:
     return key
 
 
-def build_source(config: TaskConfig) -> Source:
+def build_source(config: TaskConfig, server_id: int | None = None) -> Source:
     """Secrets are resolved here, as late as possible, and kept nowhere."""
-    return open_source(config, resolve(config.source.password))
+    return open_source(config, resolve(config.source.password), server_id)
+
+
+def _beside(config: TaskConfig) -> Callable[[Position], Stream]:
+    """Opens a second stream of the source. It is another replica to the server, which has room for one of each id."""
+
+    def open_stream(position: Position) -> Stream:
+        source = config.source.model_copy(update={"server_id": derived(f"{config.name}/beside")})
+        return build_source(config.model_copy(update={"source": source})).open(position)
+
+    return open_stream
 
 
 def build_pipeline(
@@ -66,10 +79,11 @@ def build_pipeline(
     observer: Observer,
     source: Source | None = None,
     sink: Sink | None = None,
+    reread: Callable[[Position], Stream] | None = None,
     history: HistoryStore | None = None,
     save_interval: float = 1.0,
 ) -> Pipeline:
-    """Connects nothing yet. `source` and `sink`: instead of the configured ones.
+    """Connects nothing yet. `source`, `sink` and `reread` (see `BinlogDecoder`): instead of the configured ones.
     `history`: where the schema history is kept; None: without one.
 
     Raises ConfigError for a secret or a template that can't be used.
@@ -90,6 +104,7 @@ def build_pipeline(
             catalog=catalog(stream.position) if catalog is not None else None,
             selection=selection,
             row_image=config.source.row_image,
+            reread=reread or _beside(config),
             rendering=renderers,
         )
 
