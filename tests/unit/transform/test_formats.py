@@ -71,3 +71,11 @@ def test_partition_by_key_splits_updates_of_it(format_: str) -> None:
     )
     kinds = [value.get("op", value.get("type", "")).lower()[0] for value in values(made) if value is not None]
     assert kinds == (["d", "c"] if format_ == "debezium" else ["d", "i"])
+
+
+def test_a_key_field_never_counts_as_changed() -> None:
+    route = {"match": r"shop\.user", "topic": "users", "key_field": "shard"}
+    made = run(task("maxwell", route=[route]), Script().change(USERS, "update", ANN, (9, *ANN[1:])))
+    (value,) = values(made)
+    assert value["data"]["shard"] == "user"
+    assert value["old"] == {"id": 1}
