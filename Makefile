@@ -11,7 +11,7 @@ COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --ge
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser demo test unit conformance integration failover golden lint format types imports bench \
-	soak up down clean lock docs docker
+	soak mutants up down clean lock docs docker
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -63,6 +63,9 @@ soak: setup ## random faults under load for MINUTES from SEED, and a verdict ove
 
 up: setup ## ZooKeeper, Kafka, MySQL and MariaDB on free loopback ports, until `make down`
 	@$(RUN) dev.servers.up up
+
+mutants: setup ## remove each guard once and show which test notices
+	@$(RUN) dev.mutants
 
 down: setup ## stop what `make up` started and remove its data
 	@$(RUN) dev.servers.up down

@@ -30,15 +30,25 @@ CLI = Path(sys.executable).with_name("replicator")
 class Process:
     """One of our processes. Its log survives a restart (it is appended to)."""
 
-    def __init__(self, name: str, arguments: list[str], folder: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        arguments: list[str],
+        folder: Path,
+        *,
+        prefix: list[str] | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        """prefix: of the command, to run it in a network of its own, say; environment: besides ours."""
         self.name = name
-        self._command = [str(CLI), *arguments]
+        self._command = [*(prefix or []), str(CLI), *arguments]
+        self._environment = environment
         self._folder = folder
         self.log_path = folder / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> Process:
-        self._process = launch(self._command, self.log_path, self._folder)
+        self._process = launch(self._command, self.log_path, self._folder, environment=self._environment)
         return self
 
     @property
@@ -114,11 +124,24 @@ class Cluster:
         self.server: Process | None = None
         self.monitor: Process | None = None
 
-    def core(self, host: str, *arguments: str, zookeeper: str | None = None) -> Process:
+    def core(
+        self,
+        host: str,
+        *arguments: str,
+        zookeeper: str | None = None,
+        prefix: list[str] | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> Process:
         """Starts a Core. A second call with the same name starts another one after the first has ended."""
         where = ["--zookeeper", zookeeper or self._zookeeper, "--root", self.root]
         timeout = ["--session-timeout", str(self._session_timeout)]
-        process = Process(host, ["core", "--host", host, *where, *timeout, *arguments], self.folder)
+        process = Process(
+            host,
+            ["core", "--host", host, *where, *timeout, *arguments],
+            self.folder,
+            prefix=prefix,
+            environment=environment,
+        )
         self.cores[host] = process.start()
         return process
 

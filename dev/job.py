@@ -65,7 +65,7 @@ class Job:
             },
             "sink": {
                 "type": "kafka",
-                "bootstrap_servers": [self.kafka.address],
+                "bootstrap_servers": self.kafka.address.split(","),
                 "topic": self.topics + "{table}",
                 "partitions": 3,
                 "delivery": "exactly_once",

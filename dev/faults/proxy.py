@@ -38,11 +38,13 @@ class Proxy:
 
     Args:
         target: port on 127.0.0.1 that connections are passed on to.
+        listener: a socket that listens already, in another network namespace for instance.
     """
 
-    def __init__(self, target: int, *, port: int | None = None) -> None:
+    def __init__(self, target: int, *, port: int | None = None, listener: socket.socket | None = None) -> None:
         self.target = target
-        self.port = port or free_port()
+        self._listener = listener
+        self.port = listener.getsockname()[1] if listener else port or free_port()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run, name=f"proxy-{self.port}", daemon=True)
         self._ready = threading.Event()
@@ -119,7 +121,8 @@ class Proxy:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._ways = {"up": Way(), "down": Way()}
-        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", self.port))
+        where = {"sock": self._listener} if self._listener else {"host": "127.0.0.1", "port": self.port}
+        server = self._loop.run_until_complete(asyncio.start_server(self._serve, **where))
         self._ready.set()
         self._loop.run_forever()
         server.close()

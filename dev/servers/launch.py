@@ -6,6 +6,7 @@ PR_SET_PDEATHSIG (here through util-linux's setpriv, which execs the program and
 
 from __future__ import annotations
 
+import os
 import queue
 import shutil
 import subprocess
@@ -13,29 +14,33 @@ import threading
 from concurrent.futures import Future
 from pathlib import Path
 
-_Job = tuple[list[str], Path, Path, "Future[subprocess.Popen[bytes]]"]
+_Job = tuple[list[str], Path, Path, "dict[str, str] | None", "Future[subprocess.Popen[bytes]]"]
 _jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
 _lock = threading.Lock()
 _thread: threading.Thread | None = None
 
 
-def launch(command: list[str], log: Path, cwd: Path, *, detached: bool = False) -> subprocess.Popen[bytes]:
-    """Start `command` in a session of its own (the terminal's Ctrl-C does not reach it), its output into `log`."""
+def launch(
+    command: list[str], log: Path, cwd: Path, *, detached: bool = False, environment: dict[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start `command` in a session of its own (the terminal's Ctrl-C does not reach it), its output into `log`.
+    `environment`: besides ours."""
     if detached:
-        return _spawn(command, log, cwd)
+        return _spawn(command, log, cwd, environment)
     setpriv = shutil.which("setpriv")
     if setpriv:
         command = [setpriv, "--pdeathsig", "KILL", "--", *command]
     done: Future[subprocess.Popen[bytes]] = Future()
     _ensure_thread()
-    _jobs.put((command, log, cwd, done))
+    _jobs.put((command, log, cwd, environment, done))
     return done.result()
 
 
-def _spawn(command: list[str], log: Path, cwd: Path) -> subprocess.Popen[bytes]:
+def _spawn(command: list[str], log: Path, cwd: Path, environment: dict[str, str] | None) -> subprocess.Popen[bytes]:
+    whole = {**os.environ, **environment} if environment else None
     with log.open("ab") as output:
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=cwd, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=cwd, env=whole, start_new_session=True
         )
 
 
@@ -49,8 +54,8 @@ def _ensure_thread() -> None:
 
 def _serve() -> None:
     while True:
-        command, log, cwd, done = _jobs.get()
+        command, log, cwd, environment, done = _jobs.get()
         try:
-            done.set_result(_spawn(command, log, cwd))
+            done.set_result(_spawn(command, log, cwd, environment))
         except BaseException as error:
             done.set_exception(error)

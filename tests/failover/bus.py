@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,11 @@ class Bus(Job):
             name, database, kafka, Overview(self.coordinator, self.layout), sink=sink, source=source, rate=rate
         )
 
-    def start(self, *hosts: str) -> Bus:
+    def start(self, *hosts: str, how: Mapping[str, dict[str, Any]] | None = None) -> Bus:
+        """`how`: host -> options of `Cluster.core`, its own way to ZooKeeper for instance."""
         self.cluster.start_server()
         for host in hosts or ("host-a", "host-b"):
-            self.cluster.core(host)
+            self.cluster.core(host, **(how or {}).get(host, {}))
         self.writer.prepare()
         self.cluster.apply(self.task)
         self.wait_running()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,10 @@ def make_bus(
     """The factories are asked for so that a test's own servers outlive its bus."""
     with contextlib.ExitStack() as made:
 
-        def make(*hosts: str, **options: Any) -> Bus:
+        def make(*hosts: str, how: Mapping[str, dict[str, Any]] | None = None, **options: Any) -> Bus:
             servers = {"zookeeper": zookeeper, "database": mysql, "kafka": kafka, **options}
             bus = Bus(folder=tmp_path, **servers)
             made.callback(bus.close)
-            return bus.start(*hosts)
+            return bus.start(*hosts, how=how)
 
         yield make

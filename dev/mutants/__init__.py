@@ -1,0 +1,1 @@
+"""`make mutants`: every guard is removed once, and at least one test must notice."""

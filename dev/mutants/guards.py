@@ -1,0 +1,187 @@
+"""The guards of the leadership and delivery contracts, and what each is without: text that is replaced in one file, and
+the tests that have to turn red. A unit test keeps the texts current.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Guard(NamedTuple):
+    """`old` stands exactly once in `file`; `tests`: arguments of pytest."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+_MACHINE = "tests/unit/coordination/test_leadership_machine.py"
+_DECISION = "tests/unit/coordination/test_decision.py"
+_RECIPES = "tests/conformance/test_recipes.py"
+_PIPELINE = "tests/unit/test_pipeline.py"
+
+GUARDS: tuple[Guard, ...] = (
+    Guard(
+        "lease check before each batch",
+        "replicator/pipeline.py",
+        "            self._term.check()\n            self._sink.write(batch)",
+        "            self._sink.write(batch)",
+        (_PIPELINE,),
+    ),
+    Guard(
+        "lease check before each commit",
+        "replicator/pipeline.py",
+        "    def _commit(self, position: Position) -> None:\n        self._term.check()\n",
+        "    def _commit(self, position: Position) -> None:\n",
+        (_PIPELINE,),
+    ),
+    Guard(
+        "a lease is 2/3 of the session's timeout",
+        "replicator/coordination/grace.py",
+        "LEASE = 2 / 3\n",
+        "LEASE = 2.0\n",
+        (_MACHINE, "tests/unit/coordination"),
+    ),
+    Guard(
+        "a lease counts from when its check was sent, and only from a node that is ours",
+        "replicator/coordination/lease.py",
+        "if stat is None or stat.czxid != self.epoch or stat.owner != self.session:",
+        "if False:",
+        ("tests/unit/core/test_leases.py", _MACHINE),
+    ),
+    Guard(
+        "grace: the last term's lease must be over before a term is opened",
+        "replicator/coordination/decision.py",
+        "return [OpenTerm()] if now >= until else [Hold(until)]",
+        "return [OpenTerm()]",
+        (_DECISION, _MACHINE),
+    ),
+    Guard(
+        "epoch check: a term never opens under a lower epoch than lastCommit's",
+        "replicator/coordination/decision.py",
+        "    if record is not None and record.epoch > own.czxid:\n",
+        "    if False:\n",
+        (_DECISION,),
+    ),
+    Guard(
+        "epoch check: progress is only written over one's own term",
+        "replicator/coordination/progress.py",
+        "if commit.record is not None and commit.record.epoch != self._epoch:",
+        "if False:",
+        (_RECIPES, _MACHINE),
+    ),
+    Guard(
+        "version check: lastCommit is replaced only as it was read",
+        "replicator/coordination/commits.py",
+        "else Set(path, dump(record), before.version)\n        contender",
+        "else Set(path, dump(record))\n        contender",
+        (_RECIPES, _MACHINE),
+    ),
+    Guard(
+        "own-znode check: nothing is written without our node standing",
+        "replicator/coordination/commits.py",
+        "results = self._coordinator.multi([Check(contender), change, *after])",
+        "results = [None, *self._coordinator.multi([change, *after])]",
+        (_RECIPES, _MACHINE),
+    ),
+    Guard(
+        "the position never moves back",
+        "replicator/coordination/commits.py",
+        "        refuse_backward(task, before.checkpoint, record.checkpoint)\n",
+        "",
+        (_RECIPES, "tests/unit/coordination"),
+    ),
+    Guard(
+        "drain before release",
+        "replicator/coordination/decision.py",
+        "    if worker.drain_reason != reason:\n        return [DrainWorker(reason)]\n",
+        "    return [end_term(facts, view, reason)]\n",
+        (_DECISION, _MACHINE),
+    ),
+    Guard(
+        "maintenance: nobody is promoted",
+        "replicator/coordination/decision.py",
+        "if view.maintenance and facts.state in (State.STANDBY, State.WAITING):",
+        "if False:",
+        (_DECISION, _MACHINE),
+    ),
+    Guard(
+        "a position is set only while nobody runs",
+        "replicator/coordination/leading.py",
+        "if facts.worker is not None or facts.state not in (State.PAUSED, State.FAILED, State.UNCONFIGURED):",
+        "if False:",
+        (_DECISION, _MACHINE),
+    ),
+    Guard(
+        "a ghost of a lost reply is swept",
+        "replicator/coordination/decision.py",
+        "    if ghosts:\n        return [Sweep(ghosts)]\n",
+        "",
+        (_DECISION, _MACHINE),
+    ),
+    Guard(
+        "skip count: rows that an earlier stream delivered are not sent again",
+        "replicator/decode/collector.py",
+        "        if first < self._skip:\n            self._drop_delivered(first)\n",
+        "",
+        ("tests/unit/decode",),
+    ),
+    Guard(
+        "skip count: a half-delivered transaction that is shorter now stops",
+        "replicator/decode/collector.py",
+        "        if self.row < self._skip:\n",
+        "        if False:\n",
+        ("tests/unit/decode",),
+    ),
+    Guard(
+        "unknown-event check: what may carry rows is never skipped",
+        "replicator/decode/decoder.py",
+        "        if not flags & events.FLAG_IGNORABLE:\n            raise refusals.unreadable(kind)\n",
+        "",
+        ("tests/unit/decode",),
+    ),
+    Guard(
+        "an INCIDENT stops",
+        "replicator/decode/changes.py",
+        '        raise refusals.incident(b[p + 3 : end].decode("utf-8", "replace"))\n',
+        "        return\n",
+        ("tests/unit/decode",),
+    ),
+    Guard(
+        "only a contiguous acknowledged prefix counts",
+        "replicator/sink/prefix.py",
+        "        while self._low in self._done:\n",
+        "        while self._done and (self._done.add(self._low) or True):\n",
+        ("tests/unit/sink",),
+    ),
+    Guard(
+        "a position that an operator set goes before the sink's",
+        "replicator/pipeline.py",
+        "if held is not None and held.reset < known.position.reset:",
+        "if False:",
+        (_PIPELINE,),
+    ),
+    Guard(
+        "the starting point is durable before the first row",
+        "replicator/pipeline.py",
+        "            self._store.save(known)\n            self._saved = known\n        if held is not None and held.r",
+        "        if held is not None and held.r",
+        (_PIPELINE,),
+    ),
+    Guard(
+        "a commit never holds whole transactions and the beginning of the next",
+        "replicator/pipeline.py",
+        "if ready is not None and not batch.boundary and not self._split:",
+        "if False:",
+        (_PIPELINE,),
+    ),
+    Guard(
+        "of several servers only one that has all we delivered",
+        "replicator/source/mysql/hosts.py",
+        '    if server.get("read_only") == "ON":\n',
+        "    if False:\n",
+        ("tests/unit/source/test_hosts.py",),
+    ),
+)

@@ -1,0 +1,295 @@
+"""ZooKeeper, and the way to it, in every condition: under load, on real servers; the history checker judges."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from dev.cluster import wait_for
+from dev.faults.proxy import Proxy
+from dev.fetch.faketime import environment
+from dev.servers import ZooKeeper
+from dev.servers.ensembles import ZooKeeperEnsemble
+from replicator.coordination.commits import Commits
+from replicator.coordination.election import Election
+from replicator.coordination.layout import parse_contender
+from tests.failover.bus import Bus
+
+pytestmark = pytest.mark.timeout(240)
+MakeBus = Callable[..., Bus]
+T = 4.0
+
+
+def clean(bus: Bus, more: int = 50, timeout: float = 60) -> None:
+    bus.wait_delivered(more, timeout=timeout)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+@pytest.fixture
+def way(zookeeper: ZooKeeper) -> Iterator[Proxy]:
+    """The leader's own way to ZooKeeper."""
+    with Proxy(zookeeper.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def proxied(make_bus: MakeBus, way: Proxy) -> Bus:
+    """host-a leads, and its way can be cut; host-b stands by with a way of its own."""
+    bus = make_bus("host-a", how={"host-a": {"zookeeper": way.address}}, session_seconds=T)
+    bus.cluster.core("host-b")
+    bus.wait_standby("host-b")
+    assert bus.look().host == "host-a"
+    return bus
+
+
+def test_07_two_cores_of_one_host_name_are_told_apart(make_bus: MakeBus) -> None:
+    bus = make_bus("host-a")
+    first = bus.cluster.cores.pop("host-a")
+    try:
+        second = bus.cluster.core("host-a")
+        wait_for(lambda: bus.look().standbys, "the second one standing by", 30)
+        names = {machine.name for machine in bus.overview.machines()}
+        assert len(names) == 2 and "host-a" in names and any(name.startswith("host-a~") for name in names)
+        before = bus.look().epoch
+        first.kill()
+        wait_for(lambda: bus.look().state == "running" and bus.look().epoch > before, "the other one running", 40)
+        clean(bus)
+        assert second.running
+    finally:
+        first.close()
+
+
+def test_08_a_short_cut_of_the_connection_changes_nothing(proxied: Bus, way: Proxy) -> None:
+    before = proxied.look()
+    way.refuse()
+    time.sleep(0.4 * T)
+    way.pass_()
+    proxied.wait_delivered(50)
+    assert (proxied.look().host, proxied.look().epoch) == (before.host, before.epoch)
+    clean(proxied)
+
+
+def test_09_an_expired_session_makes_the_other_lead_and_the_old_one_stand_last(proxied: Bus, way: Proxy) -> None:
+    way.refuse()
+    proxied.wait_running(other_than="host-a")
+    proxied.wait_delivered(30)
+    time.sleep(T)
+    way.pass_()
+    proxied.wait_standby("host-a")
+    assert [instance.host for instance in proxied.look().instances] == ["host-b", "host-a"]
+    clean(proxied)
+
+
+def test_10_a_silent_server_ends_the_lease_though_the_connection_stands(proxied: Bus, way: Proxy) -> None:
+    way.black_hole()
+    proxied.wait_running(other_than="host-a")
+    proxied.wait_delivered(30)
+    way.pass_()
+    proxied.wait_standby("host-a")
+    clean(proxied)
+
+
+def test_10_answers_that_do_not_arrive_end_the_lease_and_nobody_else_leads(proxied: Bus, way: Proxy) -> None:
+    """Our pings reach the servers, so our session lives; no answer reaches us, so we can't know."""
+    before = proxied.look()
+    way.black_hole("down")
+    time.sleep(T)
+    quiet = len(proxied.seen())
+    time.sleep(0.25 * T)
+    assert len(proxied.seen()) == quiet, "emitted without a confirmed lease"
+    way.pass_()
+    proxied.wait_running()
+    assert proxied.look().epoch >= before.epoch
+    clean(proxied)
+
+
+def test_17_the_election_parent_is_deleted(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    before = bus.look()
+    election = bus.layout.election(bus.name)
+    for name in bus.coordinator.children(election):
+        bus.coordinator.delete(f"{election}/{name}")
+    with contextlib.suppress(Exception):  # a Core may have joined again in between
+        bus.coordinator.delete(election)
+    wait_for(lambda: bus.look().state == "running" and bus.look().epoch > before.epoch, "a later term", 40)
+    clean(bus)
+    assert sorted(bus.epochs()) == bus.epochs()
+
+
+def test_18_foreign_children_are_ignored_and_reported(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    before = bus.look()
+    election = bus.layout.election(bus.name)
+    junk = ("junk", "host-a-0000000000", f"x-{'f' * 32}-00000000001", f"x-{'f' * 32}--000000001", f"-{'0' * 32}-0")
+    for name in junk:
+        bus.coordinator.create(f"{election}/{name}")
+    leader = bus.cluster.cores[before.host]
+    leader.kill()
+    bus.wait_running(other_than=before.host)
+    text = bus.cluster.cli("task", "describe", bus.name)
+    assert all(name in text for name in junk)
+    clean(bus)
+
+
+def test_19_a_create_whose_reply_was_lost_leaves_no_ghost(make_bus: MakeBus, zookeeper: ZooKeeper) -> None:
+    """The connection is cut after so many bytes of answers: once among them it is the answer to `create`."""
+    bus = make_bus("host-a")
+    with contextlib.ExitStack() as cores:
+        for number, count in enumerate((60, 200, 350, 500, 650, 800, 950)):
+            proxy = cores.enter_context(Proxy(zookeeper.port))
+            proxy.cut_after(count, "down")
+            bus.cluster.core(f"joins-{number}", zookeeper=proxy.address)
+        for number in range(7):
+            bus.wait_standby(f"joins-{number}", timeout=60)
+
+        def one_each() -> bool:
+            field = Election(bus.coordinator, bus.layout).field(bus.name)
+            hosts = [contender.host for contender in field.contenders]
+            return len(hosts) == len(set(hosts)) == 8
+
+        wait_for(one_each, "one node for each", 30)
+        clean(bus)
+        for process in bus.cluster.cores.values():
+            process.close()
+
+
+def test_20_a_checkpoint_that_arrives_after_its_term_is_refused(proxied: Bus, way: Proxy) -> None:
+    """Held back on its way while another one takes over, then let through."""
+    way.black_hole("up")
+    proxied.wait_running(other_than="host-a")
+    proxied.wait_delivered(30)
+    epoch = proxied.look().epoch
+    way.pass_()
+    time.sleep(1)
+    record = Commits(proxied.coordinator, proxied.layout).read(proxied.name).record
+    assert record is not None and (record.epoch, record.host) == (epoch, "host-b")
+    clean(proxied)
+
+
+@pytest.mark.parametrize("shift", ["+3600s", "-3600s"])
+def test_21_a_wrong_wall_clock_changes_nothing_but_what_is_shown(make_bus: MakeBus, shift: str) -> None:
+    bus = make_bus("host-a", how={"host-a": {"environment": environment(shift)}})
+    bus.cluster.core("host-b")
+    bus.wait_standby("host-b")
+    bus.wait_delivered(30)
+    figures = bus.look().figures
+    assert figures is not None and 0 <= figures.lag_s < 3700
+    bus.cluster.cores["host-a"].kill()
+    bus.wait_running(other_than="host-a")
+    bus.cluster.core("host-a", environment=environment(shift))
+    bus.wait_standby("host-a")
+    clean(bus)
+
+
+def test_15_lost_progress_is_never_replaced_by_now(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    bus.coordinator.delete(bus.layout.last_commit(bus.name))
+    leader = bus.look().host
+    bus.cluster.cores[leader].kill()
+    wait_for(lambda: bus.look().state == "failed", "failed", 40)
+    assert bus.look().problems[0]["code"] == "E4004"
+
+
+def test_15_wiped_servers_and_the_sink_knows_where_we_stood(
+    make_bus: MakeBus, make_zookeeper: Callable[..., ZooKeeper]
+) -> None:
+    server = make_zookeeper()
+    bus = make_bus(zookeeper=server)
+    server.kill()
+    shutil.rmtree(server.folder / "data" / "version-2")
+    server.start()
+    wait_for(lambda: not any(item["name"] == bus.name for item in _tasks(bus)), "the task to be gone", 40)
+    bus.cluster.apply(bus.task)
+    bus.wait_running(timeout=60)
+    clean(bus)
+
+
+def _tasks(bus: Bus) -> list[dict[str, object]]:
+    with contextlib.suppress(Exception):
+        return bus.cluster.tasks()
+    return [{"name": bus.name}]
+
+
+@pytest.fixture(scope="module")
+def ensemble() -> Iterator[ZooKeeperEnsemble]:
+    with ZooKeeperEnsemble() as ensemble:
+        yield ensemble
+
+
+@pytest.fixture
+def whole(ensemble: ZooKeeperEnsemble) -> Iterator[ZooKeeperEnsemble]:
+    """All three serve, before and after."""
+    yield ensemble
+    for member in ensemble.members:
+        member.resume()
+        member.start()
+    ensemble.leader()
+
+
+def test_11_the_leader_of_the_ensemble_is_killed(make_bus: MakeBus, whole: ZooKeeperEnsemble) -> None:
+    bus = make_bus(zookeeper=whole, session_seconds=6.0)
+    before = bus.look()
+    for _ in range(3):
+        member = whole.leader()
+        member.kill()
+        whole.leader()
+        bus.wait_delivered(20, timeout=60)
+        member.start()
+    assert (bus.look().host, bus.look().epoch) == (before.host, before.epoch), "the session survives"
+    clean(bus)
+
+
+def test_12_a_member_that_is_cut_off_is_left(make_bus: MakeBus, whole: ZooKeeperEnsemble) -> None:
+    bus = make_bus(zookeeper=whole, session_seconds=6.0)
+    for member in whole.members:
+        member.pause()
+        time.sleep(6.0)
+        bus.wait_delivered(20, timeout=60)
+        member.resume()
+    clean(bus)
+
+
+def test_13_no_quorum_for_long(make_bus: MakeBus, whole: ZooKeeperEnsemble) -> None:
+    bus = make_bus(zookeeper=whole)
+    for member in whole.members[:2]:
+        member.kill()
+    time.sleep(bus.session_seconds)
+    quiet = len(bus.seen())
+    time.sleep(4 * bus.session_seconds)
+    assert len(bus.seen()) == quiet, "emitted without a confirmed lease"
+    sizes = {host: process.log_path.stat().st_size for host, process in bus.cluster.cores.items()}
+    time.sleep(2 * bus.session_seconds)
+    for host, process in bus.cluster.cores.items():
+        assert process.running
+        assert process.log_path.stat().st_size - sizes[host] < 20_000, "the log is flooded"
+    for member in whole.members[:2]:
+        member.start()
+    bus.wait_running(timeout=60)
+    clean(bus)
+
+
+def test_watches_no_herd_with_many_contenders(make_bus: MakeBus, make_zookeeper: Callable[..., ZooKeeper]) -> None:
+    """Counted at the server: of an election node's children each is watched by its follower alone."""
+    server = make_zookeeper()
+    bus = make_bus("host-a", zookeeper=server)
+    for number in range(5):
+        bus.cluster.core(f"more-{number}")
+    wait_for(lambda: len(bus.look().standbys) == 5, "all of them standing by", 90)
+    time.sleep(2)
+    watched = server.four_letter_word("wchp")
+    counts: dict[str, int] = {}
+    path = ""
+    for line in watched.splitlines():
+        if line.startswith("/"):
+            path = line.strip()
+        elif path and line.strip().startswith("0x"):
+            counts[path] = counts.get(path, 0) + 1
+    contenders = {p: n for p, n in counts.items() if parse_contender(p.rpartition("/")[2])}
+    assert contenders and max(contenders.values()) <= 2, counts  # its own Core and its follower
+    assert not any(p.endswith("/instance") for p in counts), "nobody watches the whole list"
+    clean(bus)

@@ -1,0 +1,24 @@
+"""The list of guards is current: each text stands in its file exactly once, and the tests that it names exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dev.mutants.__main__ import without
+from dev.mutants.guards import GUARDS, Guard
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
+def test_every_guard_is_where_the_list_says(guard: Guard) -> None:
+    changed = without(guard, (ROOT / guard.file).read_text())
+    compile(changed, guard.file, "exec")
+    assert all((ROOT / test).exists() for test in guard.tests)
+
+
+def test_a_guard_that_moved_is_told() -> None:
+    with pytest.raises(ValueError, match="0 times"):
+        without(GUARDS[0], "nothing")
