@@ -14,8 +14,8 @@ import msgspec
 
 from replicator.config.task import Records
 from replicator.encode import canal_messages as proto
+from replicator.encode.canal_rows import Row, row_writer
 from replicator.encode.canal_statements import Report, Statements
-from replicator.encode.canal_types import jdbc_of, mysql_type
 from replicator.model.happening import Message, Moment
 from replicator.model.plan import Each, Image, RecordPlan, TablePlan, Template, Text, Value, Var
 from replicator.model.table import Table
@@ -25,8 +25,6 @@ _ENTRIES: Final = proto.ENUMS["EntryType"]
 _INSERT, _UPDATE, _DELETE = _EVENTS["INSERT"], _EVENTS["UPDATE"], _EVENTS["DELETE"]
 _ABSENT: Final = "false"
 """For a column that the row image does not have: no value is printed like this."""
-
-_Row = list[str | int | float | bool | None]
 
 
 class _Event(msgspec.Struct):
@@ -39,7 +37,7 @@ class _Event(msgspec.Struct):
     ms: int
     executed: str | None
     gtid: str | None
-    rows: list[tuple[_Row | None, _Row | None]]
+    rows: list[tuple[Row | None, Row | None]]
 
 
 _decode: Final = msgspec.json.Decoder(_Event).decode
@@ -159,40 +157,17 @@ def _tell_xid(body: Any, sql: str) -> None:
 @lru_cache(maxsize=500)
 def _encoder(table: Table) -> Callable[[bytes | None, bytes | None], tuple[bytes | None, bytes | None]]:
     """Kept, so that plans of one table are equal and their functions are, too."""
-    columns = tuple((column, mysql_type(column), column.index in table.primary_key) for column in table.columns)
-
-    def add(images: Any, values: _Row, other: _Row | None, *, after: bool) -> None:
-        for place, (column, spelled, key) in enumerate(columns):
-            value = values[place]
-            if value is False:
-                continue
-            text = None if value is None else str(value)
-            added = images.add(
-                index=column.index,
-                sqlType=jdbc_of(column, text),
-                name=column.name,
-                isKey=key,
-                updated=after and (other is None or other[place] != value),
-                isNull=value is None,
-                mysqlType=spelled,
-            )
-            if text is not None:
-                added.value = text
+    write = row_writer(table)
 
     def encode(key: bytes | None, value: bytes | None) -> tuple[bytes | None, bytes | None]:
         event = _decode(value or b"")
-        body = proto.RowChange(eventType=event.type, isDdl=False)
-        for before, after in event.rows:
-            row = body.rowDatas.add()
-            if before is not None:
-                add(row.beforeColumns, before, None, after=False)
-            if after is not None:
-                add(row.afterColumns, after, before, after=True)
         header = _header(event.file, event.pos, event.server_id, event.ms, eventType=event.type)
         header.schemaName, header.tableName = table.database, table.name
         _tell_gtids(header, event.executed, event.gtid)
         header.props.add(key="rowsCount", value=str(len(event.rows)))
-        entry = proto.Entry(header=header, entryType=_ENTRIES["ROWDATA"], storeValue=body.SerializeToString())
+        change = proto.RowChange(eventType=event.type, isDdl=False).SerializeToString()
+        rows = b"".join([write(before, after) for before, after in event.rows])
+        entry = proto.Entry(header=header, entryType=_ENTRIES["ROWDATA"], storeValue=change + rows)
         return key, proto.packet(event.pos, entry)
 
     return encode

@@ -1,0 +1,84 @@
+"""Rows as `RowData` messages, put together from bytes: what does not depend on a value is serialized once per column.
+
+The protobuf library would make an object of every value; this is several times as fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from replicator.encode import canal_messages as proto
+from replicator.encode.canal_types import jdbc_of, mysql_type
+from replicator.model.table import Column, Table
+
+Row = list[str | int | float | bool | None]
+"""A value per column as its renderer wrote it; None for NULL, False where the row image does not have the column."""
+
+_BEFORE, _AFTER, _VALUE, _ROW = b"\x0a", b"\x12", b"\x42", b"\x62"
+"""Tags: RowData.beforeColumns, RowData.afterColumns, Column.value, RowChange.rowDatas."""
+
+_SHORT: Final = tuple(bytes([size]) for size in range(128))
+
+
+def delimited(tag: bytes, data: bytes) -> bytes:
+    """A field with its length in front, in groups of seven bits, the lowest first."""
+    size = len(data)
+    if size < 128:
+        return tag + _SHORT[size] + data
+    groups = bytearray()
+    while size >= 128:
+        groups.append(size & 127 | 128)
+        size >>= 7
+    groups.append(size)
+    return tag + bytes(groups) + data
+
+
+def row_writer(table: Table) -> Callable[[Row | None, Row | None], bytes]:
+    """(values before, values after) -> the field `rowDatas` of a RowChange."""
+    columns = tuple(_Column(column, key=column.index in table.primary_key) for column in table.columns)
+
+    def write(before: Row | None, after: Row | None) -> bytes:
+        parts: list[bytes] = []
+        if before is not None:
+            for column, value in zip(columns, before, strict=True):
+                if value is not False:
+                    parts.append(delimited(_BEFORE, column.write(value, False)))
+        if after is not None:
+            for column, value, old in zip(columns, after, before or [False] * len(after), strict=True):
+                if value is not False:
+                    parts.append(delimited(_AFTER, column.write(value, value != old)))
+        return delimited(_ROW, b"".join(parts))
+
+    return write
+
+
+class _Column:
+    """Writes the `Column` messages of one column."""
+
+    def __init__(self, column: Column, *, key: bool) -> None:
+        self._column = column
+        self._key = key
+        self._varies = column.unsigned
+        self._type = jdbc_of(column, "0")
+        self._tail = bytes(proto.Column(mysqlType=mysql_type(column)).SerializeToString())
+        self._heads = {updated: self._head(self._type, updated, null=False) for updated in (False, True)}
+        self._nulls = {
+            updated: self._head(jdbc_of(column, None), updated, null=True) + self._tail for updated in (False, True)
+        }
+
+    def write(self, value: str | int | float | None, updated: bool) -> bytes:
+        if value is None:
+            return self._nulls[updated]
+        text = str(value)
+        head = self._heads[updated]
+        if self._varies and (type_ := jdbc_of(self._column, text)) != self._type:
+            head = self._head(type_, updated, null=False)
+        return head + delimited(_VALUE, text.encode()) + self._tail
+
+    def _head(self, type_: int, updated: bool, *, null: bool) -> bytes:
+        column = self._column
+        head = proto.Column(
+            index=column.index, sqlType=type_, name=column.name, isKey=self._key, updated=updated, isNull=null
+        )
+        return bytes(head.SerializeToString())
