@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 
 from core.bench import Bench, Starter
 from core.checkpoints import CheckpointWriter
+from core.histories import HistoryKeeper
 from core.leases import LeaseKeeper
 from core.pipes import PipeReader, Speaker
-from core.protocol import FromWorker, Progress
+from core.protocol import FromWorker, Progress, Recall, Remember
 from core.runner import Runner
 from core.vitals import Vitals
 from replicator.coordination.layout import Layout
@@ -71,6 +72,7 @@ class Agent:
             launcher=launcher,
             leases=LeaseKeeper(coordinator, self._later_wake, clock),
             writer=CheckpointWriter(self._later_write_failed, clock),
+            histories=HistoryKeeper(),
             pipes=PipeReader(self._heard),
             clock=clock,
             validate=validate,
@@ -104,6 +106,9 @@ class Agent:
         runner = self._runners.get(task)
         if runner is None or not runner.is_current(worker):
             return
+        if isinstance(message, Recall | Remember):
+            self._bench.histories.submit(task, message)
+            return
         if isinstance(message, Progress):
             runner.on_progress(message)
         self._events.put(lambda: self._hear(runner, worker, message))
@@ -124,7 +129,7 @@ class Agent:
         """Until stopped. `up` is called with our name when we stand for our tasks."""
         bench = self._bench
         self._coordinator.on_connection(self._on_connection)
-        for part in (bench.leases, bench.writer, bench.pipes):
+        for part in (bench.leases, bench.writer, bench.histories, bench.pipes):
             part.start()
         try:
             if self._begin():
@@ -319,6 +324,7 @@ class Agent:
         bench = self._bench
         bench.leases.stop()
         bench.writer.stop()
+        bench.histories.stop()
         bench.pipes.stop()
         bench.launcher.close()
         self._coordinator.close()

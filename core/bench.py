@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 from typing import Protocol
 
 from core.checkpoints import CheckpointWriter
+from core.histories import HistoryKeeper
 from core.leases import LeaseKeeper
 from core.pipes import PipeReader
 from core.protocol import FromWorker, ToWorker, WorkerSpec
@@ -54,6 +55,7 @@ class Bench:
     launcher: Starter
     leases: LeaseKeeper
     writer: CheckpointWriter
+    histories: HistoryKeeper
     pipes: PipeReader
     clock: Callable[[], float]
     validate: Validate

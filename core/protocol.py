@@ -11,7 +11,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.schema import SchemaRecord
 
 
 class WorkerSpec(msgspec.Struct, frozen=True):
@@ -36,6 +38,27 @@ class Saved(msgspec.Struct, frozen=True, tag=True):
     """Agent -> worker: the checkpoint `number` (or a later one) stands in lastCommit."""
 
     number: int
+
+
+class Recalled(msgspec.Struct, frozen=True, tag=True):
+    """Agent -> worker: the answer to the `Recall` or `Remember` of this number; `error`: why it could not be done."""
+
+    number: int
+    records: tuple[SchemaRecord, ...] = ()
+    error: ReplicatorError | None = None
+
+
+class Recall(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: read the task's schema history, answer `Recalled`."""
+
+    number: int
+
+
+class Remember(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: append this to the task's schema history, answer `Recalled` when it is durable."""
+
+    number: int
+    record: SchemaRecord
 
 
 class Progress(msgspec.Struct, frozen=True, tag=True):
@@ -80,5 +103,5 @@ class Drained(msgspec.Struct, frozen=True, tag=True):
     checkpoint: Checkpoint | None
 
 
-ToWorker: TypeAlias = Drain | Saved
-FromWorker: TypeAlias = Progress | Streaming | Waiting | Failed | Drained
+ToWorker: TypeAlias = Drain | Saved | Recalled
+FromWorker: TypeAlias = Progress | Streaming | Waiting | Failed | Drained | Recall | Remember

@@ -15,6 +15,7 @@ from replicator.coordination.ids import ReplicaIds
 from replicator.coordination.participant import Participant
 from replicator.coordination.progress import TermProgress
 from replicator.coordination.records import TaskFigures
+from replicator.coordination.schema_nodes import SchemaNodes
 from replicator.coordination.state import State
 from replicator.coordination.view import Config
 from replicator.errors import CoordinationError, LeadershipLost, ProcessError
@@ -68,6 +69,7 @@ class Runner:
         interval = float(config.data.get("checkpoint_interval_ms", 1000)) / 1000
         term = TermProgress(bench.coordinator, bench.layout, task, name, epoch, uid, bench.identity.host)
         bench.writer.begin(task, term, interval, lambda number: worker.send(Saved(number)))
+        bench.histories.begin(task, SchemaNodes(bench.coordinator, bench.layout, task, name), worker.send)
         bench.leases.attach(task, worker)
         bench.pipes.add(task, worker)
         self._log.info("worker started", epoch=epoch, pid=worker.pid, config_version=config.version)
@@ -84,6 +86,7 @@ class Runner:
             self._bench.pipes.remove(worker)
             worker.kill()
         self._bench.writer.end(self.task)
+        self._bench.histories.end(self.task)
 
     # What the worker says, or does not say
 

@@ -19,12 +19,14 @@ from core.protocol import (
     Failed,
     FromWorker,
     Progress,
+    Recalled,
     Saved,
     Streaming,
     ToWorker,
     Waiting,
     WorkerSpec,
 )
+from core.recall import AgentHistory
 from core.runway import watch_runway
 from replicator.assembly import build_pipeline, build_source
 from replicator.config.load import parse_task
@@ -49,6 +51,7 @@ class Link:
         self._saved = 0
         self._changed = threading.Condition()
         self.drain = threading.Event()
+        self.history = AgentHistory(self.send)
 
     def send(self, message: FromWorker) -> None:
         with self._sending:
@@ -67,6 +70,8 @@ class Link:
                 with self._changed:
                     self._saved = max(self._saved, message.number)
                     self._changed.notify_all()
+            elif isinstance(message, Recalled):
+                self.history.answered(message)
 
     def wait_saved(self, number: int, timeout: float) -> bool:
         with self._changed:
@@ -160,6 +165,7 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
             term=term,
             store=store,
             observer=AgentObserver(link, store, logger),
+            history=link.history,
             save_interval=PROGRESS_SECONDS,
         )
         threading.Thread(target=link.listen, args=(pipeline.drain,), name="agent", daemon=True).start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -74,28 +75,60 @@ class Draft:
 
     # Columns
 
-    def add(self, clause: AddColumn) -> None:
-        draft = clause.column
-        if clause.old:
-            return self.replace(clause)
-        if self.has(draft.name):
-            if clause.unless_exists:
-                return None
-            raise Misfit(f"a column {draft.name} already")
-        self._put(self._resolved(draft), clause.place, len(self.columns))
-        self.keys(draft)
-        return None
+    def rearrange(self, clauses: Sequence[Clause]) -> None:
+        """All that a statement says of columns, at once, as the servers do it: old columns are named as before the
+        statement, AFTER names them as behind it."""
+        changes, dropped, renamed = self._of_columns(clauses)
+        added = [clause for clause in clauses if isinstance(clause, AddColumn)]
+        old, self.columns = self.columns, []
+        for column in old:
+            name = column.name.lower()
+            change = changes.get(name)
+            if change is not None and not change.place and change.place is not None:
+                self.columns.append(self._resolved(change.column))
+            elif name in renamed:
+                self.columns.append(msgspec.structs.replace(column, name=renamed[name]))
+            elif name not in dropped and change is None:
+                self.columns.append(column)
+        names = {name: change.column.name for name, change in changes.items()} | renamed
+        self._rename_in_indexes(names, dropped)
+        there = {column.name.lower() for column in old}
+        for clause in added:
+            self._add(clause, there)
+        if len({column.name.lower() for column in self.columns}) < len(self.columns):
+            raise Misfit("two columns of one name")
 
-    def replace(self, clause: AddColumn) -> None:
-        """MODIFY and CHANGE."""
-        if clause.if_exists and not self.has(clause.old):
+    def _of_columns(self, clauses: Sequence[Clause]) -> tuple[dict[str, AddColumn], set[str], dict[str, str]]:
+        """By the old names, folded: what is changed, dropped, renamed."""
+        changes: dict[str, AddColumn] = {}
+        dropped: set[str] = set()
+        renamed: dict[str, str] = {}
+        for clause in clauses:
+            match clause:
+                case AddColumn(old=str(old), if_exists=if_exists) if old and self._there(old, if_exists):
+                    changes[old.lower()] = clause
+                case DropColumn(name, if_exists) if self._there(name, if_exists):
+                    dropped.add(name.lower())
+                case RenameColumn(old, new, if_exists) if self._there(old, if_exists):
+                    renamed[old.lower()] = new
+                case AlterColumn():
+                    self.alter(clause)
+        return changes, dropped, renamed
+
+    def _there(self, name: str, if_exists: bool) -> bool:
+        if not if_exists:
+            self.find(name)
+        return self.has(name)
+
+    def _add(self, clause: AddColumn, there: Container[str]) -> None:
+        """New columns, and changed ones that move."""
+        draft = clause.column
+        if clause.old and (clause.old.lower() not in there or clause.place == ""):
             return
-        at = self.find(clause.old)
-        old = self.columns.pop(at)
-        self._put(self._resolved(clause.column), clause.place, at)
-        if old.name != clause.column.name:
-            self._rename_in_indexes(old.name, clause.column.name)
-        self.keys(clause.column)
+        if clause.unless_exists and self.has(draft.name):
+            return
+        at = 0 if clause.place is None else self.find(clause.place) + 1 if clause.place else len(self.columns)
+        self.columns.insert(at, self._resolved(draft))
 
     def _resolved(self, draft: ColumnDraft) -> ColumnDefinition:
         if draft.row_end:
@@ -106,38 +139,18 @@ class Draft:
         """A column of CREATE TABLE."""
         self.columns.append(self._resolved(draft))
 
-    def _put(self, column: ColumnDefinition, place: str | None, at: int) -> None:
-        if place is None:
-            at = 0
-        elif place:
-            at = self.find(place) + 1
-        self.columns.insert(at, column)
-
     def keys(self, draft: ColumnDraft) -> None:
+        """That stand in the definition of a column."""
         if draft.key:
             self.index(IndexDraft(draft.key, (draft.name,), PRIMARY if draft.key == PRIMARY else ""))
 
-    def drop(self, clause: DropColumn) -> None:
-        if clause.if_exists and not self.has(clause.name):
-            return
-        folded = self.columns.pop(self.find(clause.name)).name.lower()
+    def _rename_in_indexes(self, names: Mapping[str, str], dropped: Container[str]) -> None:
         kept = []
         for index in self.indexes:
-            columns = tuple(name for name in index.columns if name.lower() != folded)
+            columns = tuple(names.get(name.lower(), name) for name in index.columns if name.lower() not in dropped)
             if columns or not index.columns:
                 kept.append(msgspec.structs.replace(index, columns=columns))
         self.indexes = kept
-
-    def rename(self, old: str, new: str) -> None:
-        at = self.find(old)
-        self.columns[at] = msgspec.structs.replace(self.columns[at], name=new)
-        self._rename_in_indexes(old, new)
-
-    def _rename_in_indexes(self, old: str, new: str) -> None:
-        folded = old.lower()
-        for at, index in enumerate(self.indexes):
-            columns = tuple(new if name.lower() == folded else name for name in index.columns)
-            self.indexes[at] = msgspec.structs.replace(index, columns=columns)
 
     def alter(self, clause: AlterColumn) -> None:
         at = self.find(clause.name)
@@ -205,16 +218,8 @@ class Draft:
         self.row_end = (self.row_end or ROW_END) if added else ""
 
     def apply(self, clause: Clause) -> None:
+        """A clause that is not of columns."""
         match clause:
-            case AddColumn():
-                self.add(clause)
-            case DropColumn():
-                self.drop(clause)
-            case RenameColumn(old, new, if_exists):
-                if self.has(old) or not if_exists:
-                    self.rename(old, new)
-            case AlterColumn():
-                self.alter(clause)
             case AddIndex(index):
                 self.index(index)
             case DropIndex():
@@ -229,14 +234,7 @@ class Draft:
                 self.versioning(added)
 
 
-_ORDER: Final[dict[object, int]] = {
-    SetOptions: 0,
-    Convert: 0,
-    DropIndex: 1,
-    DropColumn: 2,
-    RenameColumn: 3,
-    AddIndex: 6,
-}
+_FIRST: Final = (SetOptions, Convert, Versioning, DropIndex, RenameIndex)
 
 
 def created(statement: CreateTable, database: Text, *, mariadb: bool) -> TableDefinition:
@@ -256,6 +254,13 @@ def altered(table: TableDefinition, statement: AlterTable, database: Text, *, ma
     """As the servers do it: what is dropped and renamed is named as before the statement; new columns inherit the new
     options; new indexes name new columns. Raises Misfit."""
     draft = Draft.of(table, database, mariadb=mariadb)
-    for clause in sorted(statement.clauses, key=lambda clause: _ORDER.get(type(clause), 4)):
-        draft.apply(clause)
+    for clause in statement.clauses:
+        if isinstance(clause, _FIRST):
+            draft.apply(clause)
+    draft.rearrange(statement.clauses)
+    for clause in statement.clauses:
+        if isinstance(clause, AddColumn) and draft.has(clause.column.name):
+            draft.keys(clause.column)
+        elif isinstance(clause, AddIndex):
+            draft.apply(clause)
     return draft.finished()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -9,14 +10,30 @@ from typing import Any, TypeVar
 
 import pytest
 
+from core.histories import answered
 from core.launcher import Launcher, Worker
-from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Streaming, Waiting, WorkerSpec
+from core.protocol import (
+    Drain,
+    Drained,
+    Failed,
+    FromWorker,
+    Progress,
+    Recall,
+    Remember,
+    Saved,
+    Streaming,
+    Waiting,
+    WorkerSpec,
+)
 from core.worker import AGENT_GONE, LEASE_OVER
 from dev.checker import consumer
 from dev.cluster import wait_for
 from dev.errors import ServerFailed
 from dev.servers import Kafka, MySQL
+from replicator.checkpoint.history import MemoryHistory
 from replicator.config.load import parse_task, to_data
+from replicator.model.checkpoint import Checkpoint
+from tests.support.settings import set_global
 
 M = TypeVar("M")
 
@@ -55,10 +72,19 @@ def config(mysql: MySQL, kafka: Kafka, database: str) -> dict[str, Any]:
 
 
 class Agent:
-    """Reads what a worker says and answers its checkpoints, as the agent does."""
+    """Reads what a worker says, answers its checkpoints and keeps its schema history, as the agent does."""
 
-    def __init__(self, launcher: Launcher, config: dict[str, Any], lease: float = 60.0, epoch: int = 7) -> None:
-        spec = WorkerSpec(config["name"], "uid", epoch, "host-a", config)
+    def __init__(
+        self,
+        launcher: Launcher,
+        config: dict[str, Any],
+        lease: float = 60.0,
+        epoch: int = 7,
+        history: MemoryHistory | None = None,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        spec = WorkerSpec(config["name"], "uid", epoch, "host-a", config, checkpoint)
+        self.history = history or MemoryHistory()
         self.worker: Worker = launcher.start(spec, time.monotonic() + lease)
         self.said: list[FromWorker] = []
         self.gone = False
@@ -72,6 +98,8 @@ class Agent:
         for message in messages:
             if isinstance(message, Progress):
                 self.worker.send(Saved(message.number))
+            elif isinstance(message, Recall | Remember):
+                self.worker.send(answered(self.history, message))
 
     def wait(self, kind: type[M], timeout: float = 30.0) -> M:
         def found() -> M | None:
@@ -102,7 +130,7 @@ def test_it_streams_and_drains(launcher: Launcher, mysql: MySQL, kafka: Kafka, d
     agent = Agent(launcher, config)
     agent.wait(Streaming)
     insert(mysql, database, 1, 2, 3)
-    wait_for(lambda: len(delivered(kafka, database)) == 3, "three records", 20)
+    wait_for(lambda: agent.listen() or len(delivered(kafka, database)) == 3, "three records", 20)
     agent.worker.send(Drain())
     drained = agent.wait(Drained)
     assert drained.checkpoint is not None
@@ -117,6 +145,28 @@ def test_the_starting_point_is_asked_to_be_saved_first(launcher: Launcher, datab
     assert first.checkpoint.position.file
     assert not any(isinstance(message, Streaming) for message in agent.said[: agent.said.index(first)])
     agent.worker.kill()
+
+
+def test_a_successor_reads_old_rows_with_the_definitions_of_then(
+    launcher: Launcher, mysql: MySQL, kafka: Kafka, database: str, config: Any
+) -> None:
+    """The names of columns are in the history alone. The second worker starts where the first one did."""
+    with set_global(mysql, "binlog_row_metadata", "'MINIMAL'"):
+        first = Agent(launcher, config)
+        began = first.wait(Progress).checkpoint
+        first.wait(Streaming)
+        insert(mysql, database, 1)
+        mysql.execute(f"ALTER TABLE {database}.item RENAME COLUMN name TO title, ADD COLUMN id2 INT FIRST")
+        mysql.execute(f"INSERT INTO {database}.item VALUES (7, 2, 'x')")
+        wait_for(lambda: first.listen() or len(delivered(kafka, database)) == 2, "two records", 20)
+        first.worker.kill()
+        assert [record.kind for record in first.history.records] == ["base", "ddl"]
+        config["sink"]["delivery"] = "at_least_once"  # else the position in Kafka counts
+        second = Agent(launcher, config, epoch=8, history=first.history, checkpoint=began)
+        wait_for(lambda: second.listen() or len(delivered(kafka, database)) == 4, "both again", 20)
+        second.worker.kill()
+    values = [json.loads(record.value)["after"] for record in delivered(kafka, database)]
+    assert sorted(map(str, values)) == sorted(map(str, [{"id": 1, "name": "x"}, {"id2": 7, "id": 2, "title": "x"}] * 2))
 
 
 def test_it_ends_by_itself_when_the_lease_does(launcher: Launcher, config: Any) -> None:
@@ -165,14 +215,14 @@ def test_a_later_term_fences_an_earlier_one(
     old = Agent(launcher, config, epoch=7)
     old.wait(Streaming)
     insert(mysql, database, 1)
-    wait_for(lambda: len(delivered(kafka, database)) == 1, "one record", 20)
+    wait_for(lambda: old.listen() or len(delivered(kafka, database)) == 1, "one record", 20)
     # With the same server id the source itself would throw the earlier reader out, before Kafka has a say.
     config["source"]["server_id"] = 4_000_000_000
     new = Agent(launcher, config, epoch=9)
     new.wait(Streaming)
     insert(mysql, database, 2)
     assert old.wait(Failed).fenced
-    wait_for(lambda: len(delivered(kafka, database)) == 2, "two records", 20)
+    wait_for(lambda: new.listen() or len(delivered(kafka, database)) == 2, "two records", 20)
     epochs = [dict(record.headers)["epoch"] for record in delivered(kafka, database)]
     assert epochs == [b"7", b"9"]
     new.worker.kill()

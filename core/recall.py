@@ -1,0 +1,49 @@
+"""The worker's side of the schema history: its agent reads and writes it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+
+from core.protocol import Recall, Recalled, Remember
+from replicator.errors import NotConnected
+from replicator.model.schema import SchemaRecord
+
+_ANSWER_SECONDS = 60.0
+
+
+class AgentHistory:
+    """Implements `ports.HistoryStore` over the link to the agent: each call waits for its answer.
+
+    Args:
+        send: puts a message on the link.
+    """
+
+    def __init__(self, send: Callable[[Recall | Remember], None]) -> None:
+        self._send = send
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, Recalled] = {}
+        self._changed = threading.Condition()
+
+    def load(self) -> Sequence[SchemaRecord]:
+        return self._ask(Recall(next(self._numbers))).records
+
+    def append(self, record: SchemaRecord) -> None:
+        self._ask(Remember(next(self._numbers), record))
+
+    def answered(self, answer: Recalled) -> None:
+        """From the thread that listens to the agent."""
+        with self._changed:
+            self._answers[answer.number] = answer
+            self._changed.notify_all()
+
+    def _ask(self, message: Recall | Remember) -> Recalled:
+        self._send(message)
+        with self._changed:
+            if not self._changed.wait_for(lambda: message.number in self._answers, _ANSWER_SECONDS):
+                raise NotConnected("E4001", "the schema history could not be reached in time")
+            answer = self._answers.pop(message.number)
+        if answer.error is not None:
+            raise answer.error
+        return answer
