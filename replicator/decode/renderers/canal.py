@@ -22,9 +22,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from replicator.decode import charsets, decimals, java, zipped
+from replicator.decode import charsets, java, zipped
 from replicator.decode.renderers import canal_json, canal_temporal
 from replicator.decode.renderers.cache import Cache
+from replicator.decode.renderers.debezium import decimal_string
 from replicator.decode.renderers.quoting import needs_care
 from replicator.decode.renderers.spatial import vector_text
 from replicator.decode.renderers.text import NOT_ASCII, collation
@@ -91,19 +92,6 @@ def _year(column: Column, table: Table) -> Rendering:
 
 
 _YEARS: Final = ('"0000"', *(f'"{1900 + v}"' for v in range(1, 256)))
-
-
-def _decimal(column: Column, table: Table) -> Rendering:
-    precision, scale = column.meta >> 8, column.meta & 0xFF
-    name = f"plain_decimal_{precision}_{scale}"
-    size, texts = _decimals(precision, scale)
-    return Rendering(f">{size}s", f"{name}[v]", {name: texts})
-
-
-@cache
-def _decimals(precision: int, scale: int) -> tuple[int, Cache[bytes]]:
-    size, read = decimals.reader(precision, scale)
-    return size, Cache(lambda raw: f'"{decimals.plain(read(raw), scale)}"')
 
 
 def _floating(column: Column, table: Table) -> Rendering:
@@ -202,7 +190,7 @@ _BUILDERS: Final[dict[int, Callable[[Column, Table], Rendering]]] = {
     **canal_temporal.BUILDERS,
     types.BIT: _bit,
     types.YEAR: _year,
-    types.NEWDECIMAL: _decimal,
+    types.NEWDECIMAL: decimal_string,
     types.FLOAT: _floating,
     types.DOUBLE: _floating,
     types.ENUM: _index,

@@ -1,4 +1,4 @@
-"""DATE, TIME, DATETIME, TIMESTAMP as the servers themselves write them, whatever the calendar says; TIMESTAMP in UTC."""
+"""DATE, TIME, DATETIME, TIMESTAMP as the servers write them, whatever the calendar says; TIMESTAMP in UTC."""
 
 from __future__ import annotations
 
