@@ -9,7 +9,6 @@ from typing import Final
 
 from replicator.catalogs import build_catalog
 from replicator.config.secrets import resolve
-from replicator.config.tables import TableFilter
 from replicator.config.task import KafkaSink, TaskConfig
 from replicator.decode.compiler import Renderer
 from replicator.decode.decoder import BinlogDecoder
@@ -36,7 +35,7 @@ def build_planner(config: TaskConfig) -> tuple[Planner, Narrator]:
     form = formats[config.sink.format](config.name, config.sink, config.source.type)
     topics = Topics(config.sink.topic_template, config.name)
     chain = Chain(config.transforms)
-    return select(TableFilter(config.source.tables).matches, chain.planner(form.plan, topics)), chain.narrator(form)
+    return select(config.source.selection().matches, chain.planner(form.plan, topics)), chain.narrator(form)
 
 
 def build_rendering(config: TaskConfig) -> Renderer:
@@ -89,7 +88,7 @@ def build_pipeline(
     Raises ConfigError for a secret or a template that can't be used.
     """
     planner, narrator = build_planner(config)
-    selection = TableFilter(config.source.tables)
+    selection = config.source.selection()
     catalog = build_catalog(config, history) if history is not None else None
     renderers = build_rendering(config)
 

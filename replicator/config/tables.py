@@ -11,6 +11,11 @@ from replicator.errors import ConfigError
 _WANTED = 'database.table with * and ?, for instance "shop.*", "crm.customer" or "!shop.audit_*"'
 
 
+_COPY = re.compile(r"_(.+)_(?:gho|ghc|ghk|del|new|old)", re.DOTALL)
+_STAMP = re.compile(r"_\d{14}\Z")
+"""gh-ost puts the time into the name of the old table where it is told to."""
+
+
 def _compile(part: str) -> re.Pattern[str]:
     """`fnmatch` would also read [ ] as a set; they are ordinary characters of a name here."""
     wild = {"*": ".*", "?": "."}
@@ -22,12 +27,17 @@ class TableFilter:
     Excluding patterns alone choose everything else. Letters count: `Shop` is not `shop` (a server that folds names
     folds them in its binlog too, where they arrive as the server wrote them).
 
+    Args:
+        hide_copies: also leave out what gh-ost and pt-online-schema-change make beside a table `X` that is chosen:
+            `_X_gho`, `_X_ghc`, `_X_ghk`, `_X_del`, `_X_new`, `_X_old`; not those that a pattern names without * and ?.
+
     Raises:
         ConfigError: E1003 for a pattern without both parts.
     """
 
-    def __init__(self, patterns: Iterable[str]) -> None:
+    def __init__(self, patterns: Iterable[str], *, hide_copies: bool = False) -> None:
         self.patterns = tuple(patterns)
+        self._hide_copies = hide_copies
         self._include: list[tuple[re.Pattern[str], re.Pattern[str]]] = []
         self._exclude: list[tuple[re.Pattern[str], re.Pattern[str]]] = []
         for pattern in self.patterns:
@@ -48,7 +58,16 @@ class TableFilter:
         def any_of(patterns: list[tuple[re.Pattern[str], re.Pattern[str]]]) -> bool:
             return any(db.fullmatch(database) and name.fullmatch(table) for db, name in patterns)
 
-        return any_of(self._include) and not any_of(self._exclude)
+        if not any_of(self._include) or any_of(self._exclude):
+            return False
+        return not (self._hide_copies and self._is_copy(database, table))
+
+    def _is_copy(self, database: str, table: str) -> bool:
+        copy = _COPY.fullmatch(table)
+        if copy is None or (database, table) in self.literal():
+            return False
+        names = {copy[1], copy[1].lstrip("_"), _STAMP.sub("", copy[1])} - {""}
+        return any(self._matches(database, name) for name in names)
 
     def touches(self, database: str) -> bool:
         """Whether any table of the database could match."""

@@ -12,6 +12,7 @@ from replicator.config.canal import CanalOptions
 from replicator.config.debezium import DebeziumOptions
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.names import MAX_NAME, check_task_name, check_topic
+from replicator.config.tables import TableFilter
 from replicator.config.transforms import Transforms
 
 Format = Annotated[
@@ -80,7 +81,14 @@ class MySQLSource(Model):
     row_image: Literal["require_full", "accept_partial"] = Field(
         "require_full", description="rows that lack columns (binlog_row_image MINIMAL, NOBLOB): stop, or replicate"
     )
+    online_schema_change: Literal["hide", "show"] = Field(
+        "hide", description="the tables that gh-ost and pt-online-schema-change make beside one that is replicated"
+    )
     tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
+
+    def selection(self) -> TableFilter:
+        """The tables whose rows the task carries."""
+        return TableFilter(self.tables, hide_copies=self.online_schema_change == "hide")
 
 
 class Records(Model):

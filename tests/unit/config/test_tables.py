@@ -55,3 +55,32 @@ def test_agrees_with_a_plain_reading_of_the_rule(database: str, db_pattern: str,
     expected = re.fullmatch(re.escape(db_pattern).replace(r"\*", ".*").replace(r"\?", "."), database) is not None
     chosen = TableFilter([f"{db_pattern}.{table_pattern}"])
     assert chosen.matches(database, table_pattern) is expected
+
+
+@pytest.mark.parametrize(
+    ("table", "carried"),
+    [
+        ("item", True),
+        ("_item_gho", False),
+        ("_item_ghc", False),
+        ("_item_ghk", False),
+        ("_item_del", False),
+        ("_item_20261121140000_del", False),
+        ("_item_new", False),
+        ("__item_new", False),
+        ("_item_old", False),
+        ("_stock_new", True),
+        ("item_new", True),
+        ("_item_newer", True),
+    ],
+)
+def test_copies_of_online_schema_changes(table: str, carried: bool) -> None:
+    patterns = ["shop.*item*", "shop._stock_new"]
+    assert TableFilter(patterns, hide_copies=True).matches("shop", table) is carried
+    assert TableFilter(["shop.item"], hide_copies=True).matches("shop", "_item_new") is False
+    assert TableFilter(["shop.*"]).matches("shop", table)
+
+
+def test_a_name_that_only_looks_like_a_copy() -> None:
+    chosen = TableFilter(["shop.*", "!shop.item"], hide_copies=True)
+    assert chosen.matches("shop", "_item_new"), "there is no table whose copy it could be"
