@@ -19,6 +19,9 @@ class MaxwellOptions(Model):
     kafka_key_format: Literal["hash", "array"] = Field(
         default="hash", description='hash: {"database","table","pk.COLUMN"}; array: ["database","table",[{"COLUMN"}]]'
     )
+    producer_partition_by: Literal["database", "table", "primary_key", "transaction_id"] = Field(
+        default="database", description="records that share a partition; by columns: transforms.partition_by"
+    )
     output_commit_info: bool = Field(
         default=True, description="xid, xoffset and commit; false: no row waits for its commit"
     )

@@ -105,13 +105,13 @@ class Collector:
         if row >= self._skip:
             self._new_told += 1
         self.told += 1
-        self.append((message.topic, message.key, message.value, position, row, message.headers))
+        self.append(_record(message, position, row))
         self.took(row + 1, len(message.key or b"") + len(message.value or b""))
 
     def aside(self, messages: Sequence[Message], position: bytes) -> None:
         """Messages between transactions, of which nothing is remembered."""
         for message in messages:
-            self.append((message.topic, message.key, message.value, position, 0, message.headers))
+            self.append(_record(message, position, 0))
             self._size += len(message.key or b"") + len(message.value or b"")
         self._whole = len(self._records)
 
@@ -279,3 +279,8 @@ class Collector:
 
 def _size(record: Record) -> int:
     return len(record[1] or b"") + len(record[2] or b"")
+
+
+def _record(message: Message, position: bytes, row: int) -> Record:
+    record = message.topic, message.key, message.value, position, row, message.headers
+    return record if message.route is None else (*record, message.route)

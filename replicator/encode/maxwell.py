@@ -58,7 +58,19 @@ class Maxwell(Statements):
             insert=(self._record(table, "insert"),),
             update=(self._record(table, "update"),),
             delete=(self._record(table, "delete"),),
+            route=self._route(table),
         )
+
+    def _route(self, table: Table) -> Template | None:
+        """By key, rows of a table without one stay together."""
+        match self._options.producer_partition_by:
+            case "database":
+                return (Text(table.database),)
+            case "table":
+                return (Text(table.name),)
+            case "transaction_id":
+                return (Var("gtid"),)
+        return None if table.primary_key else (Text(table.database + table.name),)
 
     def _record(self, table: Table, kind: Kind) -> RecordPlan:
         image = _IMAGES[kind]

@@ -46,6 +46,7 @@ class Statements(Silent):
                 self._topic(database, table),
                 row_uuid(b"%b ddl" % position, number).encode(),
                 f"{{{body}{tail}{self._schema_id(definition)}}}".encode(),
+                route=(table if table and self._options.producer_partition_by == "table" else database).encode(),
             )
             for number, (database, table, body, definition) in enumerate(_bodies(statement))
         ]

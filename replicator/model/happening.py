@@ -74,9 +74,10 @@ class Statement(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """A record that is not a row's. Numbered like a row of its transaction."""
+    """A record that is not a row's. Numbered like a row of its transaction. `route`: see `model.batch.Record`."""
 
     topic: str
     key: bytes | None
     value: bytes | None
     headers: Headers = ()
+    route: bytes | None = None

@@ -160,6 +160,27 @@ def test_keys() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("by", "keyed", "keyless"),
+    [
+        ("database", (Text("zoo"),), (Text("zoo"),)),
+        ("table", (Text("dml"),), (Text("k_none"),)),
+        ("transaction_id", (Var("gtid"),), (Var("gtid"),)),
+        ("primary_key", None, (Text("zook_none"),)),
+    ],
+)
+def test_partitions(by: str, keyed: Template | None, keyless: Template) -> None:
+    made = maxwell(producer_partition_by=by, output_ddl=True)
+    assert made.plan(DML, "t").route == keyed
+    assert made.plan(NO_KEY, "t").route == keyless
+    (message,) = made.statement(Statement("zoo", "…", "DROP TABLE", (TableChange("DROP", "zoo", "d"),)), MOMENT)
+    assert message.route == (b"d" if by == "table" else b"zoo")
+
+
+def test_by_database_unless_told_otherwise() -> None:
+    assert maxwell().plan(DML, "t").route == (Text("zoo"),)
+
+
 def test_everything_else_in_order() -> None:
     options = ["binlog_position", "gtid_position", "server_id", "thread_id", "schema_id"]
     options += ["primary_keys", "primary_key_columns", "row_query"]
