@@ -205,6 +205,24 @@ RULES = (
         lambda theirs, ours: 0 < int(theirs) - int(ours) <= 2,
     ),
     Rule(
+        "xa-rollback",
+        "XA transactions",
+        "Rows come when the transaction is committed, and never when it is rolled back; Debezium writes them at XA "
+        "PREPARE and never takes them back.",
+        "fault",
+        frozenset({"zoo.xa_t"}),
+        _only_theirs('"v":"rolled back"'),
+        records=True,
+    ),
+    Rule(
+        "xa-thread",
+        "source.thread, transaction of rows in XA transactions",
+        "The session's number and the row's in its transaction, as in all others; Debezium writes null.",
+        "fault",
+        frozenset({"zoo.xa_t.thread", "zooc.c2.thread", "zoo.xa_t.transaction"}),
+        lambda theirs, ours: theirs == "null" and ours != "null",
+    ),
+    Rule(
         "row-images",
         "row images MINIMAL and NOBLOB (`row_image: accept_partial`)",
         "Debezium stops at the first row that lacks a column; here its values are the placeholder.",
@@ -380,7 +398,7 @@ def _zoo(
         "zoo.sql",
         _sink(options or {}),
         tables,
-        leave_out=_NOT_READ | {"xa"},
+        leave_out=_NOT_READ,
         session=session,
         only=_row_alone if switched else partial(_compared, tables),
         switched=switched,
@@ -410,7 +428,7 @@ def _compared(tables: tuple[str, ...], record: Record) -> bool:
         return b'"END"' in value and b'"event_count":0' not in value and b"zoo.xa_t" not in value
     if "." not in record.topic:
         return _replicated(tables, json.loads(value))
-    return "zoo.xa_t" not in record.topic and b'"v":"xa"' not in value
+    return True
 
 
 def _row_alone(record: Record) -> bool:
@@ -423,10 +441,10 @@ def _replicated(tables: tuple[str, ...], change: dict[str, Any]) -> bool:
     payload = change.get("payload", change)
     table = payload["source"]["table"] or ""
     if tables == ("*.*",):
-        return bool(table != "xa_t")
+        return True
     several = payload["ddl"].startswith(("DROP TABLE", "RENAME TABLE"))
     name = f"{payload['source']['db']}.{table}"
-    return not several and name != "zoo.xa_t" and any(fnmatchcase(name, pattern) for pattern in tables)
+    return not several and any(fnmatchcase(name, pattern) for pattern in tables)
 
 
 _COMPRESSED = "SET SESSION binlog_transaction_compression = ON"
@@ -471,7 +489,7 @@ VARIATIONS = (
     _zoo("tx_metadata", {"provide_transaction_metadata": True}, _TRANSACTIONS),
     _zoo("schemas_first_table", {"schemas_enable": True}, ("zoo.t_int",)),
     _zoo("schemas_types", {"schemas_enable": True}, ("zoo.t_*", "zoo.k_*")),
-    _other("compressed", frozenset({"xa"})),
+    _other("compressed"),
     _other("partial_json"),
     _other("vector"),
     _other("minimal", source={"row_image": "accept_partial"}),
