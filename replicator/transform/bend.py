@@ -33,16 +33,34 @@ def _spread(step: Step) -> Template:
     return step.template if isinstance(step, Each) else (step,)
 
 
+def without_query(plan: TablePlan) -> TablePlan:
+    """The plan without the text of the statement behind a row, which holds the values that were to be hidden."""
+
+    def step(one: Step) -> Step:
+        if isinstance(one, Each):
+            return Each(tuple(_hushed(inner) for inner in one.template), one.separator)
+        return one if isinstance(one, Late) else _hushed(one)
+
+    return each_template(plan, lambda template: tuple(step(one) for one in template))
+
+
+def _hushed(step: Text | Value | Var | Members) -> Text | Value | Var | Members:
+    if isinstance(step, Var) and step.name == "query":
+        return Text("null" if step.before is None else "")
+    return step
+
+
 def each_template(plan: TablePlan, change: Callable[[Template], Template]) -> TablePlan:
     """The plan with every template changed."""
 
     def records(group: Iterable[RecordPlan]) -> tuple[RecordPlan, ...]:
         return tuple(
-            RecordPlan(
-                None if record.key is None else change(record.key),
-                None if record.value is None else change(record.value),
-                tuple((name, change(template)) for name, template in record.headers),
-                None if record.route is None else change(record.route),
+            msgspec.structs.replace(
+                record,
+                key=None if record.key is None else change(record.key),
+                value=None if record.value is None else change(record.value),
+                headers=tuple((name, change(template)) for name, template in record.headers),
+                route=None if record.route is None else change(record.route),
             )
             for record in group
         )

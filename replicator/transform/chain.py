@@ -11,7 +11,7 @@ from replicator.config.transforms import Transforms
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 from replicator.ports import Narrator, Planner
-from replicator.transform.bend import bend, ungrouped
+from replicator.transform.bend import bend, ungrouped, without_query
 from replicator.transform.columns import Choice, Names
 from replicator.transform.filters import Filters
 from replicator.transform.masks import Masks
@@ -45,18 +45,20 @@ class Chain:
         self._operations = Operations(config.operations)
         self._partitions = Partitions(config.partition_by)
         self._filters = Filters(config.filter)
-        self._masks = Masks(config.mask)
+        self._choice, self._masks = Choice(config.columns), Masks(config.mask)
+        self._hides = bool(config.columns or config.mask or config.filter)
         self._routes = Routes(config.route)
         self._steps: tuple[Callable[[Table, View], View], ...] = (
-            Choice(config.columns),
+            self._choice,
             Names(config.rename),
             self._masks,
             self._routes,
         )
 
     def narrator(self, inner: Narrator) -> Narrator:
-        """The format's records that are not of rows, without those that are skipped."""
-        return self._operations.narrator(inner)
+        """The format's records that are not of rows, without those that are skipped, and without the text of statements
+        behind rows where something of the rows is hidden."""
+        return self._operations.narrator(inner, hides=self._hides)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -88,6 +90,8 @@ class Chain:
             made = bend(plan(view.table, self._topic(table, view, names)), view)
             made = self._operations(table, self._partitions(table, made))
             chosen = self._filters.filter(table)
+            if chosen is not None or table in self._choice or table in self._masks:
+                made = without_query(made)
             return made if chosen is None else msgspec.structs.replace(ungrouped(made), filter=chosen)
 
         return planner

@@ -10,7 +10,7 @@ from replicator.config.transforms import ColumnRule, RenameRule
 from replicator.errors import DecodeError
 from replicator.model.table import Table
 from replicator.transform.names import Scope
-from replicator.transform.view import View
+from replicator.transform.view import View, key_of
 
 
 class Choice:
@@ -18,6 +18,9 @@ class Choice:
 
     def __init__(self, rules: Sequence[ColumnRule]) -> None:
         self._rules = [(Scope(rule.tables), rule) for rule in rules]
+
+    def __contains__(self, source: Table) -> bool:
+        return any(source in scope for scope, _ in self._rules)
 
     def __call__(self, source: Table, view: View) -> View:
         """Raises DecodeError E2310: no such column, a key column without `drop_keys`, nothing left."""
@@ -39,7 +42,7 @@ def _kept(table: Table, scope: Scope, rule: ColumnRule) -> set[int]:
     found = [scope.column(table, name, "transforms.columns") for name in names or ()]
     indexes = {column.index for column in found if column is not None}
     kept = set(range(len(table.columns))) - indexes if rule.include is None else indexes
-    lost = [table.columns[index].name for index in table.primary_key if index not in kept]
+    lost = [table.columns[index].name for index in key_of(table) if index not in kept]
     if lost and not rule.drop_keys:
         raise DecodeError(
             "E2310",

@@ -13,7 +13,7 @@ from replicator.model.condition import kind_of
 from replicator.model.table import Column, Table
 from replicator.transform.names import Scope
 from replicator.transform.routes import text_column
-from replicator.transform.view import Origin, View
+from replicator.transform.view import Origin, View, key_of
 
 
 class Masks:
@@ -24,6 +24,9 @@ class Masks:
         self._rules = [(Scope(rule.tables), rule) for rule in rules]
         self.keys = tuple(dict.fromkeys(rule.hash for rule in rules if rule.hash is not None))
         """References of the keys that hashes need."""
+
+    def __contains__(self, source: Table) -> bool:
+        return any(source in scope for scope, _ in self._rules)
 
     def __call__(self, source: Table, view: View) -> View:
         """Raises DecodeError E2310: no such column, a part of the key, a type that can't be masked like this."""
@@ -63,7 +66,7 @@ def _renderer(rule: MaskRule) -> str:
 
 def _check(table: Table, column: Column, rule: MaskRule) -> None:
     kind = kind_of(column)
-    if column.index in table.primary_key and not (rule.keys and rule.hash):
+    if column.index in key_of(table) and not (rule.keys and rule.hash):
         raise DecodeError(
             "E2310",
             f"transforms.mask hide a part of the primary key of {table.qualified}",

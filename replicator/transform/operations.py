@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import msgspec
 
@@ -12,6 +14,10 @@ from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 from replicator.ports import Interest, Narrator
 from replicator.transform.names import Scope
+
+_TRUNCATE: Final = re.compile(
+    r"\s*TRUNCATE\s+(?:TABLE\s+)?(?:(`(?:[^`]|``)+`|[\w$]+)\s*\.\s*)?(`(?:[^`]|``)+`|[\w$]+)", re.IGNORECASE
+)
 
 
 class Operations:
@@ -34,24 +40,24 @@ class Operations:
             delete=() if "delete" in skipped else plan.delete,
         )
 
-    def narrator(self, inner: Narrator) -> Narrator:
-        """`inner` without the TRUNCATEs that are skipped."""
-        return _Quiet(inner, self) if any("truncate" in skip for _, skip in self._rules) else inner
+    def narrator(self, inner: Narrator, *, hides: bool) -> Narrator:
+        """`inner` without the TRUNCATEs that are skipped. `hides`: and without the statements behind rows."""
+        quiet = any("truncate" in skip for _, skip in self._rules) or (hides and "query" in inner.interests)
+        return _Quiet(inner, self, hides) if quiet else inner
 
 
 class _Quiet:
     """A `ports.Narrator`."""
 
-    def __init__(self, inner: Narrator, operations: Operations) -> None:
-        self.interests: frozenset[Interest] = inner.interests
+    def __init__(self, inner: Narrator, operations: Operations, hides: bool) -> None:
+        hidden: frozenset[Interest] = frozenset({"query"}) if hides else frozenset()
+        self.interests: frozenset[Interest] = inner.interests - hidden
         self._inner = inner
         self._operations = operations
 
     def statement(self, statement: Statement, moment: Moment) -> Sequence[Message]:
-        truncated = [
-            Table(change.database, change.name, ()) for change in statement.changes if change.verb == "TRUNCATE"
-        ]
-        if truncated and all("truncate" in self._operations.skipped(table) for table in truncated):
+        emptied = _emptied(statement)
+        if emptied and all("truncate" in self._operations.skipped(table) for table in emptied):
             return ()
         return self._inner.statement(statement, moment)
 
@@ -66,3 +72,15 @@ class _Quiet:
 
     def heartbeat(self, moment: Moment) -> Sequence[Message]:
         return self._inner.heartbeat(moment)
+
+
+def _emptied(statement: Statement) -> list[Table]:
+    """The tables of a TRUNCATE; from its text where there is no schema history."""
+    if statement.changes:
+        return [Table(one.database, one.name, ()) for one in statement.changes if one.verb == "TRUNCATE"]
+    match = _TRUNCATE.match(statement.text) if statement.kind.startswith("TRUNCATE") else None
+    return [Table(_bare(match[1] or statement.database), _bare(match[2]), ())] if match else []
+
+
+def _bare(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name[:1] == "`" else name

@@ -15,6 +15,7 @@ from replicator.model.plan import Each, Image, Members, RecordPlan, Step, TableP
 from replicator.model.table import Column, Table
 from replicator.transform.bend import ungrouped
 from replicator.transform.names import Scope, find, no_column
+from replicator.transform.view import key_of
 
 _WHAT = "transforms.partition_by"
 
@@ -65,8 +66,8 @@ def _by_key(source: Table, plan: TablePlan) -> TablePlan:
     """The record's key, where there is one; else the key's columns."""
     records = (*plan.insert, *plan.update, *plan.delete, *(plan.rekey or ()))
     if all(record.key is not None for record in records):
-        return _split(_everywhere(plan, None), source.primary_key)
-    return _by_values(plan, tuple(source.columns[index] for index in source.primary_key))
+        return _split(_everywhere(plan, None), key_of(source))
+    return _by_values(plan, tuple(source.columns[index] for index in key_of(source)))
 
 
 def _by_values(plan: TablePlan, columns: Sequence[Column]) -> TablePlan:

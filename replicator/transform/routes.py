@@ -13,7 +13,7 @@ from replicator.model import types
 from replicator.model.jsontext import quote
 from replicator.model.table import Column, Declared, Table
 from replicator.transform.names import find
-from replicator.transform.view import Origin, View
+from replicator.transform.view import Origin, View, key_of
 
 _UTF8MB4: Final = 45  # utf8mb4_general_ci, which both servers have
 TEXT_BYTES: Final = 255
@@ -45,7 +45,7 @@ class Routes:
         """
         found = self._find(source)
         name = found[1].key_field if found else None
-        if found is None or name is None or not view.table.primary_key:
+        if found is None or name is None or not key_of(view.table):
             return view
         match, rule = found
         if find(view.table, name) is not None:
@@ -55,7 +55,7 @@ class Routes:
                 wanted="a name that no column has",
             )
         value = source.name if rule.key_value is None else rewrite.expand(match, rule.key_value)
-        origin = view.origins[view.table.primary_key[0]]
+        origin = view.origins[key_of(view.table)[0]]
         field = text_column(len(view.table.columns), name, nullable=False, declared=_is_declared(source))
         return view.with_key(field, Origin(origin.column, constant=quote(value)))
 

@@ -13,6 +13,11 @@ import msgspec
 from replicator.model.table import Column, Table
 
 
+def key_of(table: Table) -> tuple[int, ...]:
+    """The columns that keys are made of."""
+    return table.primary_key or table.unique_key
+
+
 class Origin(msgspec.Struct, frozen=True):
     """What a column of the view holds.
 
@@ -61,9 +66,13 @@ class View(msgspec.Struct, frozen=True):
         return View(msgspec.structs.replace(self.table, columns=columns), origins)
 
     def with_key(self, column: Column, origin: Origin) -> View:
-        """`column` behind the last one, and at the end of the primary key."""
-        columns, key = (*self.table.columns, column), (*self.table.primary_key, column.index)
-        return View(msgspec.structs.replace(self.table, columns=columns, primary_key=key), (*self.origins, origin))
+        """`column` behind the last one, and at the end of the key."""
+        table = msgspec.structs.replace(self.table, columns=(*self.table.columns, column))
+        if table.primary_key:
+            table = msgspec.structs.replace(table, primary_key=(*table.primary_key, column.index))
+        else:
+            table = msgspec.structs.replace(table, unique_key=(*table.unique_key, column.index))
+        return View(table, (*self.origins, origin))
 
     @property
     def untouched(self) -> bool:

@@ -7,6 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from replicator.encode.topics import Topics
+from replicator.model.plan import Each, RecordPlan, TablePlan, Var
+from replicator.transform.chain import Chain
 from tests.unit.transform.changes import ANN, BOB, USERS, Script, keys, run, task, values
 
 TRANSFORMS: dict[str, Any] = {
@@ -79,3 +82,18 @@ def test_a_key_field_never_counts_as_changed() -> None:
     (value,) = values(made)
     assert value["data"]["shard"] == "user"
     assert value["old"] == {"id": 1}
+
+
+def test_the_statement_behind_a_row_does_not_tell_what_is_hidden() -> None:
+    template = Var("query"), Var("query", before=',"sql":'), Each((Var("query"),))
+    plan = TablePlan("t", (RecordPlan(None, template),), (), ())
+    for hiding in (
+        {"columns": [{"tables": ["shop.*"], "exclude": ["age"]}]},
+        {"mask": [{"tables": ["shop.*"], "columns": ["age"], "fixed": ""}]},
+        {"filter": [{"tables": ["shop.*"], "where": "age = 1"}]},
+    ):
+        made = Chain(task(**hiding).transforms).planner(lambda view, topic: plan, Topics("t", "t"))(USERS)
+        assert made is not None
+        assert "query" not in repr(made.insert)
+    kept = Chain(task().transforms).planner(lambda view, topic: plan, Topics("t", "t"))(USERS)
+    assert kept == plan

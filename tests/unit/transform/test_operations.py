@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -98,5 +99,19 @@ def test_truncate_is_a_statement() -> None:
         b"heartbeat",
     ]
     assert narrator.interests == Telling.interests
+    for text, kept in (("truncate `user`", 0), ("TRUNCATE TABLE shop.other", 1), ("TRUNCATE other.user", 1)):
+        assert len(narrator.statement(Statement("shop", text, "TRUNCATE TABLE"), moment)) == kept, text
     inner = Telling()
     assert Chain(task().transforms).narrator(inner) is inner
+
+
+@pytest.mark.parametrize(
+    "hiding",
+    [
+        {"columns": [{"tables": ["shop.a"], "exclude": ["x"]}]},
+        {"mask": [{"tables": ["shop.a"], "columns": ["x"], "fixed": ""}]},
+        {"filter": [{"tables": ["shop.a"], "where": "x = 1"}]},
+    ],
+)
+def test_statements_behind_rows_are_not_told_where_something_is_hidden(hiding: dict[str, Any]) -> None:
+    assert Chain(task(**hiding).transforms).narrator(Telling()).interests == Telling.interests - {"query"}
