@@ -11,7 +11,7 @@ from replicator.catalogs import build_catalog
 from replicator.config.secrets import resolve
 from replicator.config.task import KafkaSink, TaskConfig
 from replicator.decode.compiler import Renderer
-from replicator.decode.decoder import BinlogDecoder
+from replicator.decode.native.decoder import decoder_class
 from replicator.decode.renderers import rendering
 from replicator.encode import formats
 from replicator.encode.topics import Topics
@@ -93,7 +93,7 @@ def build_pipeline(
     renderers = build_rendering(config)
 
     def make_decoder(stream: Stream) -> Decoder:
-        return BinlogDecoder(
+        return decoder_class()(
             planner,
             position=stream.position,
             flavor=config.source.type,

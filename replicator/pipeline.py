@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -23,8 +23,9 @@ from replicator.backoff import Backoff
 from replicator.buffer import Buffer
 from replicator.errors import ReplicatorError, SinkError, SinkFenced
 from replicator.ledger import Figures, Ledger
-from replicator.model.batch import Batch
+from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.packed import PackedRecords
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.ports import CheckpointStore, Decoder, Sink, Source, Stream
@@ -242,8 +243,9 @@ class Pipeline:
                 self._commit(ready)
                 ready, size = None, 0
             self._term.check()
+            dead = self._sink.dead_letters
             self._sink.write(batch)
-            self._ledger_or_raise.written(batch)
+            self._ledger_or_raise.written(batch, self._sink.dead_letters - dead)
             since = since if size else time.monotonic()
             size += max(batch.size, 1)
             if batch.boundary or self._split:
@@ -304,7 +306,7 @@ class Pipeline:
 def joined(first: Batch, second: Batch) -> Batch:
     """`first` is the beginning of a transaction that `second` goes on with."""
     return Batch(
-        first.records + second.records,
+        _one_behind_the_other(first.records, second.records),
         second.position,
         second.boundary,
         first.rows + second.rows,
@@ -312,6 +314,12 @@ def joined(first: Batch, second: Batch) -> Batch:
         first.size + second.size,
         second.source_ms or first.source_ms,
     )
+
+
+def _one_behind_the_other(first: Sequence[Record], second: Sequence[Record]) -> Sequence[Record]:
+    if isinstance(first, PackedRecords) and isinstance(second, PackedRecords):
+        return first + second
+    return [*first, *second]
 
 
 def _now_ms() -> int:

@@ -139,3 +139,100 @@ cdef inline int put_timestamp_iso(
     o[1] = c'"'
     out.used = o + 2 - out.base
     return OK
+
+
+cdef inline int _put_fraction(Out* out, const uint8_t* p, int digits) noexcept nogil:
+    """A point and `digits` digits, and the closing quote."""
+    cdef int size = (digits + 1) // 2
+    cdef int64_t fraction = <int64_t>big(p, size)
+    cdef char* o = out.base + out.used
+    if fraction >= power(2 * size) and digits:
+        return ASK_PYTHON
+    if digits:
+        o[0] = c'.'
+        o = digits_at(o + 1, fraction // (10 if digits & 1 else 1), digits)
+    o[0] = c'"'
+    out.used = o + 1 - out.base
+    return OK
+
+
+cdef inline int put_datetime_text(Out* out, const uint8_t* p, int digits, bint or_null) noexcept nogil:
+    """DATETIME2 as "YYYY-MM-DD hh:mm:ss", whatever the calendar says."""
+    cdef uint64_t whole = big(p, 5)
+    cdef int months = whole >> 22 & 0x1FFFF
+    cdef int day = whole >> 17 & 31
+    cdef int minutes = <int>(whole >> 12 & 31) * 60 + <int>(whole >> 6 & 63)
+    cdef char* o
+    if months // 13 > 9999 or minutes >= 1440:
+        return ASK_PYTHON
+    if or_null and (months < 13 or months % 13 == 0 or day == 0):
+        return put(out, "null", 4)
+    if reserve(out, 40) != OK:
+        return NO_MEMORY
+    o = out.base + out.used
+    o[0] = c'"'
+    o = digits_at(o + 1, months // 13, 4)
+    o[0] = c'-'
+    o = digits_at(o + 1, months % 13, 2)
+    o[0] = c'-'
+    o = digits_at(o + 1, day, 2)
+    o[0] = c' '
+    o = clock_at(o + 1, minutes // 60, minutes % 60, whole & 63)
+    out.used = o - out.base
+    return _put_fraction(out, p + 5, digits)
+
+
+cdef inline int put_timestamp_text(Out* out, const uint8_t* p, int digits, bint or_null) noexcept nogil:
+    """TIMESTAMP2 in UTC; 0 is the zero date."""
+    cdef int64_t seconds = <int64_t>big(p, 4)
+    cdef int of_day = <int>(seconds % 86400)
+    cdef char* o
+    if reserve(out, 40) != OK:
+        return NO_MEMORY
+    if seconds == 0:
+        if or_null:
+            return put(out, "null", 4)
+        put(out, '"0000-00-00 00:00:00', 20)
+        return _put_fraction(out, p + 4, digits)
+    o = out.base + out.used
+    o[0] = c'"'
+    o = date_at(o + 1, seconds // 86400)
+    o[0] = c' '
+    o = clock_at(o + 1, of_day // 3600, of_day // 60 % 60, of_day % 60)
+    out.used = o - out.base
+    return _put_fraction(out, p + 4, digits)
+
+
+cdef inline int put_time_text(Out* out, const uint8_t* p, int digits) noexcept nogil:
+    """TIME2 as "[-]hh:mm:ss"."""
+    cdef int size = (digits + 1) // 2
+    cdef int shift = 8 * size
+    cdef int64_t packed = <int64_t>big(p, 3 + size) - (<int64_t>0x800000 << shift)
+    cdef int64_t absolute = -packed if packed < 0 else packed
+    cdef int64_t whole = absolute >> shift
+    cdef int64_t fraction = absolute & ((<int64_t>1 << shift) - 1)
+    cdef char* o
+    if fraction >= power(2 * size) and digits:
+        return ASK_PYTHON
+    if reserve(out, 40) != OK:
+        return NO_MEMORY
+    o = out.base + out.used
+    o[0] = c'"'
+    o += 1
+    if packed < 0:
+        o[0] = c'-'
+        o += 1
+    if whole >> 12 < 100:
+        o = digits_at(o, whole >> 12, 2)
+    else:
+        o = signed_at(o, whole >> 12)
+    o[0] = c':'
+    o = digits_at(o + 1, whole >> 6 & 63, 2)
+    o[0] = c':'
+    o = digits_at(o + 1, whole & 63, 2)
+    if digits:
+        o[0] = c'.'
+        o = digits_at(o + 1, fraction // (10 if digits & 1 else 1), digits)
+    o[0] = c'"'
+    out.used = o + 1 - out.base
+    return OK

@@ -74,9 +74,9 @@ cdef inline int put_decimal_base64(Out* out, const uint8_t* p, int precision, in
 
 
 cdef inline int put_decimal_plain(
-    Out* out, const uint8_t* p, int precision, int scale, bint quoted, bint signed_zero
+    Out* out, const uint8_t* p, int precision, int scale, bint quoted, bint java
 ) noexcept nogil:
-    """All digits of the scale kept: 12.30."""
+    """All digits of the scale kept: 12.30. `java`: not where Java's BigDecimal has an exponent."""
     cdef u128 value
     cdef char digits[48]
     cdef int at = 48
@@ -85,12 +85,16 @@ cdef inline int put_decimal_plain(
     if precision > 37:
         return ASK_PYTHON
     negative = unscaled(p, precision, scale, &value)
-    if value == 0 and not signed_zero:
+    if value == 0:
         negative = False
+        if java and scale > 6:
+            return ASK_PYTHON
     while value != 0 or at > 47 - scale:
         at -= 1
         digits[at] = <char>(48 + <int>(<uint64_t>(value % 10)))
         value = value // 10
+        if java and value == 0 and 47 - at - scale < -6:
+            return ASK_PYTHON
     if reserve(out, 64) != OK:
         return NO_MEMORY
     o = out.base + out.used

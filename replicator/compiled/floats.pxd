@@ -123,20 +123,26 @@ cdef inline char* scientific_at(char* o, Digits* found) noexcept nogil:
     return o + 1
 
 
-cdef inline int put_java(Out* out, double value, bint single) noexcept nogil:
+cdef inline int put_java(Out* out, double value, bint single, bint quoted) noexcept nogil:
     cdef Digits found
     cdef int status
     cdef char* o
-    if reserve(out, 40) != OK:
+    if reserve(out, 48) != OK:
         return NO_MEMORY
     o = out.base + out.used
     status = digits_of(value, single, &found)
     if status != OK:
         return status
+    if quoted:
+        o[0] = c'"'
+        o += 1
     if -3 <= found.exponent < 7:
         o = plain_at(o, &found)
     else:
         o = scientific_at(o, &found)
+    if quoted:
+        o[0] = c'"'
+        o += 1
     out.used = o - out.base
     return OK
 

@@ -66,6 +66,7 @@ cdef class Program:
     cdef object prepare
     cdef list kept
     cdef const uint8_t* header_at
+    cdef const uint8_t* mask_at
     cdef Py_ssize_t header_size
     cdef bint busy
     cdef bint grouped

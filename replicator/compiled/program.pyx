@@ -69,6 +69,7 @@ cdef class Program:
         self.kept = []
         self.busy = False
         self.header_at, self.header_size = <const uint8_t*>self._keep(spec.header), len(spec.header)
+        self.mask_at = <const uint8_t*>self._keep(spec.mask)
         self.topic = spec.topic
         self.grouped = spec.grouped
         self.images = len(spec.images)
@@ -262,7 +263,13 @@ cdef class Program:
 
     cdef bint matches(self, const uint8_t* p, const uint8_t* end) noexcept nogil:
         """Whether the event has the columns that the program is for."""
-        return end - p >= self.header_size and memcmp(p, self.header_at, self.header_size) == 0
+        cdef Py_ssize_t at
+        if end - p < self.header_size:
+            return False
+        for at in range(self.header_size):  # bits that belong to no column may be anything
+            if (p[at] ^ self.header_at[at]) & self.mask_at[at]:
+                return False
+        return True
 
     cdef int prepare_natively(self, Moment* moment) noexcept nogil:
         """Makes the texts that are the same for all rows of an event."""

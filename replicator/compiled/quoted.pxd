@@ -21,6 +21,7 @@ cdef extern from *:
 
 cdef enum:
     RAW_BEYOND = 1  # characters beyond the BMP stay as they are, instead of a pair of escaped surrogates
+    LOWER = 2  # \\u00XX with lower-case digits
 
 
 cdef inline uint64_t _special(uint64_t x) noexcept nogil:
@@ -101,6 +102,8 @@ cdef inline int put_escaped(Out* out, const uint8_t* p, size_t size, int style) 
                     o += 1
                 elif escape == 1:
                     o = _unicode(o, p[0])
+                    if style & LOWER and p[0] & 15 > 9:
+                        (o - 1)[0] = REPLICATOR_HEX[p[0] & 15] | 0x20
                 else:
                     o[0] = c'\\'
                     o[1] = <char>escape

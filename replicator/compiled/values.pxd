@@ -4,12 +4,15 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from replicator.compiled.dates cimport put_date_days, put_datetime_epoch, put_time_us, put_timestamp_iso
+from replicator.compiled.dates cimport (
+    put_date_days, put_datetime_epoch, put_datetime_text, put_time_text, put_time_us, put_timestamp_iso,
+    put_timestamp_text,
+)
 from replicator.compiled.decimals cimport put_decimal_base64, put_decimal_plain
 from replicator.compiled.documents cimport put_document
 from replicator.compiled.floats cimport double_at, put_java, single_at
 from replicator.compiled.out cimport (
-    ASK_PYTHON, DECLINED, NO_MEMORY, OK, Out, little, little_signed, put, put_signed, put_unsigned, reserve,
+    ASK_PYTHON, DECLINED, NO_MEMORY, OK, Out, big, little, little_signed, put, put_signed, put_unsigned, reserve,
 )
 from replicator.compiled.quoted cimport put_base64, put_plain_ascii, put_quoted
 
@@ -22,7 +25,7 @@ cdef enum Writer:
     DECIMAL_BASE64 = 4  # a: precision, b: scale
     DECIMAL_NUMBER = 5
     DECIMAL_STRING = 6
-    DOUBLE_JAVA = 7
+    DOUBLE_JAVA = 7  # a: between quotes, in the next one too
     FLOAT_JAVA = 8
     TEXT_UTF8 = 9  # a: style
     TEXT_ASCII = 10
@@ -35,6 +38,11 @@ cdef enum Writer:
     JSON_TEXT = 17  # a: style
     SIGNED_STRING = 18
     UNSIGNED_STRING = 19
+    BIG_UNSIGNED = 20
+    DECIMAL_JAVA = 21
+    DATETIME_TEXT = 22  # a: digits, b: null for dates that have a zero, in the next one too
+    TIMESTAMP_TEXT = 23
+    TIME_TEXT = 24  # a: digits
 
 cdef enum:
     REMEMBERED_SLOTS = 512
@@ -77,10 +85,20 @@ cdef inline int _native(Out* out, Value* value, const uint8_t* p, size_t size, O
         return _remembered(out, value, p, size)
     elif writer == DECIMAL_BASE64:
         return put_decimal_base64(out, p, value.a, <int>value.b)
+    elif writer == DECIMAL_JAVA:
+        return put_decimal_plain(out, p, value.a, <int>value.b, False, True)
     elif writer == DECIMAL_NUMBER:
         return put_decimal_plain(out, p, value.a, <int>value.b, False, False)
     elif writer == DECIMAL_STRING:
         return put_decimal_plain(out, p, value.a, <int>value.b, True, False)
+    elif writer == DATETIME_TEXT:
+        return put_datetime_text(out, p, value.a, value.b != 0)
+    elif writer == TIMESTAMP_TEXT:
+        return put_timestamp_text(out, p, value.a, value.b != 0)
+    elif writer == TIME_TEXT:
+        return put_time_text(out, p, value.a)
+    elif writer == BIG_UNSIGNED:
+        return put_unsigned(out, big(p, <int>size))
     elif writer == DATETIME_EPOCH:
         return put_datetime_epoch(out, p, value.a, value.b, value.text, value.text_size)
     elif writer == TIMESTAMP_ISO:
@@ -96,9 +114,9 @@ cdef inline int _native(Out* out, Value* value, const uint8_t* p, size_t size, O
         status = put_document(scratch, p, size, value.a)
         return status if status != OK else put_quoted(out, <const uint8_t*>scratch.base, scratch.used, 0)
     elif writer == DOUBLE_JAVA:
-        return put_java(out, double_at(p), False)
+        return put_java(out, double_at(p), False, value.a != 0)
     elif writer == FLOAT_JAVA:
-        return put_java(out, single_at(p), True)
+        return put_java(out, single_at(p), True, value.a != 0)
     elif writer == TEXT_ASCII:
         return put_plain_ascii(out, p, size)
     elif writer == BASE64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -36,7 +37,7 @@ class Batch(msgspec.Struct):
         source_ms: commit time at the source of the last event, ms since the epoch; 0 when unknown.
     """
 
-    records: list[Record]
+    records: Sequence[Record]
     position: Position
     boundary: bool
     rows: int = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -32,7 +33,7 @@ class LineWriter:
         ]
         self._offsets = offsets
 
-    def lines(self, records: list[Record]) -> list[bytes]:
+    def lines(self, records: Iterable[Record]) -> list[bytes]:
         """One line per record, each with its newline."""
         now = time.time_ns() // 1_000_000
         return [self._line(record, now) for record in records]

@@ -38,7 +38,7 @@ class Form(msgspec.Struct, frozen=True):
 class Spec(msgspec.Struct):
     """
     Attributes:
-        header: of the events that the program is for.
+        header: of the events that the program is for, and `mask`: which of its bits count.
         images: (fixed size or -1, bytes of the length in front, nullable) of every column, by image.
         values: (writer's number, a, b, text, the twin's renderer).
         same: texts that are the same for all rows of an event: literals and variables.
@@ -49,6 +49,7 @@ class Spec(msgspec.Struct):
 
     topic: str
     header: bytes
+    mask: bytes
     grouped: bool
     images: list[list[tuple[int, int, bool]]]
     values: list[tuple[int, int, int, bytes, Callable[[bytes], str]]]
@@ -106,6 +107,7 @@ class Assembler:
         return Spec(
             plan.topic,
             header,
+            self._mask(header),
             plan.grouped,
             [[_field(column) for column in self._present[image]] for image in self._images],
             self._writers,
@@ -116,6 +118,13 @@ class Assembler:
             compared,
             always,
         )
+
+    def _mask(self, header: bytes) -> bytes:
+        """The servers fill the last byte of a bitmap up with ones or with zeros."""
+        columns = len(self._table.columns)
+        size = (columns + 7) // 8
+        bitmap = ((1 << columns) - 1).to_bytes(size, "little")
+        return b"\xff" * (len(header) - size * len(self._images)) + bitmap * len(self._images)
 
     def prepare(self) -> Callable[[Context], list[bytes]]:
         """Makes the texts that are the same for all rows of an event."""

@@ -32,6 +32,18 @@ TIMESTAMP_ISO: Final = 14
 TIME_US: Final = 15
 JSON_STRING: Final = 16
 
+SIGNED_STRING: Final = 18
+UNSIGNED_STRING: Final = 19
+JSON_TEXT: Final = 17
+DECIMAL_STRING: Final = 6
+BIG_UNSIGNED: Final = 20
+DECIMAL_JAVA: Final = 21
+DATETIME_TEXT: Final = 22
+TIMESTAMP_TEXT: Final = 23
+TIME_TEXT: Final = 24
+
+_RAW_BEYOND: Final = 1
+_LOWER: Final = 2
 _WIDEST_REMEMBERED: Final = 8
 _NOT_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
 
@@ -132,6 +144,45 @@ def _json(column: Column) -> Writer:
     return Writer(JSON_STRING)
 
 
+def _json_text(column: Column) -> Writer:
+    return Writer(JSON_TEXT)
+
+
+def _decimal_of(number: int) -> Chooser:
+    return lambda column: Writer(number, column.meta >> 8, column.meta & 0xFF)
+
+
+def _bit_number(column: Column) -> Writer | None:
+    return Writer(BIG_UNSIGNED)
+
+
+def _temporal(column: Column) -> Writer | None:
+    number = _TEXTS.get(column.type)
+    return None if number is None else Writer(number, column.meta)
+
+
+def _temporal_or_null(column: Column) -> Writer | None:
+    number = _TEXTS.get(column.type)
+    return None if number is None else Writer(number, column.meta, 1)
+
+
+def _canal(column: Column) -> Writer | None:
+    if column.type in types.INTEGERS:
+        return Writer(UNSIGNED_STRING if column.unsigned else SIGNED_STRING)
+    if column.type in (types.ENUM, types.SET):
+        return Writer(UNSIGNED_STRING)
+    if column.type == types.NEWDECIMAL:
+        return Writer(DECIMAL_STRING, column.meta >> 8, column.meta & 0xFF)
+    if column.type in (types.FLOAT, types.DOUBLE):
+        return Writer(_floating(column).number, 1)
+    if column.type in types.CHARACTERS | types.BLOBS and column.collation != types.BINARY_COLLATION:
+        chosen = _text(column)
+        return Writer(TEXT_UTF8, _RAW_BEYOND | _LOWER) if chosen == Writer(TEXT_UTF8) else chosen
+    return _temporal(column)
+
+
+_TEXTS: Final = {types.DATETIME2: DATETIME_TEXT, types.TIMESTAMP2: TIMESTAMP_TEXT, types.TIME2: TIME_TEXT}
+
 _CHOOSERS: Final[dict[str, Chooser]] = {
     "int": _integer,
     "int_java": _integer_java,
@@ -145,4 +196,11 @@ _CHOOSERS: Final[dict[str, Chooser]] = {
     "timestamp_iso": _timestamp,
     "time_us": _time,
     "json_string": _json,
+    "json": _json_text,
+    "decimal_java": _decimal_of(DECIMAL_JAVA),
+    "decimal_string": _decimal_of(DECIMAL_STRING),
+    "bit_int": _bit_number,
+    "temporal": _temporal,
+    "temporal_or_null": _temporal_or_null,
+    "canal": _canal,
 }
