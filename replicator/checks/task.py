@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from replicator.checks import formats
 from replicator.checks.finding import Finding
 from replicator.config.secrets import resolve
 from replicator.config.task import FileSink, KafkaSink, TaskConfig
@@ -28,7 +29,8 @@ def check_task(
         findings, position = _check_zookeeper(zookeeper, config.name, root, session_timeout)
     found, names = _check_source(config, position)
     described = _describe(config, names)
-    return [*findings, *found, *_check_transforms(config, described), *_check_sink(config, described)]
+    own = [*formats.check(config), *_check_transforms(config, described)]
+    return [*findings, *found, *own, *_check_sink(config, described)]
 
 
 def _check_zookeeper(hosts: str, task: str, root: str, session_timeout: float) -> tuple[list[Finding], Position | None]:

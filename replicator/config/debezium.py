@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -12,6 +12,12 @@ from replicator.config.base import Model
 Operation = Literal["c", "u", "d", "t"]
 
 
+Added = Literal[
+    "op", "table", "db", "ts_ms", "source.db", "source.table", "source.ts_ms", "source.ts_us", "source.ts_ns",
+    "source.gtid", "source.file", "source.pos", "source.row", "source.server_id", "source.thread", "source.query"
+]  # fmt: skip
+
+
 class Unwrap(Model):
     """Records flattened to the row, as by the transformation ExtractNewRecordState."""
 
@@ -19,8 +25,8 @@ class Unwrap(Model):
         default="tombstone",
         description="a delete becomes: nothing; a tombstone; the row with __deleted: true; that and a tombstone",
     )
-    add_fields: tuple[Annotated[str, Field(pattern=r"^(op|table|db|ts_ms|source\.[a-z_]+)$")], ...] = Field(
-        default=(), description="members of the envelope to add as __NAME: op, table, db, ts_ms, source.ts_ms, ..."
+    add_fields: tuple[Added, ...] = Field(
+        default=(), description="members of the envelope to add as __NAME, a point in it as _"
     )
 
 

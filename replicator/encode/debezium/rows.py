@@ -140,7 +140,6 @@ _ADDED: Final[dict[str, Variable]] = {
     "source.thread": "thread",
     "source.query": "query",
 }
-ADDABLE: Final = frozenset({"op", "table", "db", "source.db", "source.table", *_ADDED})
 
 
 def flat(row: tuple[Field, ...], table: Table, op: str, image: Image, *, rewrite: bool, add: Iterable[str]) -> Template:
