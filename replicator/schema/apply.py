@@ -91,7 +91,8 @@ class Draft:
             elif name not in dropped and change is None:
                 self.columns.append(column)
         names = {name: change.column.name for name, change in changes.items()} | renamed
-        self._rename_in_indexes(names, dropped)
+        added_names = {clause.column.name.lower() for clause in added if not clause.old}
+        self._rename_in_indexes(names, dropped - added_names)  # indexes know columns by name alone
         there = {column.name.lower() for column in old}
         for clause in added:
             self._add(clause, there)

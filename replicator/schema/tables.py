@@ -9,6 +9,15 @@ from replicator.schema.cursor import Cursor, Name
 from replicator.schema.drafts import Charset, ColumnDraft, CreateTable, IndexDraft, TableOptions
 
 _KEYS: Final = ("KEY", "INDEX")
+_OPTIONS: Final = frozenset(
+    (
+        *("AUTO_INCREMENT", "AUTOEXTEND_SIZE", "AVG_ROW_LENGTH", "CHECKSUM", "COMPRESSION", "CONNECTION", "DATA"),
+        *("DELAY_KEY_WRITE", "ENCRYPTION", "ENGINE", "ENGINE_ATTRIBUTE", "INDEX", "INSERT_METHOD", "KEY_BLOCK_SIZE"),
+        *("MAX_ROWS", "MIN_ROWS", "PACK_KEYS", "PASSWORD", "ROW_FORMAT", "SECONDARY_ENGINE", "STATS_AUTO_RECALC"),
+        *("SECONDARY_ENGINE_ATTRIBUTE", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES", "STORAGE", "TABLESPACE", "TYPE"),
+        *("UNION", "ALGORITHM", "LOCK", "PAGE_CHECKSUM", "SEQUENCE", "TABLE_CHECKSUM", "TRANSACTIONAL"),
+    )
+)
 _SELECTS: Final = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "AS", "IGNORE", "REPLACE"})
 
 
@@ -188,8 +197,8 @@ class Options:
 
 
 def _other_option(cursor: Cursor) -> bool:
-    """name [=] value"""
-    if cursor.token.kind not in ("word", "name") or cursor.ended:
+    """name [=] value; without the sign only names that we know, or a clause that we don't would pass for an option."""
+    if cursor.ended or not (cursor.word() in _OPTIONS or cursor.is_mark("=", 1)):
         return False
     if cursor.take().value.upper() in ("DATA", "INDEX"):
         cursor.expect("DIRECTORY")

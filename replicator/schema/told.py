@@ -1,0 +1,50 @@
+"""What operators tell of tables that could not be understood."""
+
+from __future__ import annotations
+
+import msgspec
+
+from replicator.errors import ProcessError
+from replicator.model.position import Position
+from replicator.model.schema import SchemaRecord
+from replicator.schema import parser
+from replicator.schema.codec import pack
+from replicator.schema.drafts import CreateTable
+from replicator.schema.history import History
+from replicator.schema.schema import Schema
+from replicator.schema.tokens import NotUnderstood
+
+_SHOWN = 300
+
+
+def told(history: History, text: str, position: Position) -> SchemaRecord:
+    """A record of the table in `text`, a CREATE TABLE with the database's name, as of `position`.
+
+    Raises:
+        ProcessError: E5014, it is another statement, names no database, or can't be understood either.
+    """
+    schema = history.latest() or Schema(mariadb=history.mariadb)
+    try:
+        operation = parser.parse(text, mariadb=history.mariadb).operation
+    except NotUnderstood as error:
+        raise _refused(str(error)) from error
+    if not isinstance(operation, CreateTable) or not operation.columns:
+        raise _refused("another statement")
+    if not operation.name[0]:
+        raise _refused(f"no database before `{operation.name[1]}`")
+    schema.effects()
+    schema.define(schema.key(operation.name), None)
+    schema.apply(msgspec.structs.replace(operation, unless_exists=False), operation.name[0])
+    if schema.get(schema.key(operation.name)) is None:
+        raise _refused("an index over a column that is not there")
+    return SchemaRecord("set", position, text=text[:_SHOWN], data=pack(schema.effects(), folded=schema.folded))
+
+
+def _refused(found: str) -> ProcessError:
+    return ProcessError(
+        "E5014",
+        "the table can't be taken from this text",
+        found=found,
+        wanted="CREATE TABLE database.table (...), as SHOW CREATE TABLE prints it",
+        fix="Give the statement without what is not understood, as long as columns, types and keys stay.",
+    )

@@ -1,0 +1,208 @@
+"""The history at work, without a server: what is remembered, what holds where, what stops a task."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from replicator.checkpoint.history import MemoryHistory
+from replicator.config.tables import TableFilter
+from replicator.errors import DecodeError, ProcessError
+from replicator.model import types
+from replicator.model.happening import Statement
+from replicator.model.position import Position
+from replicator.model.schema import Reading, SchemaRecord, TableText
+from replicator.model.table import Column, Table
+from replicator.schema.catalog import SchemaCatalog
+from replicator.schema.history import COMPACT, Covering, History
+from replicator.schema.told import told
+
+UUID = "11111111-1111-1111-1111-111111111111"
+CREATE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(5))"
+ODD = "ALTER TABLE t FLIP COLUMN v"
+
+
+class Task:
+    """A task over `d.*` whose statements stand at offsets 100, 200, ..., the n-th with the GTID n."""
+
+    def __init__(self, reading: Reading | None = None, *, gtids: bool = True, needed: bool = False) -> None:
+        self.store = MemoryHistory()
+        self._reading = reading
+        self._gtids = gtids
+        self._needed = needed
+        self.catalog = self.at(1)
+
+    def position(self, number: int) -> Position:
+        """Before the statement of this number."""
+        gtid = f"{UUID}:1-{number - 1}" if number > 1 else f"{UUID}:0" if not self._gtids else ""
+        return Position("b.000001", 100 * number, gtid if self._gtids else "")
+
+    def at(self, number: int) -> SchemaCatalog:
+        read = (lambda: self._reading) if self._reading is not None else None
+        history = History(self.store, mariadb=False, read=read)  # type: ignore[arg-type]
+        return SchemaCatalog(history, self.position(number), TableFilter(["d.*", "!d.not_ours"]), needed=self._needed)
+
+    def say(self, number: int, text: str, catalog: SchemaCatalog | None = None) -> Statement:
+        gtid = f"{UUID}:{number}" if self._gtids else ""
+        return (catalog or self.catalog).statement("d", text, self.position(number), gtid)
+
+
+def event(*kinds: int, name: str = "t", names: tuple[str, ...] = ()) -> Table:
+    columns = tuple(
+        Column(at, names[at] if names else f"@{at + 1}", kind, 20 if kind == types.VARCHAR else 0)
+        for at, kind in enumerate(kinds)
+    )
+    return Table("d", name, columns)
+
+
+ROW = event(types.LONG, types.VARCHAR)
+
+
+def described(catalog: SchemaCatalog, table: Table = ROW) -> list[str]:
+    return [column.name for column in catalog.describe(table, named=False).columns]
+
+
+def test_names_come_from_the_history() -> None:
+    task = Task()
+    change = task.say(1, CREATE).changes[0]
+    assert change.table is not None
+    found = task.catalog.describe(ROW, named=False)
+    assert [column.name for column in found.columns] == ["id", "v"]
+    assert found.primary_key == (0,)
+    assert found.columns[1].declared == change.table.columns[1].declared
+    assert found.charset == "utf8mb4"
+
+
+@pytest.mark.parametrize("row", [event(types.LONG), event(types.LONG, types.LONG), event(types.LONG, name="unheard")])
+def test_names_that_do_not_fit_the_event_stop_the_task(row: Table) -> None:
+    task = Task()
+    task.say(1, CREATE)
+    with pytest.raises(DecodeError, match=r"E2306.*d\.(t|unheard).*--set-table"):
+        task.catalog.describe(row, named=False)
+
+
+def test_named_columns_are_declared_where_they_fit() -> None:
+    task = Task()
+    task.say(1, CREATE)
+    found = task.catalog.describe(event(types.LONG, types.LONG, names=("id", "v")), named=True)
+    assert found.columns[0].declared is not None
+    assert found.columns[1].declared is None
+    assert task.catalog.describe(event(types.LONG, name="unheard"), named=True).columns[0].declared is None
+
+
+@pytest.mark.parametrize("gtids", [True, False])
+def test_each_position_has_the_definition_of_then(gtids: bool) -> None:
+    task = Task(gtids=gtids)
+    task.say(1, CREATE)
+    task.say(2, "ALTER TABLE t RENAME COLUMN v TO w")
+    task.say(3, "DROP TABLE t")
+    kept = list(task.store.records)
+    assert [described(task.at(number)) for number in (2, 3)] == [["id", "v"], ["id", "w"]]
+    again = task.at(2)
+    assert task.say(2, "ALTER TABLE t RENAME COLUMN v TO w", again).changes[0].verb == "ALTER"
+    assert described(again) == ["id", "w"]
+    assert task.store.records == kept
+    with pytest.raises(DecodeError, match="E2306"):
+        described(task.at(4))
+
+
+def test_a_statement_that_comes_by_twice_in_a_stream_counts_once() -> None:
+    task = Task()
+    task.say(1, CREATE)
+    task.say(2, "ALTER TABLE t ADD c INT, DROP v")
+    task.say(1, CREATE)
+    task.say(2, "ALTER TABLE t ADD c INT, DROP v")
+    assert described(task.catalog, event(types.LONG, types.LONG)) == ["id", "c"]
+    assert len(task.store.records) == 3
+
+
+def test_what_is_not_replicated_is_counted_and_passed() -> None:
+    task = Task()
+    task.say(1, "CREATE TABLE elsewhere.t (a INT)")
+    task.say(2, "ALTER TABLE elsewhere.t FLIP a")
+    task.say(3, "ALTER TABLE not_ours FLIP a")
+    assert task.catalog.counters == {"ddl_ignored": 1, "ddl_not_understood": 2}
+    assert len(task.store.records) == 1
+
+
+def test_what_is_not_understood_makes_a_table_unknown_and_stops_where_names_are_needed() -> None:
+    task = Task()
+    task.say(1, CREATE)
+    assert task.say(2, ODD).changes[0].table is None
+    assert task.catalog.describe(event(types.LONG, names=("id",)), named=True).columns[0].declared is None
+    with pytest.raises(DecodeError, match="E2306"):
+        described(task.catalog)
+    strict = Task(needed=True)
+    strict.say(1, CREATE)
+    with pytest.raises(DecodeError, match=r"E2309.*d\.t.*FLIP.*--set-table"):
+        strict.say(2, ODD)
+    assert len(strict.store.records) == 2
+
+
+def test_an_operator_tells_what_a_statement_did() -> None:
+    task = Task(needed=True)
+    task.say(1, CREATE)
+    with pytest.raises(DecodeError):
+        task.say(2, ODD)
+    text = "CREATE TABLE d.t (id INT PRIMARY KEY, flipped VARCHAR(5));"
+    history = History(task.store, mariadb=False, read=None)
+    history.append(told(history, text, task.position(2)))
+    behind = task.at(2)
+    task.say(2, ODD, behind)
+    assert described(behind) == ["id", "flipped"]
+    task.say(3, "ALTER TABLE t RENAME COLUMN flipped TO later", behind)
+    assert described(task.at(4)) == ["id", "later"]
+    for wrong in (ODD, "CREATE TABLE t (id INT)", "CREATE TABLE d.t (id INT SOMEHOW)"):
+        with pytest.raises(ProcessError, match="E5014"):
+            told(history, wrong, task.position(2))
+
+
+def reading(number: int, *texts: str) -> Reading:
+    tables = tuple(TableText("d", text.split()[2], text) for text in texts)
+    return Reading(
+        Position("b.000001", 100 * number, f"{UUID}:1-{number - 1}"), tables, {"d": ("utf8mb4", "utf8mb4_bin")}
+    )
+
+
+def test_definitions_read_later_hold_from_there_and_new_tables_are_followed() -> None:
+    task = Task(reading(5, "CREATE TABLE t (id INT, w VARCHAR(5))", "CREATE TABLE u (x INT)"))
+    task.say(1, "CREATE TABLE u (y INT)")
+    assert described(task.catalog, event(types.LONG, name="u")) == ["y"]
+    task.say(3, "ALTER TABLE u RENAME COLUMN y TO x")
+    assert described(task.catalog, event(types.LONG, name="u")) == ["x"]
+    task.say(4, "ALTER TABLE t RENAME COLUMN v TO w")  # is in what was read
+    assert described(task.catalog) == ["id", "w"]
+    task.say(6, "ALTER TABLE t RENAME COLUMN w TO z")
+    assert described(task.catalog) == ["id", "z"]
+    assert described(task.at(7)) == ["id", "z"]
+
+
+def test_rows_that_were_named_with_a_later_definition_are_noticed() -> None:
+    task = Task(reading(5, "CREATE TABLE t (id INT, w VARCHAR(5))"))
+    assert described(task.catalog) == ["id", "w"]
+    with pytest.raises(DecodeError, match=r"E2306.*rows of d\.t before this change"):
+        task.say(3, "ALTER TABLE t RENAME COLUMN v TO w")
+
+
+def test_many_records_become_a_base() -> None:
+    task = Task()
+    task.say(1, CREATE)
+    for number in range(2, COMPACT + 3):
+        task.say(number, f"ALTER TABLE t COMMENT '{number}'")
+    before = len(task.store.records)
+    catalog = task.at(before - 1)
+    assert len(task.store.records) == 1 + 1 < before  # what lies behind the position is kept
+    assert described(catalog) == ["id", "v"]
+
+
+def test_what_nobody_wrote_is_refused() -> None:
+    task = Task()
+    task.store.records[0] = msgspec.structs.replace(task.store.records[0], data=b"garbage")
+    with pytest.raises(ProcessError, match="E5014"):
+        task.at(1)
+
+
+def test_mariadb_positions() -> None:
+    covers = Covering(Position("b.1", 4, "0-1-10,1-1-5"), mariadb=True)
+    found = [covers.statement(SchemaRecord("ddl", Position("b.9", 9), gtid)) for gtid in ("0-2-10", "0-1-11", "2-1-1")]
+    assert found == [True, False, False]
