@@ -1,233 +1,42 @@
-"""Handlers of the events that make up transactions: GTID, QUERY, TABLE_MAP, rows, XID, XA."""
+"""Handlers of the events that end transactions: QUERY, XID, XA PREPARE."""
 
 from __future__ import annotations
 
 import struct
-from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from typing import Any, Final
 
-from replicator.decode import gtidevents, refusals, zipped
-from replicator.decode.asked import Asked
+from replicator.decode import refusals, zipped
 from replicator.decode.branches import Branch, Branches
-from replicator.decode.collector import Collector
-from replicator.decode.narration import Narration
-from replicator.decode.progress import Progress, State
+from replicator.decode.progress import State
+from replicator.decode.rowevents import RowEvents, Work
 from replicator.decode.statements import Kind, Statement, classify
-from replicator.decode.variables import Context
-from replicator.decode.versions import Versions
 from replicator.errors import ReplicatorError
 from replicator.model.position import Prepared
 from replicator.model.table import Table
 
+__all__ = ["Changes", "Work"]
+
 _QUERY: Final = struct.Struct("<IIBHH").unpack_from
-_DUMMY_TABLE: Final = 0xFFFFFF
-_STATEMENT_END: Final = 1
-"""Flag of a rows event: the statement has no more of them."""
-_DEAR: Final = frozenset({"executed", "tsid", "query", "order", "table_order"})
-"""Variables that are made only for plans that print them."""
 _PIECE: Final = 1 << 20
 """Bytes of events that waited which are decoded before what came of them leaves."""
-Work: TypeAlias = Iterator[bool] | None
-UPDATE: Final = 1
-"""Operations are 0 (insert), 1 and 2 (delete), as the event types count."""
 
 
-class Changes:
-    """Every handler gets (buffer, first byte of the body, end of the body, timestamp, server id). One that returns an
-    iterator has not done all: that goes on with it, and gives True wherever the batches should leave.
+class Changes(RowEvents):
+    """All handlers of what makes up transactions; see `RowEvents`.
+
+    Args:
+        read_again: gives the rows of an XA transaction that are not kept.
 
     Attributes:
-        text: the buffer as latin-1.
-        context: what plans print.
+        pausing: whether to let the caller of `feed` look after each XA PREPARE.
     """
 
-    def __init__(
-        self,
-        asked: Asked,
-        versions: Versions,
-        collector: Collector,
-        progress: Progress,
-        narration: Narration,
-        context: Context,
-        clock: Callable[[], int],
-        counters: Counter[str],
-        read_again: Callable[[Prepared], Branch],
-    ) -> None:
-        self.text = ""
-        self.context = context
-        self._asked = asked
-        self._narration = narration
-        self._versions = versions
-        self._ids = versions.ids
-        self._collector = collector
-        self._progress = progress
-        self._clock = clock
-        self._counters = counters
-        self._uuids = gtidevents.UuidTexts()
-        self._attentive = narration.listening
-        self._query_of = -1  # start of the transaction that the last statement text belongs to
-        self._standalone = False
-        self._branch: Branch | None = None  # the XA transaction at hand
+    def __init__(self, *arguments: Any, read_again: Callable[[Prepared], Branch]) -> None:
+        super().__init__(*arguments)
+        self.pausing = False
         self._branches = Branches()
         self._read_again = read_again
-        self.pausing = False
-        """Whether to let the caller of `feed` look after each XA PREPARE."""
-
-    # GTIDs
-
-    def mysql_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        uuid, number, commit_us = gtidevents.mysql(b, p, end)
-        self._announce_mysql(self._uuids[uuid], number, commit_us)
-
-    def tagged_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        gtid = gtidevents.tagged(b, p, end)
-        self._announce_mysql(gtid.tsid, gtid.number, gtid.commit_us)
-
-    def _announce_mysql(self, tsid: str, number: int, commit_us: int) -> None:
-        self._collector.announce((tsid, number), commit_us)
-        context = self.context
-        text = f"{tsid}:{number}"
-        context.gtid = f'"{text}"'
-        context.position = text.encode()
-        context.ts_us = commit_us
-        context.thread = "null"
-
-    def anonymous_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        _, _, commit_us = gtidevents.mysql(b, p, end)
-        self._collector.announce(None, commit_us)
-        self._without_gtid(commit_us)
-
-    def _without_gtid(self, commit_us: int) -> None:
-        context = self.context
-        context.gtid = context.thread = "null"
-        context.position = f"{self._progress.file}:{self._progress.start}".encode()
-        context.ts_us = commit_us
-
-    def mariadb_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        number, domain, flags = gtidevents.mariadb(b, p, end)
-        self._collector.announce((domain, server_id, number), 0)
-        self._standalone = bool(flags & gtidevents.STANDALONE)
-        context = self.context
-        text = f"{domain}-{server_id}-{number}"
-        context.gtid = f'"{text}"'
-        context.position = text.encode()
-        context.thread = "null"
-        if not self._standalone:
-            self._collector.open()
-        if flags & gtidevents.PREPARED_XA:  # there is no XA START behind it
-            self._collector.state, self._branch = State.BRANCH, Branch(0)
-
-    # Rows
-
-    def table_map(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        if p + 8 > end:
-            raise refusals.structure("a table map is cut short")
-        table_id = int.from_bytes(b[p : p + 6], "little")
-        raw = b[p + 6 : end]
-        version = self._ids.get(table_id)
-        if version is None or version.raw != raw:
-            self._versions.map(table_id, raw)
-            if not self._attentive and self._asked.variables & _DEAR:
-                self._attentive = True
-                if self._query_of != self._progress.start:
-                    self._narration.statement_ended()
-
-    def rows_v1(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
-        self._rows(b, p, p + 8, end, timestamp, server_id, operation)
-
-    def rows_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
-        extra = b[p + 8] | b[p + 9] << 8
-        if extra < 2:
-            raise refusals.structure("a row event's extra data has an impossible length", f"{extra} bytes")
-        self._rows(b, p, p + 8 + extra, end, timestamp, server_id, operation)
-
-    def _rows(self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
-        collector = self._collector
-        table_id = int.from_bytes(b[p : p + 6], "little")
-        version = self._ids.get(table_id)
-        if version is None:
-            if table_id == _DUMMY_TABLE:  # says only that a statement ends
-                self._narration.statement_ended()
-                return
-            raise refusals.structure("a row event without its table map", f"table id {table_id}")
-        if collector.state is not State.OPEN:
-            if collector.state is State.BRANCH and self._branch is not None:
-                if version.plan is not None:
-                    event = (operation, at - p, timestamp, server_id, b[p:end])
-                    self._branch.rows(version.raw, self._narration.query, event)
-                if b[p + 6] & _STATEMENT_END:
-                    self._narration.statement_ended()
-                return
-            raise refusals.structure("a row event outside a transaction", version.table.qualified)
-        attentive = self._attentive
-        if version.plan is None:
-            if attentive and b[p + 6] & _STATEMENT_END:
-                self._narration.statement_ended()
-            return
-        context = self.context
-        context.pos = self._progress.at
-        context.server_id = server_id
-        context.now_ns = self._clock()
-        context.event_s = timestamp
-        if not collector.commit_us:
-            context.ts_us = timestamp * 1_000_000
-        if version.late is not None:
-            collector.late = version.late
-        if attentive:
-            self._narration.before_rows(version.table, self._asked.variables, timestamp, server_id)
-        rows = version.functions[operation] or version.compile(operation)
-        row, size = rows(b, self.text, at, end, collector.row, collector.append, context)
-        if attentive:
-            self._narration.after_rows(version.table, row - collector.row, ended=bool(b[p + 6] & _STATEMENT_END))
-        collector.took(row, size)
-
-    def rows_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        """A length (of one byte, to be ignored), then the statement's text."""
-        self._narration.query, self._query_of = b[p + 1 : end], self._progress.start
-
-    def annotate_rows(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        self._narration.query, self._query_of = b[p:end], self._progress.start
-
-    def partial_rows(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        """Updates with JSON values as changes to those before."""
-        at = p + 8 + (b[p + 8] | b[p + 9] << 8)
-        version = self._ids.get(int.from_bytes(b[p : p + 6], "little"))
-        if version is None or version.plan is None:
-            self._rows(b, p, at, end, timestamp, server_id, UPDATE)
-        else:
-            body = b[p:at] + version.whole_rows(b, at, end)
-            self._made(body, at - p, timestamp, server_id, UPDATE)
-
-    def _made(self, body: bytes, at: int, timestamp: int, server_id: int, operation: int) -> None:
-        """A row event that does not stand like this in the stream."""
-        text, self.text = self.text, body.decode("latin-1")
-        self._rows(body, 0, at, len(body), timestamp, server_id, operation)
-        self.text = text
-
-    # MariaDB's log_bin_compress
-
-    def zipped_rows_v1(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
-        self._zipped_rows(b, p, p + 8, end, timestamp, server_id, operation)
-
-    def zipped_rows_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
-        self._zipped_rows(b, p, p + 8 + (b[p + 8] | b[p + 9] << 8), end, timestamp, server_id, operation)
-
-    def _zipped_rows(self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
-        version = self._ids.get(int.from_bytes(b[p : p + 6], "little"))
-        if version is None or version.plan is None:
-            self._rows(b, p, at, end, timestamp, server_id, operation)
-            return
-        start = zipped.rows_at(b, at, end, 2 if operation == UPDATE else 1)
-        self._made(b[p:start] + zipped.event(b, start, end), at - p, timestamp, server_id, operation)
-
-    def zipped_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
-        _, _, database_size, _, status_size = _QUERY(b, p)
-        at = p + 13 + status_size + database_size + 1
-        body = b[p:at] + zipped.event(b, at, end)
-        return self.query(body, 0, len(body), timestamp, server_id)
-
-    # Ends
 
     def xid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
         if self._collector.state is State.BETWEEN or p + 8 > end:
@@ -247,6 +56,12 @@ class Changes:
         if self._attentive:
             self._narration.finish(timestamp, server_id)
         return self._collector.finish(timestamp)
+
+    def zipped_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
+        _, _, database_size, _, status_size = _QUERY(b, p)
+        at = p + 13 + status_size + database_size + 1
+        body = b[p:at] + zipped.event(b, at, end)
+        return self.query(body, 0, len(body), timestamp, server_id)
 
     def query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
         thread, _, database_size, _, status_size = _QUERY(b, p)

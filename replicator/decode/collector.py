@@ -129,15 +129,11 @@ class Collector:
                 return self._release(self._held, self.late, timestamp, xid)
             self._complete(self.late, xid)
             self.late = None
-        self._finish(timestamp)
-        return None
-
-    def _finish(self, timestamp: int) -> None:
         if self._skip:
             self._finish_resumed()
-        progress, gtid = self._progress, self.gtid
-        if gtid is not None:
-            progress.execute(gtid)
+        progress = self._progress
+        if self.gtid is not None:
+            progress.execute(self.gtid)
             self.gtid = None
         progress.settle()
         self.state = State.BETWEEN
@@ -152,6 +148,7 @@ class Collector:
             self._savepoints = {}
         if self.counts:
             self.counts = {}
+        return None
 
     def _finish_resumed(self) -> None:
         if self.row < self._skip:
@@ -211,7 +208,7 @@ class Collector:
             self._new_told += piece.told
             self._new_size += sum(map(_size, filled))
         held.close()
-        self._finish(timestamp)
+        self.finish(timestamp)
 
     # Rolled back in part or whole
 
@@ -234,7 +231,7 @@ class Collector:
             raise refusals.undone(statement)
         self._cut(0, 0, 0)
         self.late = None
-        self._finish(timestamp)
+        self.finish(timestamp)
 
     def _cut(self, row: int, rows: int, told: int) -> None:
         """Keeps what comes before `row`, which is `rows` rows that have not left yet. Numbers are not given again."""

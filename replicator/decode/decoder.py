@@ -121,7 +121,8 @@ class BinlogDecoder:
         self._in_file = framing == "file"
         self._progress = Progress(position, flavor)
         self._planner, self._flavor, self._row_image = planner, flavor, row_image
-        self._catalog, self._reread, self._rendering = catalog, reread, rendering
+        self._catalog, self._selection = catalog, selection
+        self._reread, self._rendering = reread, rendering
         asked, context = Asked(planner), Context()
         selection = selection or Everything()
         self._versions = Versions(
@@ -144,7 +145,7 @@ class BinlogDecoder:
             context,
             clock,
             self.counters,
-            self._read_again,
+            read_again=self._read_again,
         )
         self._handlers = self._table(self._changes)
         self._checksum = False
@@ -209,6 +210,8 @@ class BinlogDecoder:
             flavor=self._flavor,
             framing=stream.framing,
             server_error=stream.server_error,
+            catalog=self._catalog,  # it is not asked to take anything in: only the one transaction is decoded
+            selection=self._selection,
             row_image=self._row_image,
             rendering=self._rendering,
         )

@@ -82,16 +82,11 @@ class Progress:
         """The transaction is done."""
         if self._after is not None:
             self._text, self._after = self._after, None
+            return
+        if len(gtid) == 2:
+            self.mysql.add(*gtid)
         else:
-            self._add(gtid)
-            self._text = None
-
-    def executed_many(self, name: str | tuple[int, int], first: int, last: int) -> None:
-        """Transactions with successive numbers are done. `name`: the other parts of their GTIDs."""
-        if isinstance(name, str):
-            self.mysql.add_range(name, first, last)
-        else:
-            self.mariadb.add(*name, last)
+            self.mariadb.add(*gtid)
         self._text = None
 
     def _add(self, gtid: tuple[str, int] | tuple[int, int, int]) -> None:
