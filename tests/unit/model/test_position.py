@@ -4,14 +4,16 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.model.position import Position
+from replicator.model.position import Position, Prepared
 
+prepared = st.builds(Prepared, xid=st.text(), file=st.text(), offset=st.integers(0, 2**63 - 1), gtid=st.text())
 positions = st.builds(
     Position,
     file=st.from_regex(r"[a-z.-]{1,20}\.[0-9]{6,9}", fullmatch=True),
     offset=st.integers(4, 1 << 48),
     gtid=st.text(max_size=40),
     rows=st.integers(0, 1 << 40),
+    prepared=st.lists(prepared, max_size=3).map(tuple),
 )
 
 

@@ -7,15 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicator.errors import SinkError
-from replicator.model.position import Position
+from replicator.model.position import Position, Prepared
 from replicator.sink.kafka.position import dump, load
 
+prepared = st.builds(Prepared, xid=st.text(), file=st.text(), offset=st.integers(0, 2**63 - 1), gtid=st.text())
 positions = st.builds(
     Position,
     file=st.text(min_size=1, max_size=20),
     offset=st.integers(0, 2**63 - 1),
     gtid=st.text(),
     rows=st.integers(0),
+    prepared=st.lists(prepared, max_size=3).map(tuple),
 )
 
 
