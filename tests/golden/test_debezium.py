@@ -10,6 +10,7 @@ import pytest
 
 from replicator.config.debezium import DebeziumOptions
 from replicator.decode import events
+from replicator.errors import DecodeError
 from tests.golden.compare import HERE, Rule, Variation
 from tests.golden.debezium_consumer import Consumer, same
 from tests.golden.recording import Recordings, needless
@@ -34,6 +35,13 @@ def test_the_scripts_make_the_events_that_they_are_about(recordings: Recordings)
         assert recordings.kinds(NAMED[name])[events.TRANSACTION_PAYLOAD] >= 6
     assert not recordings.kinds(NAMED["default"])[events.TRANSACTION_PAYLOAD]
     assert recordings.kinds(NAMED["partial_json"])[events.PARTIAL_UPDATE_ROWS] == 18
+
+
+def test_changes_that_come_as_statements_stop_the_task(recordings: Recordings) -> None:
+    """Debezium loses them, with a line in its log."""
+    statements = Variation("statement", "t", "", "statement.sql", {"format": "debezium"})
+    with pytest.raises(DecodeError, match=r"INSERT INTO s VALUES \(2,'statement format'\)"):
+        recordings.records(statements)
 
 
 def test_updates_that_debezium_loses_lead_to_what_the_server_says(recordings: Recordings) -> None:
