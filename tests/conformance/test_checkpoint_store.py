@@ -11,11 +11,12 @@ from replicator.checkpoint.memory import MemoryStore
 from replicator.checkpoint.sqlite import SqliteStore
 from replicator.errors import ProcessError
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.position import Position
+from replicator.model.position import Position, Prepared
 from replicator.ports import CheckpointStore
 
 Make = Callable[[], CheckpointStore]
-FIRST = Checkpoint(Position("binlog.000001", 4, "uuid:1-5", 3), 7, 1_000, 900, 12, 5)
+PREPARED = Prepared("X'61',X'',1", "binlog.000001", 4, "uuid:1-4")
+FIRST = Checkpoint(Position("binlog.000001", 4, "uuid:1-5", 3, (PREPARED,)), 7, 1_000, 900, 12, 5)
 SECOND = Checkpoint(Position("binlog.000002", 157, "uuid:1-9"), 8, 2_000, 1_900, 40, 9)
 
 
