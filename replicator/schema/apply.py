@@ -164,6 +164,8 @@ class Draft:
             declared = msgspec.structs.replace(
                 declared, has_default=True, default=text, default_is_expression=expression
             )
+        if self._mariadb and clause.default is not None:
+            declared = msgspec.structs.replace(declared, on_update="")
         visible = column.visible if clause.visible is None else clause.visible
         self.columns[at] = msgspec.structs.replace(column, declared=declared, visible=visible)
 

@@ -18,6 +18,7 @@ _SECOND_WORDS: Final = {
     "NATIONAL": ("CHAR", "CHARACTER", "VARCHAR"),
 }
 _STORED: Final = {"STORED": "STORED", "PERSISTENT": "STORED", "VIRTUAL": "VIRTUAL"}
+_COMMON: Final = frozenset({"NOT", "NULL", "DEFAULT", "AUTO_INCREMENT", "COMMENT"})
 _NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 
 
@@ -53,7 +54,8 @@ def definition(cursor: Cursor, name: str) -> ColumnDraft:
     while not (cursor.ended or cursor.is_mark(",") or cursor.is_mark(")")):
         if cursor.word() in ("FIRST", "AFTER"):
             break
-        if not (_type_attribute(cursor, draft) or _attribute(cursor, draft)):
+        first = _attribute if cursor.word() in _COMMON else _type_attribute
+        if not (first(cursor, draft) or _type_attribute(cursor, draft) or _attribute(cursor, draft)):
             raise cursor.wrong("an attribute of a column")
     return _finished(name, draft)
 

@@ -21,6 +21,8 @@ class Cursor:
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.text = text
         self._tokens = tokens
+        self._words = [token.value.upper() if token.kind == "word" else "" for token in tokens]
+        self._size = len(tokens)
         self._at = 0
 
     @property
@@ -40,24 +42,28 @@ class Cursor:
     def word(self, ahead: int = 0) -> str:
         """The bare word at hand, in upper case; "" when it is none."""
         at = self._at + ahead
-        if at >= len(self._tokens) or self._tokens[at].kind != "word":
-            return ""
-        return self._tokens[at].value.upper()
+        return self._words[at] if at < self._size else ""
 
     def sees(self, *words: str) -> bool:
-        return all(self.word(ahead) == word for ahead, word in enumerate(words))
+        at = self._at
+        if at >= self._size or self._words[at] != words[0]:
+            return False
+        return len(words) == 1 or tuple(self._words[at : at + len(words)]) == words
 
     def accept(self, *words: str) -> bool:
         """Takes these words, all or none."""
-        if not self.sees(*words):
+        at = self._at
+        if at >= self._size or self._words[at] != words[0]:
+            return False
+        if len(words) > 1 and tuple(self._words[at : at + len(words)]) != words:
             return False
         self._at += len(words)
         return True
 
     def accept_any(self, words: Collection[str]) -> str:
         """Takes one of `words`; "" when the next is another."""
-        word = self.word()
-        if word not in words:
+        word = self._words[self._at] if self._at < self._size else ""
+        if not word or word not in words:
             return ""
         self._at += 1
         return word

@@ -7,17 +7,24 @@ import contextlib
 import uuid
 from collections.abc import Iterator
 
+import pymysql
 import pytest
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 
-from dev.servers import Database
+from dev.servers import Database, MariaDB
 from replicator.checkpoint.history import MemoryHistory
 from replicator.model.table import Column
+from replicator.schema import parser, types
+from replicator.schema.history import define
+from replicator.schema.schema import Schema
 from tests.support.catalogs import Reader, rows
 from tests.support.settings import set_global
 
 SCRIPT = """
 CREATE TABLE a (id INT UNSIGNED NOT NULL AUTO_INCREMENT, n BIGINT UNSIGNED, `größe` ENUM('groß','klein'),
-  s SET('x','y'), t TEXT, b VARBINARY(20), d DECIMAL(10,2), f BOOL DEFAULT TRUE, j JSON, PRIMARY KEY (id)) CHARSET latin1
+  s SET('x','y'), t TEXT, b VARBINARY(20), d DECIMAL(10,2), f BOOL DEFAULT TRUE, j JSON,
+  PRIMARY KEY (id)) CHARSET latin1
 INSERT INTO a VALUES (1,18446744073709551615,'klein','x,y','naïve',x'00ff',1.50,1,'{"a":1}')
 ALTER TABLE a RENAME COLUMN n TO number, ADD COLUMN first_one INT FIRST, MODIFY `größe` ENUM('klein','groß','neu')
 INSERT INTO a VALUES (5,2,7,'neu','y','ü',NULL,2.25,0,'[]')
@@ -128,3 +135,112 @@ def test_old_rows_are_read_with_the_old_schema_after_a_restart(
         for position, done in stages:
             assert reader.rows(store, position) == found[done:]
         assert tuple(store.records) == kept  # what had come by once is not written again
+
+
+COLUMN = st.sampled_from(["a", "b", "c", "e", "größe"])
+TYPE = st.sampled_from(
+    [
+        "INT",
+        "BIGINT UNSIGNED NOT NULL",
+        "VARCHAR(10)",
+        "VARCHAR(20) CHARACTER SET latin1 NOT NULL DEFAULT 'ä'",
+        "TEXT",
+        "TINYTEXT COLLATE utf8mb3_bin",
+        "CHAR(3) BINARY",
+        "ENUM('x','y') DEFAULT 'x'",
+        "SET('r','w')",
+        "DECIMAL(8,3) DEFAULT 1.25",
+        "DATETIME(3) DEFAULT CURRENT_TIMESTAMP(3) ON UPDATE CURRENT_TIMESTAMP(3)",
+        "DOUBLE PRECISION",
+        "BIT(9)",
+        "VARBINARY(7)",
+        "JSON",
+        "BOOL NOT NULL DEFAULT TRUE",
+        "YEAR COMMENT 'it''s'",
+        "INT AS (id + 1) STORED",
+        "TIMESTAMP NULL",
+        "FLOAT INVISIBLE",
+        "POINT",
+    ]
+)
+PLACE = st.one_of(st.just(""), st.just(" FIRST"), COLUMN.map(lambda name: f" AFTER `{name}`"))
+CLAUSE = st.one_of(
+    st.builds("ADD COLUMN `{}` {}{}".format, COLUMN, TYPE, PLACE),
+    st.builds("DROP COLUMN `{}`".format, COLUMN),
+    st.builds("MODIFY `{}` {}{}".format, COLUMN, TYPE, PLACE),
+    st.builds("CHANGE `{}` `{}` {}{}".format, COLUMN, COLUMN, TYPE, PLACE),
+    st.builds("RENAME COLUMN `{}` TO `{}`".format, COLUMN, COLUMN),
+    st.builds("ALTER COLUMN `{}` SET DEFAULT NULL".format, COLUMN),
+    st.builds("ADD {} (`{}`, id)".format, st.sampled_from(["UNIQUE", "INDEX", "UNIQUE KEY u"]), COLUMN),
+    st.builds("DROP INDEX `{}`".format, st.one_of(COLUMN, st.just("u"))),
+    st.builds("DROP PRIMARY KEY, ADD PRIMARY KEY (id, `{}`)".format, COLUMN),
+    st.sampled_from(["DROP PRIMARY KEY", "ADD PRIMARY KEY (id)", "COMMENT 'ü'", "DEFAULT CHARSET gbk"]),
+    st.sampled_from(["CONVERT TO CHARACTER SET utf8mb4", "CONVERT TO CHARACTER SET latin1 COLLATE latin1_bin"]),
+)
+ALTER = st.lists(CLAUSE, min_size=1, max_size=3).map(", ".join)
+
+
+@given(alters=st.lists(ALTER, min_size=4, max_size=14))
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.generate],  # the message says it all; shrinking costs minutes of DDL
+    report_multiple_bugs=False,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_the_model_agrees_with_the_server_after_any_alter(server: Database, altered: str, alters: list[str]) -> None:
+    """What the server refuses the model need not know."""
+    mariadb = isinstance(server, MariaDB)
+    create = "CREATE TABLE t (id INT NOT NULL, a INT NOT NULL, b TEXT, UNIQUE (a), PRIMARY KEY (id)) CHARSET latin1"
+    connection = server.connect(database=altered)
+    with contextlib.closing(connection), connection.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS t")
+        cursor.execute(create)
+        model = Schema(mariadb=mariadb)
+        taken = [create]
+        apply(model, altered, create)
+        for alter in alters:
+            statement = f"ALTER TABLE t {alter}"
+            try:
+                cursor.execute(statement)
+            except pymysql.Error:
+                continue
+            taken.append(statement)
+            assume(not ("DEFAULT CHARSET" in alter and "CONVERT" in alter))  # the servers do not agree on it
+            apply(model, altered, statement)
+            cursor.execute("SHOW CREATE TABLE t")
+            assert outline(model, altered) == outline(shown(cursor.fetchone()[1], altered, mariadb), altered), taken
+
+
+@pytest.fixture
+def altered(server: Database) -> Iterator[str]:
+    name = f"m_{uuid.uuid4().hex[:8]}"
+    with database(server, name):
+        yield name
+
+
+def apply(model: Schema, database: str, statement: str) -> None:
+    operation = parser.parse(statement, mariadb=model.mariadb).operation
+    assert operation is not None
+    model.apply(operation, database)
+
+
+def shown(text: str, name: str, mariadb: bool) -> Schema:
+    found = Schema(mariadb=mariadb)
+    assert define(found, (name, "t"), text), text
+    return found
+
+
+def outline(model: Schema, name: str) -> list[object]:
+    """What both spellings of a table mean."""
+    table = model.table((name, "t"))
+    assert table is not None, "the model has lost the table"
+    columns: list[object] = []
+    for column in table.columns:
+        declared = column.declared
+        assert declared is not None
+        same = (column.name, types.layout(declared, mariadb=model.mariadb), column.nullable, column.unsigned)
+        text = (declared.charset, declared.collation, declared.comment, declared.generated, column.visible)
+        columns.append((*same, *text, column.members, bool(declared.on_update), declared.default is None))
+    return [*columns, table.primary_key, table.unique_key, table.charset, table.comment]
