@@ -50,6 +50,8 @@ cdef enum:
     LONGEST_PACKET = 0xFFFFFF
     TABLES = 64
 
+cdef uint64_t LATEST_US = <uint64_t>1 << 52  # the year 2112: times in nanoseconds have to fit, too
+
 cdef enum Done:
     STOP = 0
     NEXT = 1
@@ -151,6 +153,7 @@ cdef class Loop:
 
     Attributes:
         gtid: 0 none, 1 MySQL's (`uuid`, `number`), 2 MariaDB's (`domain`, `gtid_server`, `number`).
+        kind: of the last event that was taken.
         whole: records of finished transactions.
         boundary: end of the last transaction that was finished; -1: none was.
         most_held: bytes that records which wait may have; the run ends when they have more.
@@ -180,7 +183,7 @@ cdef class Loop:
     cdef uint8_t uuid[16]
 
     cdef public bint checksum
-    cdef public int state
+    cdef public int state, kind
     cdef public int64_t offset, at, start
     cdef public int64_t row, commit_us, whole
     cdef public int64_t rows, size, transactions, new_rows, new_size, source_ms
@@ -342,6 +345,7 @@ cdef class Loop:
             self.query_end = end - self.buffer
             self.query_of = self.start
         if done == NEXT:
+            self.kind = kind
             self.at = offset
             self.offset = offset + size
         return done
@@ -350,9 +354,13 @@ cdef class Loop:
 
     cdef Done _mysql_gtid(self, const uint8_t* p, const uint8_t* end, bint named) noexcept nogil:
         """flags 1, uuid 16, number 8, clock 1 and two times 8, time of the commit 7; see `decode/gtidevents.py`."""
+        cdef uint64_t commit_us
         if self.state != BETWEEN or end - p < 42:
             return STOP
-        self.commit_us = little(p + 42, 7) & ~(<uint64_t>1 << 55) if p[25] == 2 and end - p >= 49 else 0
+        commit_us = little(p + 42, 7) & ~(<uint64_t>1 << 55) if p[25] == 2 and end - p >= 49 else 0
+        if commit_us >= LATEST_US or <int64_t>little(p + 17, 8) < 0:
+            return STOP
+        self.commit_us = commit_us
         self._announce()
         if not named:
             self._without_gtid()
@@ -360,9 +368,6 @@ cdef class Loop:
         self.gtid = 1
         memcpy(self.uuid, p + 1, 16)
         self.number = little(p + 17, 8)
-        if <int64_t>self.number < 0:
-            self.state = BETWEEN
-            return STOP
         self.position.used = 0
         if not self._put_uuid():
             self.state = BETWEEN

@@ -31,7 +31,10 @@ class CompiledDecoder(BinlogDecoder):
         )
 
     def _take(self, buffer: bytes, at: int) -> int:
-        return self._taking(buffer, at, checksum=self._checksum)
+        behind = self._taking(buffer, at, checksum=self._checksum)
+        if behind != at:
+            self._kind = self._taking.kind
+        return behind
 
 
 def decoder_class() -> type[BinlogDecoder]:

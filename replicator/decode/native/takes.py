@@ -34,6 +34,8 @@ _TAKEN: Final = frozenset(
         events.MARIADB_GTID,
     }
 )
+_LATEST_US: Final = 1 << 52
+_UUID_LENGTH: Final = 36
 _NO_UUID: Final = b""
 _NOT_KNOWN: Final = -1
 _MOST_ENDINGS: Final = 1000
@@ -76,6 +78,11 @@ class Taking:
             self._end(buffer)
         return behind
 
+    @property
+    def kind(self) -> int:
+        """Type of the last event that was taken."""
+        return self._loop.kind  # type: ignore[no-any-return]
+
     def _ordinary(self) -> bool:
         collector, changes = self._collector, self._changes
         return not (
@@ -88,7 +95,8 @@ class Taking:
             or collector.told
             or collector.state is State.BRANCH
             or self._progress._after is not None
-            or (collector.gtid is not None and isinstance(collector.gtid[0], str) and len(collector.gtid[0]) != 36)
+            or collector.commit_us >= _LATEST_US
+            or (collector.gtid is not None and not _is_plain(collector.gtid))
         )
 
     def _begin(self, checksum: bool) -> bool:
@@ -131,7 +139,11 @@ class Taking:
             changes._narration.query = buffer[loop.query_at : loop.query_end]
             changes._query_of = loop.query_of
         for raw, domain, server, first, last in loop.executed():
-            progress.executed_many(self._tsid(raw) if self._is_mysql else (domain, server), first, last)
+            if self._is_mysql:
+                progress.mysql.add_range(self._tsid(raw), first, last)
+            else:
+                progress.mariadb.add(domain, server, last)
+            progress._text = None
         if loop.boundary >= 0:
             progress.offset = loop.boundary
             progress.settle()
@@ -169,6 +181,11 @@ class Taking:
             except (KeyError, ValueError):
                 self._programs[ending] = None
         return self._programs[ending]
+
+
+def _is_plain(gtid: tuple[str, int] | tuple[int, int, int]) -> bool:
+    """Without a tag, and with a number that can be."""
+    return gtid[-1] >= 0 and (len(gtid) == 3 or len(gtid[0]) == _UUID_LENGTH)
 
 
 def _steps(steps: tuple[Text | Var, ...]) -> list[bytes | tuple[str, bytes | None]]:

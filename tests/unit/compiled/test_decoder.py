@@ -1,0 +1,93 @@
+"""What the compiled decoder gives is what the Python one gives: records, positions, counts, errors."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replicator import compiled
+from replicator.decode.native.decoder import CompiledDecoder
+from replicator.model.packed import PackedRecords
+from replicator.model.position import Position
+from tests.unit.compiled import both as pair
+
+RECORDINGS = pair.recordings()
+NAMES = [path.name.partition(".")[0] for path in RECORDINGS]
+
+
+@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("path", RECORDINGS, ids=NAMES)
+def test_recorded_binlogs(path: Path, form: str) -> None:
+    raw = pair.read(path)
+    for framing, stream in (("file", raw), ("packet", pair.as_packets(raw))):
+        twin, ours = pair.both(form, pair.flavor(path), framing, [stream])  # type: ignore[arg-type]
+        assert ours == twin
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=NAMES)
+def test_in_pieces(path: Path) -> None:
+    raw = pair.as_packets(pair.read(path)[:60_000])
+    for size in (97, 1021, 8192):
+        twin, ours = pair.both("debezium", pair.flavor(path), "packet", pair.cut(raw, size))
+        assert ours == twin
+
+
+@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("name", ["mysql_orders", "mariadb_orders", "mysql_zoo", "mysql_transactions"])
+def test_damaged_bytes(name: str, form: str) -> None:
+    """Same errors, same codes, same positions, and the same records before them."""
+    path = RECORDINGS[NAMES.index(name)]
+    whole = pair.events(pair.read(path))
+    raw = b"".join(pair.without_checksums(whole[:400]))
+    assert pair.both(form, pair.flavor(path), "file", [raw])[1][0][3] > 10
+    dice = random.Random(f"{name} {form}")
+    for _ in range(60):
+        damaged = bytearray(raw)
+        for _ in range(dice.choice((1, 1, 3))):
+            at = dice.randrange(len(damaged))
+            damaged[at] = dice.choice((0, 0xFF, damaged[at] ^ 1 << dice.randrange(8), dice.randrange(256)))
+        twin, ours = pair.both(form, pair.flavor(path), "file", pair.cut(bytes(damaged), 40_000))
+        assert ours == twin
+
+
+@pytest.mark.parametrize("rows", [1, 3, 40])
+def test_resumed_inside_a_transaction(rows: int) -> None:
+    path = RECORDINGS[NAMES.index("mysql_transactions")]
+    position = Position("binlog.000001", 4, rows=rows)
+    twin, ours = pair.both("debezium", "mysql", "file", [pair.read(path)], position)
+    assert ours == twin
+
+
+def test_the_records_of_ordinary_transactions_are_packed_and_python_sees_few_events() -> None:
+    """What the whole is for: no object per row, and next to nothing per transaction."""
+    raw = pair.read(RECORDINGS[NAMES.index("mysql_orders")])
+    decoder = pair.decoder(CompiledDecoder, "debezium", "mysql", "file", Position("binlog.000001", 4))
+    handled = []
+    python = decoder._handlers
+
+    class Counting(dict[int, Any]):
+        def get(self, kind: int, default: Any = None) -> Any:
+            handled.append(kind)
+            return python.get(kind, default)
+
+    decoder._handlers = Counting()
+    batches = decoder.feed(raw)
+    assert all(isinstance(batch.records, PackedRecords) for batch in batches)
+    assert sum(batch.rows for batch in batches) == 100
+    assert len(handled) < 10
+
+
+def test_a_rows_program_is_compiled_for_every_plan_of_the_formats() -> None:
+    program = compiled.module("program").Program
+    for name in ("mysql_orders", "mysql_zoo"):
+        raw = pair.read(RECORDINGS[NAMES.index(name)])
+        for form in pair.FORMATS:
+            decoder = pair.decoder(CompiledDecoder, form, "mysql", "file", Position("binlog.000001", 4))
+            decoder.feed(raw)
+            versions = [version for version in decoder._versions._known.values() if version.plan is not None]
+            assert versions
+            for version in versions:
+                assert all(rows is None or isinstance(rows, program) for rows in version.functions), version.table
