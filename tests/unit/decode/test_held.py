@@ -1,5 +1,6 @@
 """Transactions whose records wait for their end, in memory and on disk."""
 
+import struct
 import tempfile
 
 import pytest
@@ -156,3 +157,15 @@ def test_a_full_disk_is_transient_and_nothing_has_left(monkeypatch):
         made.feed(b"")
     assert (caught.value.code, caught.value.transient) == ("E2311", True)
     assert made.position.rows == 0
+
+
+def test_an_xa_transaction_is_prepared_until_all_of_it_has_left(place):
+    xid = "X'61',X'',1"
+    log = Log().gtid(1).query(f"XA START {xid}").map(IDS)
+    for value in range(20):
+        log.rows(events.WRITE_ROWS, 1, row(value))
+    log.query(f"XA END {xid}").add(events.XA_PREPARE, struct.pack("<BIII", 0, 1, 1, 0) + b"a")
+    batches = feed_all(decoder(planner=planner), log.gtid(2).query(f"XA COMMIT {xid}").raw)
+    assert [value.split()[0] for value in values(batches)] == [str(n) for n in range(20)]
+    assert (len(batches) > 1) == (place == "disk")
+    assert [len(batch.position.prepared) for batch in batches] == [1] * (len(batches) - 1) + [0]
