@@ -68,6 +68,9 @@ def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
     yield per_task("config_invalid", "1 while the newest configuration is refused.", [t.config_invalid for t in tasks])
     yield _counter("task_events", "Row changes delivered since the task was made.", [(t.name, t.rows) for t in tasks])
     yield _counter("task_transactions", "Transactions delivered since then.", [(t.name, t.transactions) for t in tasks])
+    yield _counter(
+        "dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks]
+    )
 
 
 def _roles(tasks: Iterable[TaskView]) -> list[tuple[tuple[str, ...], float]]:

@@ -85,6 +85,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         bytes_per_s=figures.bytes_per_s if figures else 0.0,
         rows=checkpoint.rows if checkpoint else 0,
         transactions=checkpoint.transactions if checkpoint else 0,
+        dead_letters=checkpoint.dead_letters if checkpoint else 0,
         spark=spark,
         last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=checkpoint.time_ms if checkpoint else 0,

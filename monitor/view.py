@@ -36,6 +36,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         notes: short texts that say why `trouble` is not 0, worst first.
         lag_s: seconds behind the source, None when nobody is RUNNING.
         rows_per_s, bytes_per_s: now; rows, transactions: delivered since the task was made.
+        dead_letters: of the rows' records, those that were too large for the sink.
         runway_s: until the source may purge what the task still needs; None when it never does or nobody knows.
         spark: rows/s of the last minutes, oldest first.
         position: of the RUNNING one, else of the last checkpoint.
@@ -64,6 +65,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     bytes_per_s: float = 0.0
     rows: int = 0
     transactions: int = 0
+    dead_letters: int = 0
     spark: tuple[float, ...] = ()
     last_event_ms: int = 0
     checkpoint_ms: int = 0

@@ -32,21 +32,23 @@ class Ledger:
         self.last = base
         self.advanced = False
         self._rows, self._transactions = base.rows, base.transactions
-        self._bytes, self._source_ms = 0, base.source_ms
-        self._marks: deque[tuple[Position, int, int, int, int]] = deque()
+        self._bytes, self._source_ms, self._dead = 0, base.source_ms, base.dead_letters
+        self._marks: deque[tuple[Position, int, int, int, int, int]] = deque()
 
     @property
     def outstanding(self) -> bool:
         return bool(self._marks)
 
-    def written(self, batch: Batch) -> None:
+    def written(self, batch: Batch, dead_letters: int = 0) -> None:
+        """`dead_letters`: records of the batch that went there."""
+        self._dead += dead_letters
         self._rows += batch.rows
         self._transactions += batch.transactions
         self._bytes += batch.size
         self._source_ms = batch.source_ms or self._source_ms
 
     def committed(self, position: Position) -> None:
-        self._marks.append((position, self._rows, self._transactions, self._source_ms, self._bytes))
+        self._marks.append((position, self._rows, self._transactions, self._source_ms, self._bytes, self._dead))
         self._bytes = 0
 
     def acknowledged(self, position: Position | None, epoch: int, idle: bool) -> None:
@@ -54,7 +56,7 @@ class Ledger:
         if position is not None and any(mark[0] == position for mark in self._marks):
             size = 0
             while True:
-                reached, rows, transactions, source_ms, bytes_ = self._marks.popleft()
+                reached, rows, transactions, source_ms, bytes_, dead = self._marks.popleft()
                 size += bytes_
                 if reached == position:
                     break
@@ -64,7 +66,7 @@ class Ledger:
             figures.bytes += size
             figures.last_event_ms = source_ms
             figures.lag_s = max(0.0, (now - source_ms) / 1000) if source_ms else 0.0
-            self.last = Checkpoint(reached, epoch, now, source_ms, rows, transactions)
+            self.last = Checkpoint(reached, epoch, now, source_ms, rows, transactions, dead)
             self.advanced = True
         if idle and not self._marks:
             self.figures.lag_s = 0.0

@@ -158,6 +158,11 @@ class Sink(Protocol):
     A sink never lets `acknowledged()` run ahead of what is durable: it is a contiguous prefix.
     """
 
+    @property
+    def dead_letters(self) -> int:
+        """Records written so far in whose place a reference went elsewhere, as they were too large."""
+        ...
+
     def open(self, term: Term) -> Position | None:
         """Connects and fences earlier terms out; called again after a transient error, with the same term.
 

@@ -40,7 +40,8 @@ class Instance(msgspec.Struct, kw_only=True):
 class Task(View, kw_only=True):
     """`version`: of the configuration; give it back as If-Match. `host`: of the RUNNING instance, "" when there is
     none. `maintenance`: "task" or "cluster" while nobody may be promoted. `position`: delivered, of the live figures or
-    else of lastCommit. `runway_s`: until the source may purge what the task still needs. `problems`: as errors, most
+    else of lastCommit. `runway_s`: until the source may purge what the task still needs. `dead_letters`: records
+    that were too large for the sink, of lastCommit. `problems`: as errors, most
     basic first."""
 
     kind: str = "Task"
@@ -67,6 +68,7 @@ class Task(View, kw_only=True):
     rows: int = 0
     rows_per_s: float | None = None
     transactions: int = 0
+    dead_letters: int = 0
     last_event_ms: int = 0
     checkpoint_ms: int = 0
     problems: list[dict[str, str]] = []
@@ -221,6 +223,7 @@ def task(view: TaskOverview) -> Task:
         rows=figures.rows if figures else 0,
         rows_per_s=figures.rows_per_s if figures else None,
         transactions=figures.transactions if figures else 0,
+        dead_letters=checkpoint.dead_letters if checkpoint else 0,
         last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=figures.checkpoint_ms if figures else 0,
         problems=view.problems,

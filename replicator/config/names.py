@@ -43,3 +43,12 @@ def check_topic(template: str) -> str:
             "E1003", "Kafka can't carry this topic name", found=repr(template[:60]), wanted="up to 249 characters"
         )
     return template
+
+
+def check_task_topic(template: str) -> str:
+    """As `check_topic`, for one topic of the whole task."""
+    check_topic(template)
+    if "{database}" in template or "{table}" in template:
+        wanted = "letters, digits, . _ - and the field {task}: there is one such topic for all tables"
+        raise ConfigError("E1003", "a topic template can't be used", found=repr(template[:60]), wanted=wanted)
+    return template

@@ -11,7 +11,7 @@ from replicator.config.base import Model
 from replicator.config.canal import CanalOptions
 from replicator.config.debezium import DebeziumOptions
 from replicator.config.maxwell import MaxwellOptions
-from replicator.config.names import MAX_NAME, check_task_name, check_topic
+from replicator.config.names import MAX_NAME, check_task_name, check_task_topic, check_topic
 from replicator.config.tables import TableFilter
 from replicator.config.transforms import Transforms
 
@@ -118,7 +118,15 @@ class KafkaSink(Records):
     create_topics: bool = Field(True, description="create a missing topic; false: stop as FAILED")
     partitions: int = Field(1, ge=1, le=10_000, description="of topics that we create")
     replication_factor: int = Field(-1, ge=-1, le=100, description="of topics that we create; -1: the broker's default")
-    max_record_bytes: int = Field(1_048_576, ge=1024, le=1 << 30, description="a larger record stops the task")
+    max_record_bytes: int = Field(1_048_576, ge=1024, le=1 << 30, description="the most that one record may have")
+    oversize: Literal["fail", "dead_letter"] = Field(
+        "fail", description="what becomes of a larger record: stop, or a reference to it in dead_letter_topic"
+    )
+    dead_letter_topic: Annotated[str, checked(check_task_topic)] = Field(
+        "{task}.dead_letter",
+        min_length=1,
+        description="where references to larger records go; template of {task}",
+    )
     max_in_flight_bytes: int = Field(32 << 20, ge=1 << 20, le=1 << 32, description="sent and not yet acknowledged")
     delivery_timeout_ms: Milliseconds = Field(
         30_000, description="after which an unacknowledged batch counts as failed"

@@ -16,6 +16,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         time_ms: wall clock of the writer, ms; only shown, never decided upon.
         source_ms: commit time at the source of the last delivered transaction, ms; 0 when unknown.
         rows, transactions: delivered since the task was made.
+        dead_letters: of these rows' records, those that went to the dead letters for their size.
     """
 
     position: Position
@@ -24,3 +25,4 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     source_ms: int = 0
     rows: int = 0
     transactions: int = 0
+    dead_letters: int = 0

@@ -39,6 +39,8 @@ class _Head(msgspec.Struct):
 class FileSink:
     """`ports.Sink` for `type: file`. One writer at a time: the file is locked while it is open."""
 
+    dead_letters = 0  # no record is too large
+
     def __init__(self, config: FileConfig) -> None:
         self._path = Path(config.path)
         self._marks = MarkFile(self._path)

@@ -60,6 +60,8 @@ class MemorySink:
     """`ports.Sink` in memory. exactly_once: a commit makes records and position visible together. at_least_once:
     records are visible at once and acknowledged by `settle()` or, with `auto`, at each commit."""
 
+    dead_letters = 0
+
     def __init__(
         self,
         task: str,

@@ -110,6 +110,8 @@ class Hand:
 class Recorder:
     """A sink that writes down the calls; `fail`: (call, exception) for the next such call."""
 
+    dead_letters = 0
+
     def __init__(self, held: Position | None = None, slow: float = 0.0) -> None:
         self.calls: list[tuple[str, object]] = []
         self.held = held

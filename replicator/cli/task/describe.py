@@ -61,6 +61,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         if task.get("runway_s") is not None
         else "-",
         "Rows": f"{task['rows']}" + (f" ({render.rate(task['rows_per_s'])}/s)" if render.moving(task) else ""),
+        **_dead_letters(task),
         "Position": task["position"] or "-",
         "GTID": task["gtid"] or "-",
         "Last event": f"{render.age(task['last_event_ms'])} ago" if task["last_event_ms"] else "-",
@@ -79,6 +80,13 @@ def _maintenance(task: dict[str, Any]) -> dict[str, str]:
     whose = "of all tasks" if task["maintenance"] == "cluster" else "of this task"
     why = f": {task['maintenance_reason']}" if task["maintenance_reason"] else ""
     return {"Maintenance": f"{whose}, nobody is promoted (by {task['maintenance_by'] or '-'}{why})"}
+
+
+def _dead_letters(task: dict[str, Any]) -> dict[str, str]:
+    if not task.get("dead_letters"):
+        return {}
+    topic = ((task["config"] or {}).get("sink") or {}).get("dead_letter_topic", "")
+    return {"Too large": f"{task['dead_letters']} records, to which references stand in {topic}"}
 
 
 def _wrapped(head: str, text: str) -> list[str]:

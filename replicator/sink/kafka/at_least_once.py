@@ -11,6 +11,7 @@ from replicator.errors import SinkUnavailable
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
+from replicator.sink.kafka.dead_letters import dead_letters
 from replicator.sink.kafka.session import Session
 from replicator.sink.kafka.topics import Topics
 
@@ -22,14 +23,19 @@ class AtLeastOnceSink:
         self._config = config
         self._task = task
         self._bulk = bulk
-        self._topics = Topics(config)
+        self._letters = dead_letters(config, task)
+        self._topics = Topics(config, self._letters.topic if self._letters else None)
         self._session: Session | None = None
 
     def open(self, term: Term) -> Position | None:
         self.close()
         term.check()
-        self._session = Session(self._config, self._topics, term, None, bulk=self._bulk)
+        self._session = Session(self._config, self._topics, term, None, letters=self._letters, bulk=self._bulk)
         return None
+
+    @property
+    def dead_letters(self) -> int:
+        return self._letters.count if self._letters else 0
 
     def write(self, batch: Batch) -> None:
         if batch.records:

@@ -209,6 +209,7 @@ def _settings(
         kept = int(value(name, "retention.ms") or -1)
         return f"{kept} ms" if 0 <= kept < _DAY_MS and "delete" in value(name, "cleanup.policy") else ""
 
+    larger = "a larger record stops the task" if config.oversize == "fail" else "a larger record is a dead letter"
     alter = "kafka-configs.sh --alter --topic TOPIC --add-config "
     return [
         about(
@@ -244,7 +245,7 @@ def _settings(
             f"records up to {config.max_record_bytes} bytes fit",
             "warn",
             small,
-            f"max.message.bytes={config.max_record_bytes + BATCH_OVERHEAD}: a larger record stops the task",
+            f"max.message.bytes={config.max_record_bytes + BATCH_OVERHEAD}: {larger}",
             alter + f"max.message.bytes={config.max_record_bytes + BATCH_OVERHEAD}",
         ),
         about(

@@ -66,18 +66,20 @@ def refused_size(cause: BaseException, topic: Topic, size: int, single: Record |
     """The error for a batch that the broker calls too large, None for other causes.
 
     A batch of several records is made smaller the next time (the topic's limit may be unknown to us, for want of a
-    DescribeConfigs grant, or have been lowered); a single record can't be.
+    DescribeConfigs grant, or have been lowered); a single record can't be, and goes to the dead letters the next time,
+    where the task says so.
     """
     if not isinstance(cause, _TOO_LARGE):
         return None
-    if single is not None:
+    if single is not None and not topic.lenient:
         return too_large(single, size, topic.record_bytes)
-    topic.batch_bytes = max(BATCH_OVERHEAD + 1, size // 2)
-    return SinkUnavailable(
-        "E3002",
-        f"a batch for topic '{topic.name}' was refused for its size; smaller ones from now on",
-        found=f"{size} bytes",
-    )
+    what = f"a batch for topic '{topic.name}' was refused for its size; smaller ones from now on"
+    if single is not None:
+        topic.refused(size - BATCH_OVERHEAD)
+        what = f"a record for topic '{topic.name}' was refused for its size; it goes to the dead letters"
+    else:
+        topic.batch_bytes = max(BATCH_OVERHEAD + 1, size // 2)
+    return SinkUnavailable("E3002", what, found=f"{size} bytes")
 
 
 _WIRE_ERROR = re.compile(r"\[Error (\d+)\]")

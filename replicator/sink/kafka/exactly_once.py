@@ -14,6 +14,7 @@ from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.kafka import position as positions
+from replicator.sink.kafka.dead_letters import dead_letters
 from replicator.sink.kafka.names import position_topic, transactional_id
 from replicator.sink.kafka.session import Session
 from replicator.sink.kafka.topic import Topic
@@ -35,7 +36,8 @@ class ExactlyOnceSink:
         self._config = config
         self._task = task
         self._bulk = bulk
-        self._topics = Topics(config)
+        self._letters = dead_letters(config, task)
+        self._topics = Topics(config, self._letters.topic if self._letters else None)
         self._session: Session | None = None
         self._position_topic: Topic | None = None
         self._begun: float | None = None  # when the open transaction began
@@ -55,7 +57,9 @@ class ExactlyOnceSink:
         return self._committed
 
     def _fence(self, term: Term) -> Position | None:
-        session = Session(self._config, self._topics, term, transactional_id(self._task), bulk=self._bulk)
+        session = Session(
+            self._config, self._topics, term, transactional_id(self._task), letters=self._letters, bulk=self._bulk
+        )
         self._session = session
         topic = self._position_topic = session.know(self._topics.position(position_topic(self._task)))
         term.check()  # fencing is an act of leadership too
@@ -67,6 +71,10 @@ class ExactlyOnceSink:
             found = f"epoch {record.epoch}, ours is {term.epoch}"
             raise SinkFenced("E3104", "a later term has written already", found=found)
         return record.position
+
+    @property
+    def dead_letters(self) -> int:
+        return self._letters.count if self._letters else 0
 
     def write(self, batch: Batch) -> None:
         if not batch.records:

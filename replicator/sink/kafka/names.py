@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
+
+from replicator.errors import ConfigError
 
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _MOST = 249
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 
 
 def position_topic(task: str) -> str:
@@ -21,3 +25,17 @@ def position_topic(task: str) -> str:
 def transactional_id(task: str) -> str:
     """`replicator.TASK`: whoever leads the task uses it, so that Kafka itself fences out who led before."""
     return f"replicator.{task}"
+
+
+def dead_letter_topic(template: str, task: str) -> str:
+    """The task's name filled in as topics of tables have it: `_` for what a topic can't carry. Raises ConfigError E1007
+    for a name that is too long."""
+    name = template.replace("{task}", _UNFIT.sub("_", task))
+    if len(name) > _MOST:
+        raise ConfigError(
+            "E1007",
+            "`sink.dead_letter_topic` makes a name that Kafka refuses",
+            found=f"'{name[:60]}' ({len(name)} characters)",
+            wanted=f"1 to {_MOST} characters",
+        )
+    return name

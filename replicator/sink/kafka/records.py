@@ -16,6 +16,8 @@ BATCH_OVERHEAD = 61
 """Bytes of a batch besides its records; the broker's max.message.bytes counts them too."""
 
 _RECORD_OVERHEAD = 40  # more than the varints of one record and the `row` header take
+_OFFSET_BYTES = 3  # of the number in its batch, at most: batches of half a megabyte have fewer than 2**20 records
+_LENGTH_BYTES = 5  # of the length in front of it, at most
 _NULL = b"\x01"
 
 
@@ -117,7 +119,7 @@ def encode(records: Iterable[Record], stamp: Stamp, target: int, most: int) -> I
             _ROWS[row] if row < rows else _row(row),
         )
         length = len(body)
-        if length + 5 > most:
+        if length + _LENGTH_BYTES > most:
             raise too_large(record, length, most)
         prefix = table[length] if length < limit else zigzag(length)
         parts.append(prefix)
@@ -126,6 +128,15 @@ def encode(records: Iterable[Record], stamp: Stamp, target: int, most: int) -> I
         size += length + len(prefix)
     if count:
         yield count, b"".join(parts)
+
+
+def size_of(record: Record, stamp: Stamp) -> int:
+    """The bytes that decide whether one record is too large: what `encode` counts, wherever it stands in its batch."""
+    _, key, value, position, row, headers, *_ = record
+    length = 2 + _OFFSET_BYTES + len(own_headers(headers)) + len(stamp.block(position)) + len(_row(row))
+    for part in (key, value):
+        length += 1 if part is None else len(zigzag(len(part))) + len(part)
+    return length + _LENGTH_BYTES
 
 
 def encode_plain(key: bytes, value: bytes) -> bytes:
@@ -143,5 +154,6 @@ def too_large(record: Record, size: int, most: int) -> SinkError:
         f"a record for topic '{topic}' is too large",
         found=f"{size} bytes, key {shown}, row {row} of its transaction",
         wanted=f"at most {most} bytes (sink.max_record_bytes and the topic's max.message.bytes)",
+        fix="Raise both, or set `sink.oversize: dead_letter`: such rows then go to another topic as references.",
         position=position.decode("ascii", "replace"),
     )

@@ -14,6 +14,7 @@ from replicator.model.batch import Record
 from replicator.model.packed import PackedRecords
 from replicator.model.term import Term
 from replicator.sink.kafka.bulk import BulkFeed, unfit
+from replicator.sink.kafka.dead_letters import DeadLetters
 from replicator.sink.kafka.errors import translating
 from replicator.sink.kafka.feed import Feed
 from replicator.sink.kafka.partitioner import murmur2, partition_of
@@ -35,14 +36,23 @@ class Session:
 
     Args:
         transactional_id: None for at_least_once.
+        letters: what takes the place of records that are too large; None: such a one is an error.
         bulk: False takes the slow feed even where the fast one fits.
     """
 
     def __init__(
-        self, config: KafkaSink, topics: Topics, term: Term, transactional_id: str | None, *, bulk: bool = True
+        self,
+        config: KafkaSink,
+        topics: Topics,
+        term: Term,
+        transactional_id: str | None,
+        *,
+        letters: DeadLetters | None = None,
+        bulk: bool = True,
     ) -> None:
         self.term = term
         self._topics = topics
+        self._letters = letters
         self._known: dict[str, Topic] = {}
         self._next_look = 0.0
         self.window = Window(config.max_in_flight_bytes, max(1.0, config.delivery_timeout_ms / 1000), self._waiting)
@@ -72,6 +82,8 @@ class Session:
         """Sorts records by partition, in order, and hands them over at once: no lingering."""
         self.term.check()
         if not (isinstance(records, PackedRecords) and self._write_packed(records)):
+            if self._letters is not None:
+                records = self._letters.instead(records, self._stamp, self._topic)
             for topic, lanes in self._sort(records).values():
                 for partition, lane in enumerate(lanes):
                     if lane:

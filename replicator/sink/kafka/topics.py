@@ -27,10 +27,15 @@ _READY_MS = 10_000
 
 
 class Topics:
-    """The topics of one sink. Connects on first use, and again after each `disconnect`."""
+    """The topics of one sink. Connects on first use, and again after each `disconnect`.
 
-    def __init__(self, config: KafkaSink) -> None:
+    Args:
+        dead_letters: where records go that are too large for the other topics, if anywhere.
+    """
+
+    def __init__(self, config: KafkaSink, dead_letters: str | None = None) -> None:
         self._config = config
+        self._dead_letters = dead_letters
         self._admin: KafkaAdminClient | None = None
         self._known: dict[str, Topic] = {}
         self._verified: set[str] = set()
@@ -81,11 +86,11 @@ class Topics:
         record_bytes = self._record_bytes(name)
         topic = self._known.get(name)
         if topic is None:
-            topic = self._known[name] = Topic(name, found, record_bytes)
+            lenient = self._dead_letters not in (None, name)
+            topic = self._known[name] = Topic(name, found, record_bytes, lenient=lenient)
         elif found < topic.partitions:
             topic.partitions = found  # deleted and made again: the old number can't be kept
-        topic.record_bytes = record_bytes
-        topic.batch_bytes = max(1, min(topic.batch_bytes, record_bytes))
+        topic.limit(record_bytes)
         self._verified.add(name)
         return topic
 
