@@ -38,7 +38,7 @@ def not_null(column: ColumnDefinition) -> ColumnDefinition:
 def converted(column: ColumnDefinition, text: Text, *, mariadb: bool) -> ColumnDefinition:
     """After CONVERT TO CHARACTER SET. A TEXT grows to the type that holds as many characters as before."""
     declared = column.declared
-    if not types.is_text(declared, mariadb=mariadb) or declared.charset == "binary" or declared.type == "JSON":
+    if not types.is_text(declared, mariadb=mariadb) or declared.charset == "binary":
         return column
     if types.is_lob(declared):
         declared = _grown(declared, text, mariadb=mariadb)

@@ -21,6 +21,7 @@ LAZY = {
         "retry": "Try a failed task again.",
         "delete": "Stop a task and forget its position.",
         "history": "What happened to a task.",
+        "schema": "What a task knows of its tables.",
         "wait": "Wait until a task is running, paused, ...",
     }.items()
 }
