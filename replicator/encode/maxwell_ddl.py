@@ -21,13 +21,13 @@ _DATABASES: Final = {"CREATE": "database-create", "ALTER": "database-alter", "DR
 _TABLES: Final = frozenset(
     {"CREATE TABLE", "ALTER TABLE", "DROP TABLE", "DROP TABLES", "RENAME TABLE", "RENAME TABLES"}
 )
-_GAP: Final = r"(?:\s|/\*(?!M?!).*?\*/|/\*M?!\d*|\*/|--\s[^\n]*\n|\#[^\n]*\n)"
-"""White space and comments; of those that are executed, the marks."""
+_GAP: Final = r"(?:\s|/\*(?!M?!)(?:[^*]|\*(?!/))*+\*/|/\*M?!\d*+|\*/|--\s[^\n]*+\n|\#[^\n]*+\n)"
+"""White space and comments; of those that are executed, the marks. Nothing matches in two ways: no text is slow."""
 _DATABASE: Final = re.compile(
-    rf"{_GAP}*(?:CREATE|ALTER|DROP){_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?:DATABASE|SCHEMA){_GAP}+"
-    rf"(?:IF{_GAP}+(?:NOT{_GAP}+)?EXISTS{_GAP}+)?"
-    r"(?!(?:DEFAULT|CHARACTER|CHARSET|COLLATE|ENCRYPTION|READ)\b)(?:`((?:[^`]|``)+)`|([\w$]+))",
-    re.IGNORECASE | re.DOTALL,
+    rf"{_GAP}*+(?:CREATE|ALTER|DROP){_GAP}++(?:OR{_GAP}++REPLACE{_GAP}++)?(?:DATABASE|SCHEMA){_GAP}++"
+    rf"(?:IF{_GAP}++(?:NOT{_GAP}++)?EXISTS{_GAP}++)?"
+    r"(?!(?:DEFAULT|CHARACTER|CHARSET|COLLATE|ENCRYPTION|READ)\b)(?:`((?:[^`]|``)++)`|([\w$]++))",
+    re.IGNORECASE,
 )
 
 

@@ -313,6 +313,12 @@ def test_ddl_of_databases() -> None:
     assert json.loads(told(alter)[0][1])["database"] == "zoo_two"
 
 
+@pytest.mark.parametrize("filler", ["/**/", "/* * */", "/*!", "-- a\n", "# \n", " ", "*/"])
+def test_no_text_is_slow(filler: str) -> None:
+    text = "CREATE DATABASE " + filler * 20_000
+    assert json.loads(told(Statement("current", text, "CREATE DATABASE"))[0][1])["database"] == "current"
+
+
 @pytest.mark.parametrize(
     "kind", ["TRUNCATE TABLE", "CREATE INDEX", "DROP INDEX", "CREATE VIEW", "CREATE USER", "GRANT"]
 )
