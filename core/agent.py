@@ -10,7 +10,8 @@ import contextlib
 import queue
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from core.bench import Bench, Starter
 from core.checkpoints import CheckpointWriter
@@ -18,6 +19,7 @@ from core.histories import HistoryKeeper
 from core.leases import LeaseKeeper
 from core.pipes import PipeReader, Speaker
 from core.protocol import FromWorker, Progress, Recall, Remember
+from core.reach import Reach
 from core.runner import Runner
 from core.vitals import Vitals
 from replicator.coordination.layout import Layout
@@ -65,6 +67,7 @@ class Agent:
         self._runners: dict[str, Runner] = {}
         self._registry = Registry(coordinator, layout)
         self._vitals = Vitals(coordinator, Machines(coordinator, layout), host, uuid.uuid4().hex, clock)
+        self._reach = Reach(self._configs)
         self._bench = Bench(
             coordinator=coordinator,
             layout=layout,
@@ -76,6 +79,7 @@ class Agent:
             pipes=PipeReader(self._heard),
             clock=clock,
             validate=validate,
+            reach=self._reach.of,
         )
         self._named = False
         self._stopping = False
@@ -129,7 +133,7 @@ class Agent:
         """Until stopped. `up` is called with our name when we stand for our tasks."""
         bench = self._bench
         self._coordinator.on_connection(self._on_connection)
-        for part in (bench.leases, bench.writer, bench.histories, bench.pipes):
+        for part in (bench.leases, bench.writer, bench.histories, bench.pipes, self._reach):
             part.start()
         try:
             if self._begin():
@@ -262,6 +266,11 @@ class Agent:
         else:
             self._runners[task].due = 0.0
 
+    def _configs(self) -> dict[str, Mapping[str, Any]]:
+        """From the reach thread."""
+        runners = list(self._runners.items())
+        return {name: good.data for name, runner in runners if (good := runner.participant.facts.good) is not None}
+
     def _figures(self) -> dict[str, TaskFigures]:
         return {name: runner.figures() for name, runner in list(self._runners.items())}
 
@@ -319,6 +328,7 @@ class Agent:
     def _end(self) -> None:
         """Workers first: the session, and with it our nodes, must outlive every one of them."""
         self._vitals.stop()
+        self._reach.stop()
         for runner in self._runners.values():
             runner.kill()
         bench = self._bench

@@ -59,3 +59,4 @@ class Bench:
     pipes: PipeReader
     clock: Callable[[], float]
     validate: Validate
+    reach: Callable[[str], dict[str, bool]]

@@ -117,6 +117,7 @@ class Runner:
                 participant.on_streaming(position)
             case Waiting(error):
                 self.gauge.wait(error)
+                participant.on_waiting(error)
                 self._log.warning("waiting", code=error.get("code", ""), error=error.get("what", ""))
             case Drained(checkpoint):
                 self.kill()
@@ -194,6 +195,7 @@ class Runner:
             config_version=facts.worker.config.version if facts.worker else (facts.good.version if facts.good else -1),
             error=facts.failure.error if facts.failure else None,
             config_error=view.config_error if view else None,
+            reach=self._bench.reach(self.task),
             checkpoint_ms=self._bench.writer.written_ms.get(self.task, stored.time_ms if stored else 0),
         )
         worker, last = self._worker, gauge.last

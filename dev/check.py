@@ -25,7 +25,13 @@ _LAST_FAILED = TREE / ".pytest_cache/v/cache/lastfailed"
 _TESTS_FAILED = 1  # pytest's exit status
 _MOST_AGAIN = 4
 _WORKERS = ["--numprocesses=2", "--dist=loadfile", "-q"]
-SUITES = ("failover", "integration", "conformance", "golden", "unit")  # long files first, so that the workers end together
+SUITES = (
+    "failover",
+    "integration",
+    "conformance",
+    "golden",
+    "unit",
+)  # long files first, so that the workers end together
 
 STEPS: dict[str, list[str]] = {
     "format": [str(_BIN / "ruff"), "format", "--check", "."],

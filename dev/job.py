@@ -24,7 +24,7 @@ class Job:
     """Args:
     name: of the task and of its database; its topics begin with it.
     overview: where the task's state is read.
-    sink, source: keys that replace those of the Kafka sink and of the source.
+    sink, source, settings: keys that replace those of the Kafka sink, the source, the task.
     rate: transactions per second of the writer.
     """
 
@@ -37,6 +37,7 @@ class Job:
         *,
         sink: dict[str, Any] | None = None,
         source: dict[str, Any] | None = None,
+        settings: dict[str, Any] | None = None,
         rate: float = 80,
         seed: int = 1,
     ) -> None:
@@ -45,7 +46,7 @@ class Job:
         os.environ["REPL_PASSWORD"] = database.replicator[1]
         self.writer = Writer(database, database=name, rate=rate, seed=seed)
         self.overview = overview
-        self._sink, self._source = sink or {}, source or {}
+        self._sink, self._source, self._settings = sink or {}, source or {}, settings or {}
         self.topics = f"{name}.topic."
 
     @property
@@ -72,6 +73,7 @@ class Job:
                 **self._sink,
             },
             "checkpoint_interval_ms": 300,
+            **self._settings,
         }
 
     def look(self) -> TaskOverview:

@@ -156,7 +156,19 @@ class TaskConfig(Model):
     source: Source = Field(description="where changes come from")
     sink: Sink = Field(description="where they go")
     transforms: Transforms = Field(Transforms(), description="what happens to rows on the way (docs/transforms.md)")
+    hand_over_after_s: float = Field(
+        30,
+        ge=0,
+        le=86_400,
+        description="without reaching source or sink, before a standby that does takes over; 0: never",
+    )
     checkpoint_interval_ms: Milliseconds = Field(1000, description="between writes of the position to ZooKeeper")
+    max_transaction_bytes: int | None = Field(
+        None,
+        ge=1 << 16,
+        le=1 << 40,
+        description="a larger transaction of the source is delivered in several parts; default: all of it or nothing",
+    )
     max_batch_bytes: int = Field(
         8 << 20, ge=1 << 16, le=1 << 30, description="of whole transactions joined into one commit"
     )

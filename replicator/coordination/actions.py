@@ -10,7 +10,7 @@ from replicator.coordination.view import Config, Problem
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 
-DrainReason: TypeAlias = Literal["switchover", "configure", "pause", "stop", "delete"]
+DrainReason: TypeAlias = Literal["switchover", "configure", "pause", "stop", "delete", "progress"]
 
 
 class Action(msgspec.Struct, frozen=True, tag=True):

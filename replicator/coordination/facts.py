@@ -25,6 +25,13 @@ class WorkerFacts(msgspec.Struct, frozen=True):
     drain_until: float = 0.0
 
 
+class Stuck(msgspec.Struct, frozen=True):
+    """The worker runs and can't do its work. side: "source" or "sink", which it does not reach; since: monotonic s."""
+
+    side: str
+    since: float
+
+
 class Failure(msgspec.Struct, frozen=True):
     """Why a task is FAILED, and under which version of its configuration."""
 
@@ -41,6 +48,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     worker: None when there is none.
     checkpoint: the last that a worker of this term reported; None when none did.
     good: the last usable configuration seen, which goes on while a newer one can't be used.
+    stuck: the worker does not reach its source or its sink.
     restart_at: monotonic time before which a worker that died is not started again.
     fenced: the sink told the worker that a later term writes: give this term up.
     stopping: the process is to end.
@@ -55,6 +63,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: Checkpoint | None = None
     good: Config | None = None
     failure: Failure | None = None
+    stuck: Stuck | None = None
     restart_at: float = 0.0
     fenced: bool = False
     stopping: bool = False

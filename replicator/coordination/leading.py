@@ -25,6 +25,7 @@ from replicator.coordination.commits import behind
 from replicator.coordination.election import Contender
 from replicator.coordination.facts import Facts
 from replicator.coordination.state import State
+from replicator.coordination.stuck import give_up
 from replicator.coordination.view import Config, TaskView
 from replicator.model.checkpoint import Checkpoint
 
@@ -34,6 +35,9 @@ Actions = list[Action]
 def lead(facts: Facts, view: TaskView, now: float) -> Actions:
     """The worker's drain comes first: what follows decides anew once it is done."""
     worker = facts.worker
+    given_up = give_up(facts, view, now)
+    if given_up:
+        return given_up
     if view.commands and _delivered_before_failing(facts, view) is None:
         done = _command(facts, view, view.commands[0], now)
         if done:

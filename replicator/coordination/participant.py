@@ -15,7 +15,7 @@ import msgspec
 from replicator.coordination.actions import Action, Hold
 from replicator.coordination.decision import decide
 from replicator.coordination.election import Election
-from replicator.coordination.facts import Facts, Failure
+from replicator.coordination.facts import Facts, Failure, Stuck
 from replicator.coordination.grace import remember
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
@@ -146,7 +146,8 @@ class Participant:
 
     def _read(self) -> TaskView:
         facts = self.facts
-        view = self._reader.read(facts.guid, self._watches, commands=self.leads, machines=not self.leads)
+        stuck = facts.stuck.side if facts.stuck and self.leads else ""
+        view = self._reader.read(facts.guid, self._watches, self.leads, not self.leads, stuck)
         now = self.clock()
         if view.uid and facts.memory.uid and view.uid != facts.memory.uid:
             facts = msgspec.structs.replace(facts, good=None, checkpoint=None, failure=None)
@@ -198,10 +199,19 @@ class Participant:
         if worker is None:
             return
         first = self.facts.state is State.STARTING
-        self.move(Event.STREAMING, worker=msgspec.structs.replace(worker, streaming=True))
+        self.move(Event.STREAMING, worker=msgspec.structs.replace(worker, streaming=True), stuck=None)
         self._deaths = 0
         if first:
             self._steps.note_running(position)
+
+    def on_waiting(self, error: Problem) -> None:
+        """The worker tries again and again. Only what another host may reach makes it stuck."""
+        side = {"E20": "source", "E30": "sink"}.get(error.get("code", "")[:3])
+        if side is None or self.facts.worker is None:
+            return
+        known = self.facts.stuck
+        if known is None or known.side != side:
+            self.facts = msgspec.structs.replace(self.facts, stuck=Stuck(side, self.clock()))
 
     def on_progress(self, checkpoint: Checkpoint) -> None:
         self.facts = msgspec.structs.replace(self.facts, checkpoint=checkpoint)

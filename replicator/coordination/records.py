@@ -105,8 +105,8 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created", "position", "maintenance"; the rest says who, when, why. `seconds` of
-    "running": since the
+    "switchover", "retry", "refused", "created", "position", "maintenance", "gave up"; the rest says who, when, why.
+    `seconds` of "running": since the
     instance was first in line; of "released" and "switchover": since the drain began."""
 
     kind: str
@@ -123,7 +123,8 @@ class HistoryRecord(Record):
 class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Live figures of one task on one Core, part of MachineRecord. Times in ms since the epoch by the Core's clock,
     lag in seconds, rates per second. `runway_s`: until the source may purge what we still need, None when it never
-    does or we don't know. `error` is `ReplicatorError.to_dict()` of a FAILED task;
+    does or we don't know. `reach`: whether this host reaches the "source" and the "sink". `error`
+    is `ReplicatorError.to_dict()` of a FAILED task;
     `config_error` of a configuration that was refused while an older one goes on; `waiting` of something transient that
     the worker tries again by itself. rows and transactions count since the task was made."""
 
@@ -143,6 +144,7 @@ class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     checkpoint_ms: int = 0
     lease_left_s: float = 0.0
     runway_s: float | None = None
+    reach: dict[str, bool] = {}
     worker_pid: int = 0
     config_version: int = -1
     error: dict[str, str] | None = None

@@ -7,10 +7,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from replicator.coordination.clock import now_ms
 from replicator.coordination.commands import Commands, Pending
 from replicator.coordination.commits import Commit, Commits
 from replicator.coordination.election import Contender, Election, Field
+from replicator.coordination.history import History
 from replicator.coordination.layout import Layout
+from replicator.coordination.machines import Machines
 from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.registry import Registry
@@ -18,6 +21,7 @@ from replicator.coordination.status import Status
 from replicator.coordination.watches import Watches
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, ReplicatorError
 
+HOUR_MS = 3_600_000
 Problem: TypeAlias = dict[str, str]
 """`ReplicatorError.to_dict()`."""
 Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
@@ -42,6 +46,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         commit: lastCommit; `commit_error` when its content is not understood.
         commands: read only where asked for, else ().
         maintenance: nobody may be promoted.
+        reaching: guids of those that reach what we don't; gave_up: how often the task was given up for that in the last
+            hour. Both read only where we are stuck.
         machines: transaction in which the last machine node came or went, read after `field`; 0 when not asked for.
     """
 
@@ -60,6 +66,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     commit_error: Problem | None = None
     commands: tuple[Pending, ...] = ()
     maintenance: bool = False
+    reaching: frozenset[str] = frozenset()
+    gave_up: int = 0
     machines: int = 0
 
 
@@ -77,10 +85,12 @@ class ViewReader:
         self._commits = Commits(coordinator, layout)
         self._commands = Commands(coordinator, layout)
         self._maintenance = Maintenance(coordinator, layout)
+        self._machines = Machines(coordinator, layout)
+        self._history = History(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
-    def read(self, guid: str, watches: Watches, commands: bool, machines: bool) -> TaskView:
-        """Raises NotConnected.
+    def read(self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str = "") -> TaskView:
+        """Raises NotConnected. `stuck`: what we don't reach, "source" or "sink".
 
         The order matters for who takes over: contenders first, then lastCommit. What a term wrote before its node
         vanished is then in the lastCommit that is read.
@@ -104,6 +114,8 @@ class ViewReader:
             commit=commit,
             commit_error=commit_error,
             commands=self._read_commands(watches) if commands else (),
+            reaching=self._read_reaching(stuck) if stuck else frozenset(),
+            gave_up=self._read_gave_up() if stuck else 0,
         )
 
     def _read_task(self, view: TaskView, watches: Watches) -> TaskView:
@@ -170,6 +182,16 @@ class ViewReader:
     def _read_commands(self, watches: Watches) -> tuple[Pending, ...]:
         with watches.on("children", self._layout.commands(self._task)) as watch:
             return tuple(self._commands.pending(self._task, watch))
+
+    def _read_reaching(self, side: str) -> frozenset[str]:
+        records = [machine.record for machine in self._machines.list() if machine.record is not None]
+        figures = [record.tasks[self._task] for record in records if self._task in record.tasks]
+        return frozenset(one.guid for one in figures if one.reach.get(side))
+
+    def _read_gave_up(self) -> int:
+        since = now_ms() - HOUR_MS
+        records = [entry.record for entry in self._history.read(self._task)]
+        return sum(record.kind == "gave up" and record.time_ms > since for record in records)
 
     def _read_machines(self) -> int:
         stat = self._coordinator.exists(self._layout.machines)

@@ -39,7 +39,14 @@ class Bus(Job):
         self.cluster = Cluster(zookeeper.address, folder, session_timeout=session_seconds, root=self.layout.root)
         self.coordinator = connect(zookeeper.address, session_timeout=10)
         super().__init__(
-            name, database, kafka, Overview(self.coordinator, self.layout), sink=sink, source=source, rate=rate
+            name,
+            database,
+            kafka,
+            Overview(self.coordinator, self.layout),
+            sink=sink,
+            source=source,
+            settings=settings,
+            rate=rate,
         )
 
     def start(self, *hosts: str, how: Mapping[str, dict[str, Any]] | None = None) -> Bus:

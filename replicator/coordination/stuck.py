@@ -1,0 +1,46 @@
+"""The progress lease: a leader that lives and can't work gives the task to somebody who can.
+
+A session says that a process lives, not that it reaches anything. A leader that has not reached its source or its sink
+for `hand_over_after_s`, and still does not, hands over to a standby that does. Where nobody does, all stay where they
+are: the fault is the server's. That it does not go back and forth: each time in an hour doubles the patience, and after
+MOST times the task stays.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.coordination.actions import Action, DrainWorker, Hold, KillWorker, Release
+from replicator.coordination.facts import Facts
+from replicator.coordination.view import TaskView
+
+PATIENCE: Final = 30.0
+"""Seconds, where the configuration does not say."""
+MOST: Final = 3
+"""Hand-overs of this kind in an hour."""
+
+
+def give_up(facts: Facts, view: TaskView, now: float) -> list[Action]:
+    """[] while there is no reason to."""
+    stuck, record = facts.stuck, view.commit.record
+    if stuck is None or record is None or record.epoch != facts.czxid:
+        return []
+    if view.maintenance or view.gave_up >= MOST or facts.guid in view.reaching:
+        return []
+    patience = _patience(facts)
+    successor = next((one for one in view.field.contenders if one != view.own and one.guid in view.reaching), None)
+    if not patience or successor is None or now < stuck.since + patience * 2**view.gave_up:
+        return []
+    worker = facts.worker
+    if worker is None:
+        return [Release(f"the {stuck.side} is not reached from here", successor.guid, successor.host)]
+    if worker.drain_reason is None:
+        return [DrainWorker("progress")]
+    if now >= worker.drain_until:
+        return [KillWorker("it did not reach a transaction boundary in time")]
+    return [Hold(worker.drain_until)]
+
+
+def _patience(facts: Facts) -> float:
+    value = facts.good.data.get("hand_over_after_s", PATIENCE) if facts.good else PATIENCE
+    return float(value) if isinstance(value, int | float) else PATIENCE

@@ -1,0 +1,274 @@
+"""Schema, accounts, configuration, limits, other processes: what else changes under a running task."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from dev.cluster import wait_for
+from dev.errors import ServerFailed
+from dev.servers import MySQL
+from replicator.coordination.records import CommitRecord, dump
+from tests.failover.bus import Bus
+
+pytestmark = pytest.mark.timeout(240)
+MakeBus = Callable[..., Bus]
+
+
+def clean(bus: Bus, more: int = 50, timeout: float = 60) -> None:
+    bus.wait_delivered(more, timeout=timeout)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def rows_of(bus: Bus, table: str) -> list[dict[str, Any]]:
+    """The images after, in the order of the table's topic."""
+    found = [r for r in bus._records() if r.topic == f"{bus.topics}{table}" and r.value]
+    return [json.loads(record.value)["after"] for record in sorted(found, key=lambda r: r.offset)]
+
+
+def test_39_columns_change_under_load(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    table = f"{bus.name}.hot_item"
+    for change in (
+        "ADD COLUMN extra INT NULL, ALGORITHM=INSTANT",
+        "ADD COLUMN first_one INT NOT NULL DEFAULT 7 FIRST",
+        "RENAME COLUMN extra TO renamed",
+        "MODIFY renamed VARCHAR(20) NULL",
+        "DROP COLUMN first_one, DROP COLUMN renamed",
+    ):
+        bus.database.execute(f"ALTER TABLE {table} {change}")
+        bus.wait_delivered(15)
+    bus.database.execute(f"CREATE TABLE {bus.name}.swapped LIKE {table}")
+    bus.database.execute(f"DROP TABLE {bus.name}.swapped")
+    clean(bus)
+
+
+def test_40_rows_of_before_a_change_are_read_with_the_columns_of_then(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    table = f"{bus.name}.old"
+    bus.database.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, a INT, b VARCHAR(9))")
+    bus.cluster.cli("task", "pause", bus.name)
+    wait_for(lambda: bus.look().state == "paused", "paused", 20)
+    bus.database.execute(f"INSERT INTO {table} VALUES (1, 10, 'x')")
+    bus.database.execute(f"ALTER TABLE {table} DROP COLUMN a, ADD COLUMN c INT AFTER id")
+    bus.database.execute(f"INSERT INTO {table} VALUES (2, 20, 'y')")
+    bus.database.execute(f"ALTER TABLE {table} RENAME TO {bus.name}.new")
+    bus.cluster.cli("task", "resume", bus.name)
+    bus.wait_running()
+    wait_for(lambda: len(rows_of(bus, "old")) == 2, "both rows", 30)
+    assert rows_of(bus, "old") == [{"id": 1, "a": 10, "b": "x"}, {"id": 2, "c": 20, "b": "y"}]
+    clean(bus)
+
+
+@pytest.fixture
+def account(mysql: MySQL) -> Iterator[str]:
+    """An account of this test alone, with the password `first`."""
+    name = f"u{uuid.uuid4().hex[:8]}"
+    mysql.execute(f"CREATE USER {name} IDENTIFIED BY 'first'")
+    mysql.execute(f"GRANT REPLICATION SLAVE, REPLICATION CLIENT, SELECT ON *.* TO {name}")
+    yield name
+    mysql.execute(f"DROP USER {name}")
+
+
+def kill_dumps(bus: Bus, user: str) -> None:
+    for row in bus.database.execute("SHOW PROCESSLIST"):
+        if row[1] == user:
+            bus.database.execute(f"KILL {row[0]}")
+
+
+def test_48_a_rotated_password_is_read_anew(make_bus: MakeBus, account: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("first")
+    bus = make_bus(source={"user": account, "password": f"file:{secret}"})
+    bus.database.execute(f"ALTER USER {account} IDENTIFIED BY 'second'")
+    kill_dumps(bus, account)
+    wait_for(lambda: bus.look().state == "failed", "failed", 30)
+    problem = bus.look().problems[0]
+    assert problem["code"] == "E2101" and "first" not in json.dumps(problem)
+    secret.write_text("second")
+    bus.cluster.cli("task", "retry", bus.name)
+    bus.wait_running()
+    clean(bus)
+
+
+def test_49_a_grant_that_is_taken_away_is_named(make_bus: MakeBus, account: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("first")
+    bus = make_bus(source={"user": account, "password": f"file:{secret}"})
+    bus.database.execute(f"REVOKE REPLICATION SLAVE ON *.* FROM {account}")
+    kill_dumps(bus, account)
+    wait_for(lambda: bus.look().state == "failed", "failed", 30)
+    problem = bus.look().problems[0]
+    assert problem["code"] == "E2104" and "REPLICATION SLAVE" in problem["fix"]
+    bus.database.execute(f"GRANT REPLICATION SLAVE ON *.* TO {account}")
+    bus.cluster.cli("task", "retry", bus.name)
+    bus.wait_running()
+    clean(bus)
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"", b"\xff\xfe", b"{", b"[" * 100_000, b'{"v":1,"uid":"x","config":{"name":5}}', b"x" * 900_000],
+    ids=["empty", "not UTF-8", "cut short", "deep", "wrong types", "large"],
+)
+def test_50_a_config_nobody_understands_leaves_the_good_one(make_bus: MakeBus, garbage: bytes) -> None:
+    bus = make_bus()
+    path = bus.layout.task(bus.name)
+    good = bus.coordinator.get(path).data
+    bus.coordinator.set(path, garbage)
+    bus.wait_delivered(30)
+    wait_for(lambda: bus.look().problems, "the problem to be shown", 20)
+    assert all(process.running for process in bus.cluster.cores.values())
+    bus.coordinator.set(path, good)
+    clean(bus)
+
+
+def test_51_of_many_operators_nobody_overwrites_another_unseen(make_bus: MakeBus) -> None:
+    bus = make_bus()
+
+    def apply(number: int) -> str:
+        path = bus.cluster.folder / f"apply-{number}.json"
+        path.write_text(json.dumps({**bus.task, "checkpoint_interval_ms": 1000 + number}))
+        try:
+            return bus.cluster.cli("task", "apply", "-f", str(path))
+        except ServerFailed as error:
+            return str(error)
+
+    before = bus.look().config_version
+    with ThreadPoolExecutor(6) as pool:
+        answers = list(pool.map(apply, range(6)))
+    done = [answer for answer in answers if "configured" in answer]
+    assert done and all("configured" in answer or "E4006" in answer for answer in answers), answers
+    assert bus.look().config_version == before + len(done)
+    clean(bus)
+
+
+def test_52_a_gtid_set_of_many_intervals(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
+    server = make_mysql()
+    numbers = ":".join(str(number) for number in range(1, 80_000, 2))
+    server.execute("RESET BINARY LOGS AND GTIDS")
+    server.execute(f"SET GLOBAL gtid_purged = '{uuid.uuid4()}:{numbers}'")
+    bus = make_bus(database=server, session_seconds=6.0)
+    leader = bus.look().host
+    bus.cluster.cores[leader].kill()
+    bus.wait_running(other_than=leader)
+    clean(bus, timeout=90)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_53_a_full_disk_for_logs_stops_nothing(make_bus: MakeBus, tmp_path: Path) -> None:
+    bus = make_bus("host-a")
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], check=True)
+    try:
+        process = bus.cluster.core("host-b")
+        bus.wait_standby("host-b")
+        process.close()
+        (small / "fill").write_bytes(b"x" * 50_000)
+        process.log_path = small / "host-b.log"
+        process.start()
+        bus.wait_standby("host-b")
+        fill = (small / "more").open("wb", buffering=0)
+        with pytest.raises(OSError):
+            while True:
+                fill.write(b"x" * 4096)
+        fill.close()
+        bus.cluster.cores["host-a"].kill()
+        bus.wait_running(other_than="host-a")
+        clean(bus)
+        process.close()
+    finally:
+        bus.cluster.close()
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+def test_54_reconnects_leave_nothing_open(make_bus: MakeBus) -> None:
+    bus = make_bus("host-a")
+    figures = bus.look().figures
+    assert figures is not None
+    worker = psutil.Process(figures.worker_pid)
+
+    def reconnect() -> None:
+        kill_dumps(bus, bus.database.replicator[0])
+        bus.wait_delivered(5)
+
+    for _ in range(3):
+        reconnect()
+    before, threads = worker.num_fds(), worker.num_threads()
+    for _ in range(12):
+        reconnect()
+    assert worker.num_fds() <= before + 4 and worker.num_threads() <= threads + 2
+    clean(bus)
+
+
+def test_54_too_few_descriptors_end_cleanly(make_bus: MakeBus) -> None:
+    bus = make_bus("host-a")
+    process = bus.cluster.core("host-b", prefix=["prlimit", "--nofile=24", "--"])
+    time.sleep(6)
+    assert process.running is False or "Traceback" not in process.tail(200)
+    bus.wait_delivered(20)
+    process.close()
+    clean(bus)
+
+
+def test_56_a_task_that_we_may_not_read_is_no_missing_task(make_bus: MakeBus) -> None:
+    from kazoo.client import KazooClient
+    from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
+
+    bus = make_bus()
+    client = KazooClient(hosts=bus.coordinator.hosts if hasattr(bus.coordinator, "hosts") else bus.cluster._zookeeper)
+    client.start()
+    try:
+        client.add_auth("digest", "nobody:else")
+        path = bus.layout.task(bus.name)
+        client.set_acls(path, [make_digest_acl("nobody", "else", all=True)])
+        time.sleep(3)
+        assert all(process.running for process in bus.cluster.cores.values())
+        text = bus.cluster.cli("task", "get", check=False) + "".join(p.tail(50) for p in bus.cluster.cores.values())
+        assert bus.name in text
+        client.set_acls(path, OPEN_ACL_UNSAFE)
+    finally:
+        client.stop()
+        client.close()
+    bus.wait_running(timeout=60)
+    clean(bus)
+
+
+def test_57_the_server_dies_and_the_cores_go_on(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    assert bus.cluster.server is not None
+    bus.cluster.server.kill()
+    bus.wait_delivered(50)
+    with pytest.raises(ServerFailed, match=r"exit status 5.*E5005"):
+        bus.cluster.cli("task", "get")
+    leader = bus.look().host
+    bus.cluster.cores[leader].kill()
+    bus.wait_running(other_than=leader)
+    clean(bus)
+
+
+def test_61_a_newer_format_is_refused_and_not_overwritten(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    leader = bus.look().host
+    commit = bus.look().last_commit
+    assert commit is not None
+    path = bus.layout.last_commit(bus.name)
+    for process in bus.cluster.cores.values():
+        process.terminate()
+    newer = dump(CommitRecord(v=99, epoch=commit.epoch, checkpoint=commit.checkpoint))
+    bus.coordinator.set(path, newer)
+    bus.cluster.core(leader)
+    wait_for(lambda: any(p["code"] == "E4010" for p in bus.look().problems), "the refusal", 40)
+    assert bus.coordinator.get(path).data == newer

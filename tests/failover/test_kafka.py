@@ -1,0 +1,133 @@
+"""Kafka and the way to it: one broker of three, none in step, slow, its topics changed by hand."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from kafka.admin import KafkaAdminClient
+
+from dev.cluster import wait_for
+from dev.faults.proxy import Proxy
+from dev.servers import Kafka
+from dev.servers.ensembles import KafkaCluster
+from dev.servers.ports import free_port
+from tests.failover.bus import Bus
+
+pytestmark = pytest.mark.timeout(300)
+MakeBus = Callable[..., Bus]
+
+
+def clean(bus: Bus, more: int = 50, timeout: float = 90) -> None:
+    bus.wait_delivered(more, timeout=timeout)
+    verdict = bus.verdict(timeout)
+    assert verdict.clean, str(verdict)
+
+
+@contextlib.contextmanager
+def admin(address: str) -> Iterator[Any]:
+    client: Any = KafkaAdminClient(bootstrap_servers=address.split(","))
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@pytest.fixture(scope="module")
+def brokers() -> Iterator[KafkaCluster]:
+    with KafkaCluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def whole(brokers: KafkaCluster) -> Iterator[KafkaCluster]:
+    """All three serve, before and after."""
+    yield brokers
+    for broker in brokers.members:
+        broker.resume()
+        broker.start()
+
+
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+def test_22_26_each_broker_is_killed_in_turn(make_bus: MakeBus, whole: KafkaCluster, delivery: str) -> None:
+    """Among them the leader of each partition, the controller, and the coordinator of the task's transactions."""
+    bus = make_bus(kafka=whole, sink={"delivery": delivery, "replication_factor": 3})
+    for broker in whole.members:
+        broker.kill()
+        bus.wait_delivered(30, timeout=90)
+        broker.start()
+        time.sleep(2)  # until it is in step again
+    bus.wait_delivered(30, timeout=90)
+    verdict = bus.verdict(90)
+    assert verdict.lost == [] and verdict.reordered == [] and verdict.stale == [] and verdict.differing == []
+    assert delivery == "at_least_once" or verdict.clean, str(verdict)
+
+
+def test_24_a_rolling_restart(make_bus: MakeBus, whole: KafkaCluster) -> None:
+    bus = make_bus(kafka=whole, sink={"replication_factor": 3})
+    for broker in whole.members:
+        broker.restart()
+        bus.wait_delivered(20, timeout=90)
+    clean(bus)
+
+
+def test_25_nothing_is_checkpointed_while_too_few_are_in_step(make_bus: MakeBus, whole: KafkaCluster) -> None:
+    bus = make_bus(kafka=whole, sink={"replication_factor": 3})
+    before = bus.look()
+    for broker in whole.members[1:]:
+        broker.pause()
+    time.sleep(4)
+    stuck = bus.look().last_commit
+    time.sleep(4)
+    assert bus.look().last_commit == stuck, "the checkpoint went on without an acknowledgement"
+    for broker in whole.members[1:]:
+        broker.resume()
+    bus.wait_delivered(50, timeout=120)
+    assert bus.look().epoch >= before.epoch
+    clean(bus)
+
+
+def test_23_a_long_outage_costs_no_memory(make_bus: MakeBus, make_kafka: Callable[..., Kafka]) -> None:
+    import psutil
+
+    broker = make_kafka()
+    bus = make_bus(kafka=broker, rate=400)
+    figures = wait_for(lambda: (found := bus.look().figures) and found.worker_pid and found, "a worker", 20)
+    worker = psutil.Process(figures.worker_pid)
+    before = worker.memory_info().rss
+    broker.kill()
+    time.sleep(12)
+    assert worker.is_running() and worker.memory_info().rss < before + (120 << 20)
+    broker.start()
+    clean(bus)
+
+
+def test_28_a_topic_that_is_deleted_stops_the_task(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    with admin(bus.kafka.address) as client:
+        client.delete_topics([f"{bus.topics}hot_item"])
+    wait_for(lambda: bus.look().state == "failed", "failed", 60)
+    problem = bus.look().problems[0]
+    assert problem["code"] == "E3101"
+    with admin(bus.kafka.address) as client:
+        assert f"{bus.topics}hot_item" not in client.list_topics(), "made again behind the operator's back"
+
+
+def test_30_a_slow_broker_slows_the_reading(make_bus: MakeBus, make_kafka: Callable[..., Kafka]) -> None:
+    import psutil
+
+    with Proxy(0, port=free_port()) as proxy:
+        broker = make_kafka(properties={"advertised.listeners": f"PLAINTEXT://{proxy.address}"})
+        proxy.target = broker.port
+        bus = make_bus(kafka=broker, rate=400)
+        figures = wait_for(lambda: (found := bus.look().figures) and found.worker_pid and found, "a worker", 20)
+        worker = psutil.Process(figures.worker_pid)
+        before = worker.memory_info().rss
+        proxy.throttle(60_000, "up")
+        time.sleep(8)
+        assert worker.memory_info().rss < before + (120 << 20)
+        proxy.pass_()
+        clean(bus)
