@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from replicator import compiled
 from replicator.checks import formats
 from replicator.checks.finding import Finding
 from replicator.config.secrets import resolve
@@ -30,7 +31,7 @@ def check_task(
     found, names = _check_source(config, position)
     described = _describe(config, names)
     own = [*formats.check(config), *_check_transforms(config, described)]
-    return [*findings, *found, *own, *_check_sink(config, described)]
+    return [*findings, Finding.ok("decoder", compiled.describe()), *found, *own, *_check_sink(config, described)]
 
 
 def _check_zookeeper(hosts: str, task: str, root: str, session_timeout: float) -> tuple[list[Finding], Position | None]:

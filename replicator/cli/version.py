@@ -8,6 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
+from replicator import compiled
+
 PACKAGES = ("mysql-replicator", "kafka-python", "kazoo", "mysql-replication", "PyMySQL")
 
 
@@ -21,8 +23,9 @@ def command(output: str) -> None:
             found[package] = version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
+    found["decoder"] = compiled.describe()
     if output == "json":
         click.echo(json.dumps({"apiVersion": "v1", "kind": "Version", **found}))
         return
-    for name in ("mysql-replicator", "python", *PACKAGES[1:]):
+    for name in ("mysql-replicator", "python", "decoder", *PACKAGES[1:]):
         click.echo(f"{name} {found[name]}")

@@ -51,3 +51,8 @@ def why_not() -> str:
 def module(name: str) -> Any:
     """One of the compiled modules. Only where `available()`."""
     return _load()[0][name]
+
+
+def describe() -> str:
+    """Which decoder runs, and why, for people."""
+    return "compiled" if available() else f"Python, which is many times slower ({why_not()})"

@@ -31,6 +31,7 @@ ctypedef struct Step:
     int before  # of an object's member: the cuts to compare, -1: none
     int after
     bint not_null
+    void* python
 
 ctypedef struct Range:
     # Steps of a template; first -1: none.
@@ -64,6 +65,7 @@ ctypedef struct Moment:
 cdef class Program:
     cdef object twin
     cdef object prepare
+    cdef object context
     cdef list kept
     cdef const uint8_t* header_at
     cdef const uint8_t* mask_at
@@ -116,6 +118,7 @@ cdef class Program:
     cdef int _write(self, Out* out, Range steps, int64_t row) noexcept nogil
     cdef int _object(self, Out* out, Step* step, int64_t row) noexcept nogil
     cdef int _header(self, Out* out, Form* form, int number, int64_t row) noexcept nogil
+    cdef int _asked(self, Out* out, Step* step, int64_t row) noexcept with gil
     cdef int _value(self, Out* out, Step* step) noexcept nogil
     cdef int _add_repeated(self, int64_t row) noexcept nogil
     cdef _take_texts(self, context)

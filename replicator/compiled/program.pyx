@@ -27,6 +27,7 @@ cdef enum Kind:
     OBJECT = 7
     REPEATED = 8  # `value`: which of the texts that rows add to
     MEMBER = 9
+    ASKED = 10  # of Python, by the number of the row
 
 cdef enum Variable:
     TS_MS = 0
@@ -190,6 +191,11 @@ cdef class Program:
                 step.value, step.first, step.last = fields[1:4]
                 step.text, step.size = self._keep(fields[4]), len(fields[4])
                 step.not_null = fields[5]  # another step adds to this text already
+            elif kind == "asked":
+                step.kind = ASKED
+                self.kept.append(fields[1])
+                step.python = <void*>fields[1]
+                self.alone = False
             else:
                 step.kind = _ROW_KINDS[kind]
 
@@ -237,13 +243,13 @@ cdef class Program:
         if number < 0:
             raise MemoryError
         topic, position, first = arena.topic_id(self.topic), <uint32_t>number, row
-        self.busy = True
+        self.busy, self.context = True, context
         if end - p > 4096:
             with nogil:
                 next_row = self.run(arena, base + p, base + end, first, topic, position)
         else:
             next_row = self.run(arena, base + p, base + end, first, topic, position)
-        self.busy = False
+        self.busy, self.context = False, None
         if next_row < 0:
             del arena[count:]
             return self.twin()(b, s, p, end, row, append, context)
@@ -475,12 +481,22 @@ cdef class Program:
                 status = put_signed(out, self.table_rows + 1 + row - self.first_row)
             elif kind == OBJECT:
                 status = self._object(out, step, row)
+            elif kind == ASKED:
+                status = self._asked(out, step, row)
             else:
                 status = put(out, self.repeated[step.value].base, self.repeated[step.value].used)
             if status != OK:
                 return status
             step += 1
         return OK
+
+    cdef int _asked(self, Out* out, Step* step, int64_t row) noexcept with gil:
+        cdef bytes text
+        try:
+            text = str((<object>step.python)(self.context, row)).encode("latin-1")
+            return put(out, PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+        except Exception:
+            return DECLINED
 
     cdef int _value(self, Out* out, Step* step) noexcept nogil:
         cdef Cut* cut = self.cuts + step.cut

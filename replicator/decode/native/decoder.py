@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import Any
 
@@ -10,6 +11,8 @@ from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.collector import ArenaCollector
 from replicator.decode.native.rows import native_rows
 from replicator.decode.native.takes import Taking
+
+log = logging.getLogger(__name__)
 
 
 class CompiledDecoder(BinlogDecoder):
@@ -39,4 +42,7 @@ class CompiledDecoder(BinlogDecoder):
 
 def decoder_class() -> type[BinlogDecoder]:
     """The compiled one where it runs."""
-    return CompiledDecoder if compiled.available() else BinlogDecoder
+    if compiled.available():
+        return CompiledDecoder
+    log.warning("the decoder is %s", compiled.describe())
+    return BinlogDecoder

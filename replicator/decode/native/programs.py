@@ -12,7 +12,7 @@ from replicator.decode.lowering import Entry, Lines, Lowered, Lowering, Object, 
 from replicator.decode.native import writers
 from replicator.decode.presence import IMAGES, Operation, Presence
 from replicator.decode.rendering import Rendering
-from replicator.decode.variables import PER_EVENT, Context
+from replicator.decode.variables import PER_EVENT, PER_ROW, Context
 from replicator.model.plan import Image, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
 
@@ -22,6 +22,7 @@ Piece: TypeAlias = "bytes | tuple[str, bytes | None]"
 Steps: TypeAlias = "tuple[int, int] | None"
 """(first step of a template, behind its last one)"""
 
+_ROW_NUMBERS: Final = ("row", "offset", "order", "table_order")
 _MOST_HEADERS: Final = 8
 _MOST_REPEATED: Final = 4
 
@@ -194,6 +195,8 @@ class Assembler:
         assert isinstance(step, Var), "text does not vary"  # noqa: S101
         if step != Var(step.name):
             raise Unfit("a text in front of a number")
+        if step.name not in _ROW_NUMBERS:
+            return ("asked", eval(f"lambda _c, _row: {PER_ROW[step.name].format(row='_row')}"))  # noqa: S307
         return (step.name,)
 
     def _repetition(self, step: Repeated) -> tuple[Any, ...]:
