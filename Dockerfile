@@ -2,19 +2,21 @@
 # One image for the three processes; the command chooses: `replicator core|server|monitor ...`.
 FROM python:3.11-slim-bookworm AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+# For the compiled decoder; the second stage has no compiler.
+RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 RUN python -m venv /opt/replicator
 WORKDIR /src
 # The locked requirements alone first: this layer is reused until the lock changes.
 COPY requirements-runtime.lock ./
 RUN /opt/replicator/bin/pip install --require-hashes -r requirements-runtime.lock
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE ./
 COPY replicator replicator
 COPY core core
 COPY server server
 COPY monitor monitor
-RUN /opt/replicator/bin/pip install "setuptools>=77" \
+RUN /opt/replicator/bin/pip install "setuptools>=77" "cython>=3.1" \
     && /opt/replicator/bin/pip install --no-deps --no-build-isolation . \
-    && /opt/replicator/bin/pip uninstall --yes setuptools
+    && /opt/replicator/bin/pip uninstall --yes setuptools cython
 
 FROM python:3.11-slim-bookworm
 RUN useradd --system --uid 10001 --user-group --home-dir /nonexistent --shell /usr/sbin/nologin replicator \

@@ -61,6 +61,9 @@ bench: setup ## our path against the plain packages, into build/bench.json
 soak: setup ## random faults under load for MINUTES from SEED, and a verdict over everything written and seen
 	@$(RUN) dev.soak --minutes $(MINUTES) --seed $(SEED)
 
+wheel: setup ## dist/*.whl for this machine, with the compiled decoder where there is a C compiler
+	@$(RUN) dev.wheel
+
 up: setup ## ZooKeeper, Kafka, MySQL and MariaDB on free loopback ports, until `make down`
 	@$(RUN) dev.servers.up up
 

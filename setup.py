@@ -6,6 +6,8 @@ the Python twin runs.
 
 from __future__ import annotations
 
+import sys
+
 from setuptools import Extension, setup
 
 NAMES = ("arena", "kafka", "loop", "program")
@@ -16,15 +18,11 @@ def extensions() -> list[Extension]:
         Extension(
             f"replicator.compiled.{name}",
             [f"replicator/compiled/{name}.pyx"],
-            extra_compile_args=["-O3", "-fno-strict-aliasing"],
+            extra_compile_args=["-O3", "-g0", "-fno-strict-aliasing"],
             optional=True,
         )
         for name in NAMES
     ]
-    try:
-        from Cython.Build import cythonize
-    except ImportError:
-        return []
     directives = {
         "language_level": 3,
         "boundscheck": False,
@@ -32,7 +30,13 @@ def extensions() -> list[Extension]:
         "cdivision": True,
         "initializedcheck": False,
     }
-    return cythonize(made, build_dir="build/cython", compiler_directives=directives, quiet=True)
+    try:
+        from Cython.Build import cythonize
+
+        return cythonize(made, build_dir="build/cython", compiler_directives=directives, quiet=True)
+    except Exception as error:  # no Cython, or one that can't read this
+        sys.stderr.write(f"the decoder is not compiled, Python will run it: {error}\n")
+        return []
 
 
 setup(ext_modules=extensions())
