@@ -47,7 +47,7 @@ def row_writer(table: Table) -> Callable[[Row | None, Row | None], bytes]:
         if after is not None:
             for column, value, old in zip(columns, after, before or [False] * len(after), strict=True):
                 if value is not False:
-                    parts.append(delimited(_AFTER, column.write(value, value != old)))
+                    parts.append(delimited(_AFTER, column.write(value, old is False or value != old)))
         return delimited(_ROW, b"".join(parts))
 
     return write

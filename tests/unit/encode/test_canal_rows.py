@@ -39,7 +39,9 @@ def test_rows_are_what_the_library_makes_of_them(before: Row | None, after: Row 
     for images, image, other in ((row.beforeColumns, before, None), (row.afterColumns, after, before)):
         for place, value in enumerate(image or ()):
             if value is not False:
-                _add(images, TABLE.columns[place], value, image is after and (not other or other[place] != value))
+                old = other[place] if other else False
+                    updated = image is after and (old is False or old != value)  # 0 is no absent column
+                    _add(images, TABLE.columns[place], value, updated)
     assert row_writer(TABLE)(before, after) == change.SerializeToString()
 
 
