@@ -116,5 +116,7 @@ def build_pipeline(
         observer=observer,
         max_batch_bytes=config.max_batch_bytes,
         save_interval=save_interval,
+        start_given=config.source.start != "latest",
+        max_transaction_bytes=config.max_transaction_bytes,
         split_transactions=isinstance(config.sink, KafkaSink) and config.sink.delivery == "at_least_once",
     )

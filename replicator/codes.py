@@ -176,13 +176,18 @@ CODES: dict[str, Entry] = {
             "E3106": (
                 "partitions changed",
                 "The number of partitions is not the recorded one; order per key is at risk.",
-                "See docs/errors.md.",
+                "Set `sink.partitions_changed`, or make the topic as it was.",
             ),
             "E3107": ("refused", "The broker refuses the request.", "See the broker's message."),
             "E3108": (
                 "position not understood",
                 "The position topic holds a record that this version can't read.",
                 "Upgrade this process, or write a tombstone with the task's name as key to the position topic.",
+            ),
+            "E3109": (
+                "position of an earlier task",
+                "A task of the same name was here before and has left a position; this one has none.",
+                "Say where to begin: `source.start`, or `replicator task position set`.",
             ),
             "E3201": ("file not writable", "The output file can't be written.", "Check path, rights and space."),
         },

@@ -57,6 +57,10 @@ class Pipeline:
         max_batch_bytes: whole transactions are joined into one commit up to this size while there is a backlog.
         save_interval: seconds between checkpoints given to the store.
         split_transactions: also commit positions inside a transaction (at_least_once).
+        max_transaction_bytes: a transaction of which as much is written is committed so far, as the position inside it
+            says; None: never.
+        start_given: the source begins at a named place; else a task without a position does not begin "now" where an
+            earlier one of its name has left a position at the sink.
     """
 
     def __init__(
@@ -72,6 +76,8 @@ class Pipeline:
         buffer_bytes: int = 16 << 20,
         save_interval: float = 1.0,
         split_transactions: bool = False,
+        max_transaction_bytes: int | None = None,
+        start_given: bool = False,
     ) -> None:
         self._source = source
         self._make_decoder = make_decoder
@@ -83,6 +89,8 @@ class Pipeline:
         self._buffer_bytes = buffer_bytes
         self._save_interval = save_interval
         self._split = split_transactions
+        self._max_transaction_bytes = max_transaction_bytes
+        self._start_given = start_given
         self._stopping = threading.Event()
         self._stream: Stream | None = None
         self._careful = 0  # bytes of the source that are still delivered transaction by transaction
@@ -175,6 +183,8 @@ class Pipeline:
         held = self._sink.open(self._term)
         known = self._ledger.last if self._ledger is not None else self._store.load()
         if known is None:
+            if held is None and self._sink.left is not None and not self._start_given:
+                raise _left_by_another(self._sink.left)
             # Before the first row: were the starting point not durable, a successor would start "latest" again, later.
             known = Checkpoint(held or self._source.start_position(), self._term.epoch, _now_ms())
             self._store.save(known)
@@ -255,6 +265,9 @@ class Pipeline:
                 if low or late or self._careful or size >= self._max_batch_bytes:
                     self._commit(ready)
                     ready, size = None, 0
+            elif self._max_transaction_bytes is not None and size >= self._max_transaction_bytes:
+                self._commit(batch.position)
+                size = 0
 
     def _patience(self, ready: Position | None) -> float:
         if ready is not None:
@@ -301,6 +314,18 @@ class Pipeline:
     def _ledger_or_raise(self) -> Ledger:
         assert self._ledger is not None, "a session has begun"  # noqa: S101
         return self._ledger
+
+
+def _left_by_another(position: Position) -> SinkError:
+    where = f"source.start: {{gtid: '{position.gtid}'}}" if position.gtid else f"source.start: {position}"
+    return SinkError(
+        "E3109",
+        "an earlier task of this name has left its position at the sink, and this one has none of its own",
+        found=f"{position}{', ' + position.gtid if position.gtid else ''}",
+        wanted="a decision where this one begins: source.start is latest",
+        fix=f"{where} goes on there, as does `replicator task position set`. To begin at the end of the log, write a "
+        "tombstone with the task's name as key to its position topic, or give the task another name.",
+    )
 
 
 def joined(first: Batch, second: Batch) -> Batch:

@@ -163,6 +163,11 @@ class Sink(Protocol):
         """Records written so far in whose place a reference went elsewhere, as they were too large."""
         ...
 
+    @property
+    def left(self) -> Position | None:
+        """After `open`: the position that an earlier task of the same name has left here, if one has."""
+        ...
+
     def open(self, term: Term) -> Position | None:
         """Connects and fences earlier terms out; called again after a transient error, with the same term.
 

@@ -111,6 +111,11 @@ class Records(Model):
 
 class KafkaSink(Records):
     type: Literal["kafka"]
+    partitions_changed: Literal["fail", "keep", "accept"] = Field(
+        "fail",
+        description="a topic has not as many partitions as when the task first wrote to it: stop, go on with the first "
+        "ones, or take the new number",
+    )
     bootstrap_servers: tuple[str, ...] = Field(min_length=1, description="host:port of some brokers")
     delivery: Literal["exactly_once", "at_least_once"] = Field(
         "exactly_once", description="exactly_once: records and position in one Kafka transaction"

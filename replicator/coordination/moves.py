@@ -67,7 +67,7 @@ def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) 
     present = before.position if before else Position("", 4)
     position = msgspec.structs.replace(position, reset=present.reset + 1)
     counted = before or Checkpoint(position)
-    after = Checkpoint(position, counted.epoch, now_ms, 0, counted.rows, counted.transactions)
+    after = msgspec.structs.replace(counted, position=position, time_ms=now_ms, source_ms=0)
     return Move(before, after, *_compared(present if before else None, position, mariadb))
 
 

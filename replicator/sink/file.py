@@ -40,6 +40,7 @@ class FileSink:
     """`ports.Sink` for `type: file`. One writer at a time: the file is locked while it is open."""
 
     dead_letters = 0  # no record is too large
+    left = None
 
     def __init__(self, config: FileConfig) -> None:
         self._path = Path(config.path)

@@ -61,6 +61,7 @@ class MemorySink:
     records are visible at once and acknowledged by `settle()` or, with `auto`, at each commit."""
 
     dead_letters = 0
+    left = None
 
     def __init__(
         self,

@@ -111,6 +111,7 @@ class Recorder:
     """A sink that writes down the calls; `fail`: (call, exception) for the next such call."""
 
     dead_letters = 0
+    left: Position | None = None
 
     def __init__(self, held: Position | None = None, slow: float = 0.0) -> None:
         self.calls: list[tuple[str, object]] = []
@@ -395,3 +396,30 @@ def test_an_error_that_waits_in_the_decoder_needs_no_new_bytes() -> None:
     with pytest.raises(DecodeError):
         bench.pipeline.run()
     assert bench.store.saved[-1].position == Position("b.1", 1)
+
+
+def test_a_task_does_not_begin_now_where_an_earlier_one_of_its_name_stopped() -> None:
+    sink = Recorder()
+    sink.left = Position("b.1", 70, "u:1-9")
+    bench = Bench(Script(whole(0)), sink)
+    with pytest.raises(SinkError, match=r"E3109.*b.1:70.*u:1-9.*source.start: {gtid: 'u:1-9'}"):
+        bench.run_until(1)
+    assert bench.store.saved == []
+    assert bench.source.opened == []
+
+
+def test_it_does_where_it_was_told_to_begin_and_where_it_has_a_position() -> None:
+    for options, store in (({"start_given": True}, None), ({}, MemoryStore(Checkpoint(Position("b.1", 0), 3)))):
+        sink = Recorder()
+        sink.left = Position("b.1", 70)
+        bench = Bench(Script(whole(0)), sink, store, **options)
+        last = bench.run_until(1)
+        assert last is not None and last.position.offset == 1
+
+
+def test_a_large_transaction_is_committed_in_parts_where_the_task_says_so() -> None:
+    whole_one = (part(1, 3, size=2 << 20), part(1, 6, size=2 << 20), part(1, 9, size=2 << 20), whole(1))
+    bench = Bench(Script(*whole_one), Recorder(), max_transaction_bytes=4 << 20)
+    bench.run_until(2)
+    assert [call for call in bench.sink.calls if call[0] == "commit"] == [("commit", 1), ("commit", 2)]
+    assert [saved.position.rows for saved in bench.store.saved] == [0, 6, 0]

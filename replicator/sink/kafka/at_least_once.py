@@ -19,12 +19,14 @@ from replicator.sink.kafka.topics import Topics
 class AtLeastOnceSink:
     """`ports.Sink` for `delivery: at_least_once`."""
 
+    left = None
+
     def __init__(self, config: KafkaSink, task: str, *, bulk: bool = True) -> None:
         self._config = config
         self._task = task
         self._bulk = bulk
         self._letters = dead_letters(config, task)
-        self._topics = Topics(config, self._letters.topic if self._letters else None)
+        self._topics = Topics(config, task, self._letters.topic if self._letters else None)
         self._session: Session | None = None
 
     def open(self, term: Term) -> Position | None:

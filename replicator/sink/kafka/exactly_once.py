@@ -37,7 +37,8 @@ class ExactlyOnceSink:
         self._task = task
         self._bulk = bulk
         self._letters = dead_letters(config, task)
-        self._topics = Topics(config, self._letters.topic if self._letters else None)
+        self._topics = Topics(config, task, self._letters.topic if self._letters else None)
+        self.left: Position | None = None
         self._session: Session | None = None
         self._position_topic: Topic | None = None
         self._begun: float | None = None  # when the open transaction began
@@ -64,8 +65,9 @@ class ExactlyOnceSink:
         topic = self._position_topic = session.know(self._topics.position(position_topic(self._task)))
         term.check()  # fencing is an act of leadership too
         session.init_transactions()
-        record = positions.read_last(self._config, topic.name, self._task, term.uid, _READ_SECONDS)
-        if record is None:
+        record = positions.read_last(self._config, topic.name, self._task, _READ_SECONDS)
+        self.left = record.position if record is not None and record.uid != term.uid else None
+        if record is None or record.uid != term.uid:
             return None
         if record.epoch > term.epoch:
             found = f"epoch {record.epoch}, ours is {term.epoch}"
@@ -154,7 +156,8 @@ class ExactlyOnceSink:
             "the broker ended a transaction that was open for too long",
             found=f"{open_for:.0f} s",
             wanted=f"less than sink.transaction_timeout_ms ({self._config.transaction_timeout_ms} ms)",
-            fix="Raise sink.transaction_timeout_ms (the broker allows transaction.max.timeout.ms).",
+            fix="Raise sink.transaction_timeout_ms (the broker allows transaction.max.timeout.ms), or set "
+            "max_transaction_bytes, by which consumers may see a part of a large transaction.",
         )
 
     @property

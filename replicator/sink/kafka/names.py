@@ -16,7 +16,16 @@ def position_topic(task: str) -> str:
     """`replicator.position.TASK`. Bytes of the UTF-8 name that a topic can't carry become `_XX` (hexadecimal); a name
     that is too long then ends in a part of its SHA-256 instead. Two tasks whose names meet there share the topic
     without harm: its records are keyed by the task's real name."""
-    name = "replicator.position." + "".join(chr(byte) if byte in _PLAIN else f"_{byte:02X}" for byte in task.encode())
+    return _own("replicator.position.", task)
+
+
+def counts_topic(task: str) -> str:
+    """`replicator.partitions.TASK`, made likewise. Its records are keyed by topic."""
+    return _own("replicator.partitions.", task)
+
+
+def _own(prefix: str, task: str) -> str:
+    name = prefix + "".join(chr(byte) if byte in _PLAIN else f"_{byte:02X}" for byte in task.encode())
     if len(name) <= _MOST:
         return name
     return f"{name[: _MOST - 17]}.{hashlib.sha256(task.encode()).hexdigest()[:16]}"

@@ -51,8 +51,8 @@ def load(data: bytes, topic: str) -> PositionRecord:
     raise SinkError("E3108", f"the last record of '{topic}' can't be read", found=problem, wanted=f"version {VERSION}")
 
 
-def read_last(config: KafkaSink, topic: str, task: str, uid: str, timeout: float) -> PositionRecord | None:
-    """The last committed position record of the task; None when there is none, or only an earlier incarnation's.
+def read_last(config: KafkaSink, topic: str, task: str, timeout: float) -> PositionRecord | None:
+    """The last committed position record of the task's name, whichever incarnation's; None when there is none.
 
     The end of the partition is looked at first, then larger and larger pieces; a task's own topic needs one look.
 
@@ -66,10 +66,7 @@ def read_last(config: KafkaSink, topic: str, task: str, uid: str, timeout: float
             data = _last_value(consumer, TopicPartition(topic, 0), task.encode(), time.monotonic() + timeout)
         finally:
             consumer.close(timeout_ms=1000)
-    if not data:
-        return None
-    record = load(data, topic)
-    return record if record.uid == uid else None
+    return load(data, topic) if data else None
 
 
 def _last_value(consumer: KafkaConsumer, partition: TopicPartition, key: bytes, deadline: float) -> bytes | None:

@@ -14,6 +14,7 @@ from replicator.model.batch import Record
 from replicator.model.packed import PackedRecords
 from replicator.model.term import Term
 from replicator.sink.kafka.bulk import BulkFeed, unfit
+from replicator.sink.kafka.counts import dump
 from replicator.sink.kafka.dead_letters import DeadLetters
 from replicator.sink.kafka.errors import translating
 from replicator.sink.kafka.feed import Feed
@@ -132,7 +133,17 @@ class Session:
         topic = self._known.get(name)
         if topic is None:
             topic = self._known[name] = self.know(self._topics.get(name))
+            if not topic.recorded:
+                self._record(topic)
         return topic
+
+    def _record(self, topic: Topic) -> None:
+        """The number of its partitions, before its first record. Again in the next session: whether this one's came
+        through is not asked."""
+        counts = self._topics.counts()
+        if counts is not None:
+            self.know(counts)
+            self.feed.send_plain(counts, topic.name.encode(), dump(topic.name, topic.partitions))
 
     def _waiting(self, age: float) -> None:
         """While something is in flight and nothing comes back."""

@@ -10,15 +10,17 @@ class Topic:
     partitions: the number that keys are spread over.
     record_bytes: the most that one record may have.
     batch_bytes: the size at which a batch is closed; lowered when the broker refuses one.
+    recorded: the number of partitions stands in the task's counts topic.
     lenient: larger records go elsewhere, so that a refused one only lowers `record_bytes`.
     """
 
-    __slots__ = ("_refused", "batch_bytes", "lenient", "name", "partitions", "record_bytes")
+    __slots__ = ("_refused", "batch_bytes", "lenient", "name", "partitions", "record_bytes", "recorded")
 
     def __init__(self, name: str, partitions: int, record_bytes: int, *, lenient: bool = False) -> None:
         self.name = name
         self.partitions = partitions
         self.lenient = lenient
+        self.recorded = False
         self._refused: int | None = None
         self.batch_bytes = BATCH_BYTES
         self.limit(record_bytes)

@@ -2,11 +2,12 @@
 
 Looked up when the first record for a topic comes. The number of partitions is remembered for the life of the sink and
 goes on to be used when somebody adds partitions meanwhile: another number would send the next change of a key to
-another partition, past the one before it.
+another partition, past the one before it. Beyond the life of the sink it is recorded (`counts.py`).
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,10 +17,14 @@ from kafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkError, SinkUnavailable
+from replicator.sink.kafka.counts import changed, read_counts
 from replicator.sink.kafka.errors import translate, translating
+from replicator.sink.kafka.names import counts_topic
 from replicator.sink.kafka.producer import connect_admin
 from replicator.sink.kafka.records import BATCH_OVERHEAD
 from replicator.sink.kafka.topic import Topic
+
+log = logging.getLogger(__name__)
 
 _MISSING = 3  # UNKNOWN_TOPIC_OR_PARTITION
 _NOT_ALLOWED = 29  # TOPIC_AUTHORIZATION_FAILED
@@ -33,18 +38,59 @@ class Topics:
         dead_letters: where records go that are too large for the other topics, if anywhere.
     """
 
-    def __init__(self, config: KafkaSink, dead_letters: str | None = None) -> None:
+    def __init__(self, config: KafkaSink, task: str, dead_letters: str | None = None) -> None:
         self._config = config
+        self._task = task
+        self._stored: dict[str, int] | None = None  # numbers of partitions, as a term before us left them
+        self._counts: dict[str, int] = {}  # and as they are in use
         self._dead_letters = dead_letters
         self._admin: KafkaAdminClient | None = None
         self._known: dict[str, Topic] = {}
         self._verified: set[str] = set()
+        self._made: set[str] = set()  # by us: whatever its predecessors had, no key has moved in it
 
     def get(self, name: str) -> Topic:
         """The topic, created when it is missing and `create_topics` allows. Raises SinkError, SinkUnavailable."""
         if name in self._verified:
             return self._known[name]
-        return self._obtain(name, self._config.partitions, {})
+        topic = self._obtain(name, self._config.partitions, {})
+        self._compare(topic)
+        return topic
+
+    def _compare(self, topic: Topic) -> None:
+        """The number of partitions with the one before, which a topic does not have that is new to the task. Raises
+        E3106 where the task says so."""
+        if self._stored is None:
+            name = counts_topic(self._task)
+            self._stored = read_counts(self._config, name) if self._describe(name) is not None else {}
+            self._counts = {**self._stored, **self._counts}
+        before, made = self._counts.get(topic.name, topic.partitions), topic.name in self._made
+        self._made.discard(topic.name)
+        policy = self._config.partitions_changed
+        if before != topic.partitions and not made and policy != "accept":
+            if policy == "fail" or topic.partitions < before:
+                self._forget(topic.name)
+                raise changed(topic.name, before, topic.partitions)
+            topic.partitions = before
+        self._counts[topic.name] = topic.partitions
+        topic.recorded = self._stored.get(topic.name) == topic.partitions
+
+    def _forget(self, name: str) -> None:
+        """All is asked anew the next time: an operator may have changed any of it."""
+        self._stored = None
+        self._counts.pop(name, None)
+        self._known.pop(name, None)
+        self._verified.discard(name)
+
+    def counts(self) -> Topic | None:
+        """Where numbers of partitions are recorded; None where it is missing and may not be created."""
+        name = counts_topic(self._task)
+        if name in self._verified:
+            return self._known[name]
+        if not self._config.create_topics and self._describe(name) is None:
+            log.warning("the number of partitions is not recorded: there is no topic '%s'", name)
+            return None
+        return self._obtain(name, 1, {"cleanup.policy": "compact"})
 
     def position(self, name: str) -> Topic:
         """The position topic: one partition, compacted, small segments so that compaction gets at them."""
@@ -80,6 +126,7 @@ class Topics:
                     + "".join(f", {key}={value}" for key, value in settings.items()),
                 )
             self._create(name, partitions, settings)
+            self._made.add(name)
             found = self._describe(name)
         if not found:
             raise SinkUnavailable("E3002", f"the topic '{name}' has no partitions yet")

@@ -90,15 +90,19 @@ def test_aborted_transactions_do_not_count(sink: Sink, task: str) -> None:
         assert sink.open(term(task)) == at(100)
 
 
-def test_another_incarnation_is_ignored(sink: Sink, task: str) -> None:
+def test_what_another_incarnation_left_is_told_and_not_taken(sink: Sink, task: str) -> None:
     moved(sink, task, at(100))
     assert sink.open(term(task, uid="u2")) is None
+    assert sink.left == at(100)
+    assert sink.open(term(task)) == at(100)
+    assert sink.left is None
 
 
 def test_a_tombstone_resets(sink: Sink, task: str, put: Put) -> None:
     moved(sink, task, at(100))
     put([(task.encode(), None)])
-    assert sink.open(term(task)) is None
+    assert sink.open(term(task, uid="u2")) is None
+    assert sink.left is None
 
 
 def test_a_later_terms_record_fences(sink: Sink, task: str) -> None:
