@@ -40,8 +40,8 @@ def test_rows_are_what_the_library_makes_of_them(before: Row | None, after: Row 
         for place, value in enumerate(image or ()):
             if value is not False:
                 old = other[place] if other else False
-                    updated = image is after and (old is False or old != value)  # 0 is no absent column
-                    _add(images, TABLE.columns[place], value, updated)
+                updated = image is after and (old is False or old != value)  # 0 is no absent column
+                _add(images, TABLE.columns[place], value, updated)
     assert row_writer(TABLE)(before, after) == change.SerializeToString()
 
 
