@@ -19,6 +19,8 @@ _TONES: dict[str, Tone] = {
     "resumed": "ok",
     "created": "ok",
     "fail-over": "warn",
+    "gave up": "warn",
+    "position": "warn",
     "failed": "bad",
     "refused": "warn",
 }
@@ -28,10 +30,12 @@ class Change(msgspec.Struct, frozen=True):
     """One line of "role changes".
 
     Attributes:
-        kind: "started", "fail-over", "switchover" or "running again" for a new term, else the kind of the entry.
+        kind: "started", "fail-over", "switchover", "gave up" (the one before did not reach its source or sink and
+            handed over) or "running again" for a new term, else the kind of the entry.
         previous: the host that was RUNNING before, where another one took over.
         seconds: how long the change took: from the release, or, where nobody released, from being first in line.
             0 when unknown.
+        position: where a task goes on from, of "position".
         outage_s: how long nobody was RUNNING before a fail-over, 0 when nobody watched.
     """
 
@@ -45,6 +49,7 @@ class Change(msgspec.Struct, frozen=True):
     epoch: int = 0
     by: str = ""
     reason: str = ""
+    position: str = ""
     seconds: float = 0.0
     outage_s: float = 0.0
 
@@ -53,8 +58,9 @@ class _Story:
     """Reads the entries of one task. Terms are told apart by their epoch, because the last word of an old term and the
     first one of the next are written by two hosts and may stand in either order.
 
-    "released" and "switchover" say that a term ended on purpose, "lost" that it did not; none of them is a line of its
-    own, they explain the next "running". A worker that starts again within a term writes "running" once more.
+    "released", "switchover" and "gave up" say that a term ended on purpose, "lost" that it did not; none of them is a
+    line of its own, they explain the next "running". A worker that starts again within a term writes "running" once
+    more.
     """
 
     def __init__(self, task: str, entries: Sequence[Entry]) -> None:
@@ -85,13 +91,16 @@ class _Story:
         if ended is None:
             return self._line(entry, "fail-over", previous=previous, seconds=record.seconds)
         gap = max(record.time_ms - ended.time_ms, 0) / 1000
-        return self._line(entry, "switchover", previous=previous, seconds=gap or record.seconds, because=ended)
+        kind = "gave up" if ended.kind == "gave up" else "switchover"
+        return self._line(entry, kind, previous=previous, seconds=gap or record.seconds, because=ended)
 
     def _line(
         self, entry: Entry, kind: str, *, previous: str = "", seconds: float = 0.0, because: HistoryRecord | None = None
     ) -> Change:
         record = entry.record
-        reason = because.reason if because is not None and because.kind == "released" else ""
+        reason = because.reason if because is not None and because.kind in ("released", "gave up") else ""
+        if kind == "gave up":
+            reason = reason.rpartition("; to ")[0]  # the line names the host
         return Change(
             task=self._task,
             sequence=entry.number,
@@ -103,13 +112,14 @@ class _Story:
             epoch=record.epoch,
             by=record.by or (because.by if because is not None else ""),
             reason=record.reason or reason,
+            position=record.position if kind == "position" else "",
             seconds=seconds,
         )
 
 
 def _handed_over(record: HistoryRecord) -> bool:
     """A switchover that found its target RUNNING already changed nothing."""
-    return record.kind == "released" or (record.kind == "switchover" and record.reason.startswith("to "))
+    return record.kind in ("released", "gave up") or (record.kind == "switchover" and record.reason.startswith("to "))
 
 
 def changes(task: str, entries: Sequence[Entry]) -> list[Change]:

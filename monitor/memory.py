@@ -100,7 +100,7 @@ class Memory:
         """A machine that only the history knows went before we started: it was last heard of by then."""
         for entry in task.history:
             host, time_ms = entry.record.host, entry.record.time_ms
-            if not host or entry.record.kind not in ("running", "released", "lost", "failed"):
+            if not host or entry.record.kind not in ("running", "released", "gave up", "lost", "failed"):
                 continue
             seen = self.machines.setdefault(host, Seen(host, time_ms, gone_ms=time_ms))
             if seen.record is None and time_ms > seen.last_ms:

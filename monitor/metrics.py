@@ -58,6 +58,7 @@ def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
     yield _gauge("task_role", "What each Core is for a task, always 1.", ["task", "host", "role"], _roles(tasks))
     yield per_task("task_running_members", "Cores that say RUNNING: at most 1.", [t.running for t in tasks])
     yield per_task("task_standby_members", "Cores that wait to take over.", [len(t.standbys) for t in tasks])
+    yield per_task("task_maintenance", "1 while nobody may be promoted.", [bool(t.maintenance) for t in tasks])
     yield per_task("task_lag_seconds", "Behind the source.", [t.lag_s for t in tasks])
     yield per_task("source_retention_headroom_seconds", "Until purged at the source.", [t.runway_s for t in tasks])
     yield per_task("task_last_event_timestamp_seconds", "Last event read.", [_seconds(t.last_event_ms) for t in tasks])
@@ -68,9 +69,7 @@ def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
     yield per_task("config_invalid", "1 while the newest configuration is refused.", [t.config_invalid for t in tasks])
     yield _counter("task_events", "Row changes delivered since the task was made.", [(t.name, t.rows) for t in tasks])
     yield _counter("task_transactions", "Transactions delivered since then.", [(t.name, t.transactions) for t in tasks])
-    yield _counter(
-        "dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks]
-    )
+    yield _counter("dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks])
 
 
 def _roles(tasks: Iterable[TaskView]) -> list[tuple[tuple[str, ...], float]]:

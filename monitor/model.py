@@ -12,8 +12,8 @@ from monitor.changes import Change, changes, latest
 from monitor.memory import Memory, Seen
 from monitor.reader import Snapshot
 from monitor.state import OFF, Condition, condition
-from monitor.view import MachineView, MemberView, ServerView, TaskView, Tiles, View
-from replicator.coordination.overview import TaskOverview
+from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskView, Tiles, View
+from replicator.coordination.overview import InstanceOverview, TaskOverview
 
 WITHOUT = frozenset({"NO RUNNING", "WAITING", "IDLE", "STARTING"})
 """States in which somebody should be RUNNING and nobody is."""
@@ -31,6 +31,7 @@ def build(snapshot: Snapshot, memory: Memory, root: str) -> View:
         for task in snapshot.tasks
     ]
     machines = [_machine(seen, memory) for seen in memory.machines.values()]
+    held = snapshot.maintenance
     return View(
         root=root,
         read_ms=snapshot.time_ms,
@@ -38,6 +39,7 @@ def build(snapshot: Snapshot, memory: Memory, root: str) -> View:
         tiles=tiles(tasks, machines),
         tasks=by_trouble(tasks),
         machines=tuple(sorted(machines, key=lambda machine: (machine.state == "offline", machine.host))),
+        maintenance=MaintenanceView(held.by, held.time_ms, held.reason) if held else None,
         servers=tuple(ServerView(server.host, server.address, server.since_ms) for server in snapshot.servers),
         changes=tuple(_measured(change, memory) for change in latest(chain.from_iterable(told.values()))),
         takeovers=_counted(memory),
@@ -72,9 +74,12 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         pid=first.pid if leads and first else 0,
         since_ms=(figures.since_ms if figures else 0) or (first.since_ms if first else 0),
         members=tuple(
-            MemberView(member.host, member.pid, member.state.upper(), member.sequence, member.since_ms)
+            MemberView(
+                member.host, member.pid, member.state.upper(), member.sequence, member.since_ms, _unreached(member)
+            )
             for member in task.instances
         ),
+        maintenance=task.maintenance,
         standbys=_standbys(task, told),
         running=told.running,
         position=(figures.position if figures else "") or (str(checkpoint.position) if checkpoint else ""),
@@ -95,6 +100,11 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         config_invalid=told.config_invalid,
         errors=told.errors,
     )
+
+
+def _unreached(member: InstanceOverview) -> tuple[str, ...]:
+    reach = member.figures.reach if member.figures else {}
+    return tuple(side for side, reached in sorted(reach.items(), reverse=True) if not reached)
 
 
 def _standbys(task: TaskOverview, told: Condition) -> tuple[str, ...]:

@@ -14,9 +14,10 @@ import msgspec
 from replicator.coordination.history import Entry
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines import MachineNode
+from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.overview import Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import HistoryRecord, ServerRecord, load
+from replicator.coordination.records import HistoryRecord, MaintenanceRecord, ServerRecord, load
 from replicator.errors import CoordinationError, NodeMissing
 
 HISTORY_PER_TASK = 20
@@ -35,13 +36,15 @@ class TaskNode(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """ZooKeeper at one moment. time_ms: our wall clock when the read began; seconds: how long it took."""
+    """ZooKeeper at one moment. time_ms: our wall clock when the read began; seconds: how long it took; maintenance: of
+    all tasks."""
 
     time_ms: int
     seconds: float = 0.0
     tasks: tuple[TaskNode, ...] = ()
     machines: tuple[MachineNode, ...] = ()
     servers: tuple[ServerRecord, ...] = ()
+    maintenance: MaintenanceRecord | None = None
 
 
 class Reader:
@@ -55,6 +58,7 @@ class Reader:
         self._coordinator = coordinator
         self._layout = layout
         self._overview = Overview(coordinator, layout)
+        self._maintenance = Maintenance(coordinator, layout)
         self._clock = clock
         self._history: dict[str, HistoryRecord] = {}
 
@@ -68,6 +72,7 @@ class Reader:
             tasks=tuple(tasks),
             machines=tuple(machines),
             servers=self._servers(),
+            maintenance=self._maintenance.read(""),
             seconds=time.monotonic() - began,
         )
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from monitor import words
 from monitor.view import View
 
-TEMPLATES = ("tiles", "status", "footer")
+TEMPLATES = ("notice", "tiles", "status", "footer")
 
 
 class Page(msgspec.Struct, frozen=True):

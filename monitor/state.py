@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from monitor.view import Error, Tone
+from monitor.words import count, duration
 from replicator.coordination.machines import MachineNode
 from replicator.coordination.overview import TaskOverview
 from replicator.coordination.records import TaskFigures
@@ -122,14 +123,11 @@ def _notes(task: TaskOverview, state: str, running: int) -> list[tuple[int, str]
         notes += _figures(task.figures)
     if any(instance.figures and instance.figures.config_error for instance in task.instances):
         notes.append((TROUBLE["config refused"], "new configuration refused, the old one runs"))
-    if task.maintenance:
-        whose = "maintenance of all tasks" if task.maintenance == "cluster" else "maintenance"
-        notes.append(
-            (
-                TROUBLE["maintenance"],
-                _because(f"{whose}, nobody is promoted", task.maintenance_by, task.maintenance_reason),
-            )
-        )
+    if task.maintenance == "task":  # that of all tasks stands above them all
+        why = _because("maintenance, nobody is promoted", task.maintenance_by, task.maintenance_reason)
+        notes.append((TROUBLE["maintenance"], why))
+    if task.last_commit and task.last_commit.checkpoint and task.last_commit.checkpoint.dead_letters:
+        notes.append((0, f"dead letters: {count(task.last_commit.checkpoint.dead_letters)}"))
     if state not in OFF and not task.standbys:
         notes.append((TROUBLE["no standby"], "no standby"))
     return notes
@@ -142,8 +140,8 @@ def _figures(figures: TaskFigures) -> list[tuple[int, str]]:
     if figures.last_event_ms - figures.checkpoint_ms > CHECKPOINT_WARN_S * 1000:
         notes.append((TROUBLE["checkpoint"], "checkpoint is old"))
     if figures.runway_s is not None and figures.runway_s < RUNWAY_WARN_S:
-        notes.append((TROUBLE["runway"], "the source purges soon what we need"))
-    if figures.error:
+        notes.append((TROUBLE["runway"], f"the source purges in {duration(figures.runway_s)} what we need"))
+    if figures.error or figures.waiting:
         notes.append((TROUBLE["retrying"], "trying again"))
     return notes
 
@@ -156,7 +154,7 @@ def _errors(task: TaskOverview, reported: list[TaskFigures]) -> tuple[Error, ...
     """Each once, whoever reports it."""
     errors = list(task.problems)
     for figures in reported:
-        errors += [error for error in (figures.error, figures.config_error) if error]
+        errors += [error for error in (figures.error, figures.config_error, figures.waiting) if error]
     distinct: dict[tuple[str, str, str], Error] = {}
     for error in errors:
         distinct.setdefault((error.get("code", ""), error.get("what", ""), error.get("found", "")), error)

@@ -14,13 +14,14 @@ from replicator.coordination.overview import TaskOverview
 
 DURATION_BUCKETS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Upper bounds, seconds."""
+_COUNTED = ("fail-over", "switchover", "gave up")
 
 
 class Takeovers:
     """Counters only ever rise.
 
     Attributes:
-        counts: by (task, "fail-over" or "switchover").
+        counts: by (task, "fail-over", "switchover" or "gave up").
         buckets, sum: histogram of the outages of fail-overs, the last bucket without a bound.
         outages: seconds by (task, sequence of the change), up to a second too long: reports come once a second.
     """
@@ -37,7 +38,7 @@ class Takeovers:
         """Every task of every snapshot, once; what is known at first sight is not counted."""
         known = self._known.get(task.name)
         for change in told:
-            if known is not None and change.sequence > known and change.kind in ("fail-over", "switchover"):
+            if known is not None and change.sequence > known and change.kind in _COUNTED:
                 self._count(change)
             self._known[task.name] = max(self._known.get(task.name, -1), change.sequence)
         self._known.setdefault(task.name, -1)

@@ -17,13 +17,15 @@ Error = dict[str, str]
 
 
 class MemberView(msgspec.Struct, frozen=True):
-    """A Core that stands for a task, in the order of the queue. state: as that Core reports it, else ""."""
+    """A Core that stands for a task, in the order of the queue. state: as that Core reports it, else "";
+    unreached: which of "source" and "sink" it does not reach."""
 
     host: str
     pid: int
     state: str
     sequence: int
     since_ms: int
+    unreached: tuple[str, ...] = ()
 
 
 class TaskView(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +39,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         lag_s: seconds behind the source, None when nobody is RUNNING.
         rows_per_s, bytes_per_s: now; rows, transactions: delivered since the task was made.
         dead_letters: of the rows' records, those that were too large for the sink.
+        maintenance: "task" or "cluster" while nobody may be promoted, else "".
         runway_s: until the source may purge what the task still needs; None when it never does or nobody knows.
         spark: rows/s of the last minutes, oldest first.
         position: of the RUNNING one, else of the last checkpoint.
@@ -57,6 +60,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     members: tuple[MemberView, ...] = ()
     standbys: tuple[str, ...] = ()
     running: int = 0
+    maintenance: str = ""
     position: str = ""
     gtid: str = ""
     lag_s: float | None = None
@@ -103,6 +107,14 @@ class ServerView(msgspec.Struct, frozen=True):
     since_ms: int
 
 
+class MaintenanceView(msgspec.Struct, frozen=True):
+    """Maintenance of all tasks: who wants it, since when and why."""
+
+    by: str
+    since_ms: int
+    reason: str
+
+
 class Tiles(msgspec.Struct, frozen=True):
     """The figures on top. worst_lag_s is None when no task is RUNNING."""
 
@@ -131,6 +143,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskView, ...] = ()
     machines: tuple[MachineView, ...] = ()
     servers: tuple[ServerView, ...] = ()
+    maintenance: MaintenanceView | None = None
     changes: tuple[Change, ...] = ()
     takeovers: dict[str, dict[str, int]] = {}
     """task -> kind -> how many since this Monitor started."""

@@ -85,7 +85,7 @@ function apply(update) {
   heardAt = performance.now();
   staleSince = update.stale_since_ms;
   staleReason = update.stale_reason;
-  for (const name of ["tiles", "status", "footer"]) {
+  for (const name of ["notice", "tiles", "status", "footer"]) {
     if (update.html[name] !== undefined) morph(document.querySelector(`[data-fragment="${name}"]`), parse(update.html[name]));
   }
   for (const [list, keys] of Object.entries(update.order)) {

@@ -13,6 +13,7 @@ from replicator.coordination.records import (
     HistoryRecord,
     InstanceRecord,
     MachineRecord,
+    MaintenanceRecord,
     ServerRecord,
     StatusRecord,
     TaskFigures,
@@ -86,10 +87,17 @@ class Bus:
     def core(self, host: str, age_s: float = 3600) -> Core:
         return Core(self, host, now_ms() - int(age_s * 1000))
 
-    def task(self, name: str, *, host: str = "db1.shop.internal", configured: bool = True) -> None:
-        config = {
+    def task(self, name: str, *, host: str = "db1.shop.internal", configured: bool = True, **source: object) -> None:
+        config: dict[str, object] = {
             "name": name,
-            "source": {"type": "mysql", "host": host, "port": 3306, "user": "replicator", "password": "env:PW"},
+            "source": {
+                "type": "mysql",
+                "host": host,
+                "port": 3306,
+                "user": "replicator",
+                "password": "env:PW",
+                **source,
+            },
             "sink": {"type": "kafka", "bootstrap_servers": ["kafka1.internal:9092", "kafka2.internal:9092"]},
         }
         self.admin.create(
@@ -97,13 +105,21 @@ class Bus:
         )
         self.admin.create(self.layout.election(name))
 
-    def commit(self, name: str, epoch: int, *, offset: int, age_s: float = 1.0, rows: int = 0) -> None:
+    def maintain(self, name: str = "", by: str = "", reason: str = "", age_s: float = 0) -> None:
+        """Of one task, or of all."""
+        record = MaintenanceRecord(by=by, time_ms=now_ms() - int(age_s * 1000), reason=reason)
+        self.admin.create(self.layout.maintenance(name), dump(record))
+
+    def commit(
+        self, name: str, epoch: int, *, offset: int, age_s: float = 1.0, rows: int = 0, dead_letters: int = 0
+    ) -> None:
         checkpoint = Checkpoint(
             Position("binlog.000042", offset, GTID),
             epoch,
             now_ms() - int(age_s * 1000),
             rows=rows,
             transactions=rows // 3,
+            dead_letters=dead_letters,
         )
         path = self.layout.last_commit(name)
         data = dump(CommitRecord(epoch=epoch, checkpoint=checkpoint))
@@ -153,6 +169,8 @@ def night() -> Bus:
                  "returns"):  # fmt: skip
         bus.task(name)
         bus.commit(name, 4294970001, offset=88_123_456, age_s=0.8, rows=18_273_645)
+    bus.task("sessions_of_three_servers", hosts=["db1.shop.internal:3306", "db2.shop.internal:3306", "db3:3306"])
+    bus.commit("sessions_of_three_servers", 4294970003, offset=4_123, rows=99_120, dead_letters=3)
     bus.task("new_task_without_configuration", configured=False)
     bus.admin.create(bus.layout.task("handmade"), b"{not json")
 
@@ -186,6 +204,9 @@ def night() -> Bus:
     a.stand("loyalty_points", "RUNNING", **_running(0.0, lag=612.0))
     b.stand("loyalty_points")
     c.stand("returns", "RUNNING", **_running(3.4))
+    b.stand("sessions_of_three_servers", "RUNNING", **_running(77.0, runway_s=19_000.0))
+    c.stand("sessions_of_three_servers", reach={"source": True, "sink": False})
+    bus.maintain("sessions_of_three_servers", by="jan", reason="new switches in rack b", age_s=4000)
 
     bus.happened("copy_hot_item", "created", 500_000, by="maria")
     bus.happened("copy_hot_item", "running", 400_000, host="host-z", epoch=4294960000)
@@ -204,6 +225,12 @@ def night() -> Bus:
     )
     bus.happened("clickstream_sessions", "running", 4000, host=rack)
     bus.happened("clickstream_sessions", "lost", 12, host="host-b", reason="its session or its node is gone")
+    bus.happened("sessions_of_three_servers", "position", 9000, by="jan", position="binlog.000042:4")
+    bus.happened("sessions_of_three_servers", "running", 8000, host="host-a", epoch=7)
+    bus.happened("sessions_of_three_servers", "gave up", 601, host="host-a", epoch=7, seconds=0.2,
+                 reason="the source is not reached from here; to host-b")  # fmt: skip
+    bus.happened("sessions_of_three_servers", "running", 600.6, host="host-b", epoch=8, seconds=0.1)
+    bus.happened("sessions_of_three_servers", "maintenance", 4000, by="jan", reason="on: new switches in rack b")
     bus.happened("audit_trail", "configured", 95, by="jan", reason="version 7")
     server = ServerRecord(host="host-a", pid=311, address="127.0.0.1:8080", since_ms=now_ms() - 90_000_000)
     bus.admin.create(

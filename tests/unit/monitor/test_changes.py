@@ -51,6 +51,21 @@ def test_an_ordered_switchover_names_who_ordered_it() -> None:
     assert round(change.seconds, 3) == 0.4
 
 
+def test_a_leader_that_gave_up_is_no_switchover() -> None:
+    change = told(
+        happened("running", 10, "a", epoch=1),
+        happened("gave up", 50, "a", epoch=1, reason="the source is not reached from here; to b"),
+        happened("running", 50.4, "b", epoch=2, seconds=0.1),
+    )[-1]
+    assert (change.kind, change.previous, change.host, change.tone) == ("gave up", "a", "b", "warn")
+    assert change.reason == "the source is not reached from here"
+
+
+def test_a_position_that_was_set_is_told() -> None:
+    change = told(happened("position", 10, by="jan", position="binlog.000007:4"))[-1]
+    assert (change.kind, change.position, change.by) == ("position", "binlog.000007:4", "jan")
+
+
 def test_a_release_that_is_written_after_the_next_term_began() -> None:
     change = told(
         happened("running", 10, "a", epoch=1),

@@ -48,6 +48,15 @@ def test_every_name_has_the_prefix_and_the_night_parses() -> None:
     assert found[("bus_config_invalid", (("task", "audit_trail"),))] == 1
 
 
+def test_maintenance_runway_and_dead_letters() -> None:
+    found = samples(Eye(night()).look())
+    task = (("task", "sessions_of_three_servers"),)
+    assert found[("bus_task_maintenance", task)] == 1
+    assert found[("bus_source_retention_headroom_seconds", task)] == 19_000
+    assert found[("bus_dead_letters_total", task)] == 3
+    assert found[("bus_task_maintenance", (("task", "prices"),))] == 0
+
+
 def test_no_lag_without_running() -> None:
     assert value(Eye(night()).look(), "bus_task_lag_seconds", task="inventory") is None
 

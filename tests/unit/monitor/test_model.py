@@ -59,8 +59,28 @@ def test_sorted_by_trouble_then_name() -> None:
 
 def test_tiles_of_the_night() -> None:
     tiles = Eye(night()).look().tiles
-    assert (tiles.tasks, tiles.running, tiles.without_running, tiles.failed, tiles.paused) == (12, 6, 2, 2, 1)
+    assert (tiles.tasks, tiles.running, tiles.without_running, tiles.failed, tiles.paused) == (13, 7, 2, 2, 1)
     assert (tiles.worst_lag_task, tiles.worst_lag_s) == ("loyalty_points", 612.0)
+
+
+def test_maintenance_of_a_task_and_of_all() -> None:
+    bus = night()
+    held = named(Eye(bus).look(), "sessions_of_three_servers")
+    assert held.maintenance == "task"
+    assert "maintenance, nobody is promoted by jan: new switches in rack b" in held.notes[1]
+    bus.maintain("", by="maria", reason="kernels", age_s=60)
+    view = Eye(bus).look()
+    assert view.maintenance is not None and (view.maintenance.by, view.maintenance.reason) == ("maria", "kernels")
+    healthy = named(view, "orders_to_lake")
+    assert (healthy.maintenance, healthy.trouble, healthy.notes) == ("cluster", 0, ())
+
+
+def test_runway_dead_letters_several_hosts_and_what_a_standby_does_not_reach() -> None:
+    task = named(Eye(night()).look(), "sessions_of_three_servers")
+    assert task.notes[0] == "the source purges in 5 h 16 min what we need"
+    assert task.notes[-1] == "dead letters: 3"
+    assert task.source == "mysql db1.shop.internal:3306, db2.shop.internal:3306, db3:3306"
+    assert [member.unreached for member in task.members] == [(), ("sink",)]
 
 
 def test_failed_task_shows_its_error_in_place() -> None:
@@ -171,4 +191,4 @@ def test_zookeeper_away() -> None:
 
 def test_the_view_is_json() -> None:
     text = msgspec.json.encode(Eye(night()).look())
-    assert msgspec.json.decode(text)["tiles"]["running"] == 6
+    assert msgspec.json.decode(text)["tiles"]["running"] == 7

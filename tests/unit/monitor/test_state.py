@@ -93,3 +93,10 @@ def test_errors_are_told_once() -> None:
     error = {"code": "E2104", "what": "grant", "found": ""}
     told = condition(task("failed", figures=TaskFigures(state="failed", error=error), problems=[error]), [])
     assert told.errors == (error,)
+
+
+def test_what_a_worker_tries_again_is_told() -> None:
+    waiting = {"code": "E2101", "what": "the source does not answer"}
+    told = condition(task(figures=TaskFigures(state="running", waiting=waiting)), [])
+    assert told.notes == ("trying again",)
+    assert told.errors == (waiting,)
