@@ -8,7 +8,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memchr, memcmp, memcpy, memmove
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
-from replicator.compiled.out cimport DECLINED, NO_MEMORY, OK, put, reserve, signed_at
+from replicator.compiled.out cimport DECLINED, NO_MEMORY, OK, put, reserve, shrink, signed_at
 
 cdef extern from *:
     """
@@ -49,6 +49,10 @@ cdef class Arena:
 
     def __len__(self):
         return self.count
+
+    def finished(self):
+        """Nothing more comes: gives unused memory back."""
+        shrink(&self.bytes)
 
     @property
     def size(self):

@@ -12,7 +12,7 @@ from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Arena, Entry
-from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, unsigned_at
+from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, shrink, unsigned_at
 
 ABI = 1
 
@@ -260,6 +260,7 @@ cdef class Batches:
             free(self.closed)
             self.closed, self.closed_room = moved, room
         closed = self.closed + self.closed_count
+        shrink(&lane.body)
         closed.base, closed.size, closed.count = lane.body.base, lane.body.used, lane.count
         closed.first, closed.next = lane.first, -1
         if lane.last >= 0:

@@ -33,6 +33,16 @@ cdef inline int reserve(Out* out, size_t more) noexcept nogil:
     return OK
 
 
+cdef inline void shrink(Out* out) noexcept nogil:
+    """Gives back what is not used: it will grow no more, and wait for a while."""
+    cdef char* moved
+    if out.used and out.room - out.used > 4096:
+        moved = <char*>realloc(out.base, out.used)
+        if moved != NULL:
+            out.base = moved
+            out.room = out.used
+
+
 cdef inline int put(Out* out, const void* text, size_t size) noexcept nogil:
     if reserve(out, size) != OK:
         return NO_MEMORY

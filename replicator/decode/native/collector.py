@@ -25,7 +25,10 @@ class ArenaCollector(Collector):
     arena: Any = None
 
     def _clear(self, records: Sequence[Record]) -> None:
-        expected = min(self.arena.size, _MOST_EXPECTED) if self.arena is not None else 0
+        expected = 0
+        if self.arena is not None:
+            expected = min(self.arena.size, _MOST_EXPECTED)
+            self.arena.finished()
         arena = compiled.module("arena").Arena(expected)
         if isinstance(records, PackedRecords):
             for other, first, last in records.blocks:

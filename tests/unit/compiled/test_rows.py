@@ -1,0 +1,139 @@
+"""Any bytes in any column: what the programs write is what the generated Python functions write."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replicator import compiled
+from replicator.config.task import StdoutSink
+from replicator.decode.compiler import compile_rows
+from replicator.decode.extents import fixed_size, prefix_size
+from replicator.decode.native.rows import native_rows
+from replicator.decode.presence import Operation, usual_header
+from replicator.decode.renderers import rendering
+from replicator.decode.variables import Context
+from replicator.encode import formats
+from replicator.model import types
+from replicator.model.batch import Record
+from replicator.model.table import Column, Table
+from tests.unit.compiled.both import FORMATS
+from tests.unit.decode.json_writer import write as document
+
+OPERATIONS: tuple[Operation, ...] = ("insert", "update", "delete")
+_DECIMALS = [(10, 2), (18, 0), (9, 9), (38, 10), (65, 30), (1, 0), (37, 37), (20, 4)]
+_UTF8, _LATIN1, _BINARY = 255, 8, 63
+
+
+def _columns() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for kind in sorted(types.INTEGERS):
+        found += [{"type": kind}, {"type": kind, "unsigned": True}]
+    found += [{"type": types.NEWDECIMAL, "meta": precision << 8 | scale} for precision, scale in _DECIMALS]
+    for kind in (types.DATETIME2, types.TIMESTAMP2, types.TIME2):
+        found += [{"type": kind, "meta": digits} for digits in range(7)]
+    found += [{"type": types.FLOAT, "meta": 4}, {"type": types.DOUBLE, "meta": 8}]
+    found += [{"type": types.DATE}, {"type": types.YEAR}, {"type": types.BIT, "meta": 1}]
+    found += [{"type": types.BIT, "meta": 2 << 8 | 3}]
+    found += [{"type": types.VARCHAR, "meta": 80, "collation": number} for number in (_UTF8, _LATIN1, _BINARY)]
+    found += [{"type": types.STRING, "meta": 20, "collation": number} for number in (_UTF8, _BINARY)]
+    found += [{"type": types.BLOB, "meta": size, "collation": _UTF8} for size in (1, 2, 3, 4)]
+    found += [{"type": types.JSON, "meta": 4}]
+    found += [{"type": types.ENUM, "meta": 1, "collation": _UTF8, "members": ("a", "bé", '"')}]
+    found += [{"type": types.SET, "meta": 1, "collation": _UTF8, "members": ("x", "y", "z😀")}]
+    return found
+
+
+@st.composite
+def tables(draw: Callable[[Any], Any]) -> Table:
+    kinds = draw(st.lists(st.sampled_from(_columns()), min_size=1, max_size=11))
+    columns = tuple(
+        Column(index, f"c{index}", nullable=draw(st.booleans()), **kind) for index, kind in enumerate(kinds)
+    )
+    keys = draw(st.sampled_from([(), (0,), (len(columns) - 1,)]))
+    return Table("shop", "t", columns, keys)
+
+
+_numbers = st.floats(allow_nan=True) | st.sampled_from([0.0, -0.0, 0.1, 1e7, 1e-3, 123.456, 5e-324, 2.0**70])
+_texts = st.text(max_size=30).map(str.encode) | st.binary(max_size=30)
+
+
+def _value(draw: Callable[[Any], Any], column: Column) -> bytes:
+    """As it stands in a row: behind a length where the type has one."""
+    size = fixed_size(column)
+    if column.type == types.DOUBLE:
+        return struct.pack("<d", draw(_numbers))
+    if column.type == types.FLOAT:
+        return draw(st.floats(width=32).map(lambda number: struct.pack("<f", number)))
+    if size is not None:
+        edges = st.sampled_from([bytes(size), b"\xff" * size, b"\x80" + bytes(size - 1)]) if size else st.just(b"")
+        return draw(edges | st.binary(min_size=size, max_size=size))
+    raw = draw(_documents if column.type == types.JSON else _texts)
+    return len(raw).to_bytes(prefix_size(column), "little") + raw
+
+
+_real = st.floats(allow_nan=False, allow_infinity=False)
+_documents = st.recursive(
+    st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 64) - 1) | _real | st.text(max_size=10),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+).map(document) | st.binary(max_size=20)  # fmt: skip
+
+
+@st.composite
+def events(draw: Callable[[Any], Any], table: Table, operation: Operation) -> bytes:
+    """What a rows event has behind its post-header."""
+    raw = usual_header(table, operation)
+    for _ in range(draw(st.integers(1, 3))):
+        before: dict[int, bytes] = {}
+        for _ in range(2 if operation == "update" else 1):
+            bits, body = 0, b""
+            for column in table.columns:
+                if column.nullable and draw(st.integers(0, 3)) == 0:
+                    bits |= 1 << column.index
+                    continue
+                same = column.index in before and draw(st.booleans())
+                value = before[column.index] if same else _value(draw, column)
+                before[column.index] = value
+                body += value
+            raw += bits.to_bytes((len(table.columns) + 7) // 8, "little") + body
+    return raw
+
+
+def _context() -> Context:
+    context = Context()
+    context.ts_us, context.now_ns, context.event_s = 1_700_000_000_123_456, 1_700_000_001_000_000_007, 1_700_000_000
+    context.gtid, context.file, context.pos = '"0-1-2"', '"b.000001"', 4711
+    context.position, context.server_id, context.thread = b"0-1-2", 7, 12
+    return context
+
+
+def _run(rows: Any, raw: bytes, append: Any) -> Any:
+    try:
+        return rows(raw, raw.decode("latin-1"), 0, len(raw), 5, append, _context())
+    except Exception as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@settings(max_examples=300, deadline=None)
+@given(data=st.data())
+def test_any_values(form: str, data: st.DataObject) -> None:
+    table = data.draw(tables())
+    operation = data.draw(st.sampled_from(OPERATIONS))
+    plan = formats[form]("t", StdoutSink(type="stdout", format=form), "mysql").plan(table, "topic")  # type: ignore[arg-type]
+    raw = data.draw(events(table, operation))
+    if data.draw(st.integers(0, 4)) == 0:
+        raw = raw[: data.draw(st.integers(0, len(raw)))]
+    expected: list[Record] = []
+    arena = compiled.module("arena").Arena()
+    twin = _run(compile_rows(plan, table, operation, rendering), raw, expected.append)
+    ours = _run(native_rows(plan, table, operation, rendering), raw, arena)
+    assert ours == twin
+    if not isinstance(twin[0], type):
+        assert list(arena[:]) == expected
