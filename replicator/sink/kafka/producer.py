@@ -17,7 +17,7 @@ from kafka.net.compat import KafkaNetClient
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkUnavailable
 from replicator.sink.kafka.errors import describe, translate
-from replicator.sink.kafka.sockets import PROXY_URL
+from replicator.sink.kafka.sockets import PROXY_URL, QuietSelector
 
 BOOTSTRAP_MS = 10_000
 REQUEST_MS = 10_000
@@ -51,6 +51,7 @@ def connect_producer(config: KafkaSink, transactional_id: str | None) -> KafkaPr
         "max_request_size": max(4 << 20, config.max_record_bytes + (64 << 10)),
         "allow_auto_create_topics": False,
         "metrics_enabled": False,
+        "selector": QuietSelector,
     }
     return _connect(KafkaProducer, config, options)
 
