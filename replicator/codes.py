@@ -190,6 +190,31 @@ CODES: dict[str, Entry] = {
                 "Say where to begin: `source.start`, or `replicator task position set`.",
             ),
             "E3201": ("file not writable", "The output file can't be written.", "Check path, rights and space."),
+            "E3301": (
+                "schema registry not reachable",
+                "No server of the schema registry answers, or it has no answer now.",
+                "Check `sink.debezium.schema_registry`; it is tried again.",
+            ),
+            "E3302": (
+                "schema not compatible",
+                "The new schema of a table breaks the rule that the subject has for its versions.",
+                "Weaken the subject's compatibility, or register the schema by hand; then start the task again.",
+            ),
+            "E3303": (
+                "schema registry refuses",
+                "It does not take the schema or the request, or it is none.",
+                "See its message, and check the path in `sink.debezium.schema_registry.url`.",
+            ),
+            "E3304": (
+                "not let into the schema registry",
+                "User or password is wrong, or the account may not do that.",
+                "Correct `sink.debezium.schema_registry`, or grant it read and write.",
+            ),
+            "E3305": (
+                "schema not registered",
+                "`auto_register` is false, and the subject has no such schema.",
+                "Register the schema that is shown.",
+            ),
         },
     ),
     **_table(

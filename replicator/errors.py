@@ -9,6 +9,8 @@ wanted and how to get from one to the other.
     ├── SinkError                E3xxx  Kafka, files: refuses what we send
     │   ├── SinkUnavailable             transient: broker away, timeout, outcome of a commit unknown
     │   └── SinkFenced                  a later term has taken over at the sink
+    ├── RegistryError            E33xx  the schema registry: refuses us or a schema
+    │   └── RegistryUnavailable         transient: not reachable, or not able to answer now
     ├── CoordinationError        E4xxx  ZooKeeper and what stands in it
     │   ├── NotConnected                transient: the request was refused or its outcome is unknown
     │   │   └── SessionLost             the session and every ephemeral node of it are gone
@@ -115,6 +117,14 @@ class SinkUnavailable(SinkError):
 
 class SinkFenced(SinkError):
     pass
+
+
+class RegistryError(ReplicatorError):
+    pass
+
+
+class RegistryUnavailable(RegistryError):
+    transient = True
 
 
 class CoordinationError(ReplicatorError):

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import pytest
 
 from dev.errors import ServerUnavailable
-from dev.servers import Kafka, MariaDB, MySQL, Server, ZooKeeper
+from dev.servers import Kafka, MariaDB, MySQL, Registry, Server, ZooKeeper
 from dev.servers.kafka import kafka_broker
 
 S = TypeVar("S", bound=Server)
@@ -32,6 +32,8 @@ SERVER_FIXTURES = frozenset(
         "make_kafka",
         "make_mysql",
         "make_mariadb",
+        "registry",
+        "make_registry",
     }
 )
 
@@ -84,6 +86,16 @@ def mysql() -> Iterator[MySQL]:
 @pytest.fixture(scope="session")
 def mariadb() -> Iterator[MariaDB]:
     yield from _session(lambda: MariaDB(fast=True))
+
+
+@pytest.fixture(scope="session")
+def registry() -> Iterator[Registry]:
+    yield from _session(lambda: Registry(fast=True))
+
+
+@pytest.fixture
+def make_registry() -> Iterator[Callable[..., Registry]]:
+    yield from _factory(Registry)
 
 
 @pytest.fixture

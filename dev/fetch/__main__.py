@@ -1,4 +1,4 @@
-"""`python -m dev.fetch [zookeeper kafka mysql mariadb]`: fill the cache, all servers when none is named."""
+"""`python -m dev.fetch [zookeeper kafka mysql mariadb registry]`: fill the cache, all servers when none is named."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ _FETCH = {
     "kafka": jars.kafka_libs,
     "mysql": databases.mysql_template,
     "mariadb": databases.mariadb_template,
+    "registry": jars.registry_libs,
 }
 
 

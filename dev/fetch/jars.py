@@ -1,4 +1,4 @@
-"""Kafka and ZooKeeper: their jars from the Maven repository that this machine's Maven is configured for."""
+"""Kafka, ZooKeeper and a schema registry: jars, from the Maven repository that Maven is configured for here."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dev.fetch.once import folder_once, run
 
 KAFKA = "4.3.1"
 ZOOKEEPER = "3.9.5"
+REGISTRY = "3.0.9"
 
 _KAFKA_ARTEFACTS = (
     ("org.apache.kafka", "kafka_2.13", KAFKA),
@@ -57,6 +58,26 @@ def kafka_libs() -> Path:
 
 def zookeeper_libs() -> Path:
     return folder_once(f"zookeeper-{ZOOKEEPER}", lambda draft: _copy("ZooKeeper", _ZOOKEEPER_ARTEFACTS, draft))
+
+
+def registry_libs() -> Path:
+    """Apicurio Registry: its jar and, under lib, what it needs."""
+
+    def build(draft: Path) -> None:
+        packed = f"io.apicurio:apicurio-registry-app:{REGISTRY}:tar.gz:all"
+        pom = draft / "pom.xml"
+        pom.write_text(_POM.format(dependencies=""))
+        goal = [
+            "dependency:unpack",
+            f"-Dartifact={packed}",
+            f"-DoutputDirectory={draft}",
+            f"-DmarkersDirectory={draft}",
+        ]
+        run("schema registry", ["mvn", "-q", "-B", "-f", str(pom), *goal])
+        if not any(draft.glob("apicurio-registry-app-*-runner.jar")):
+            raise ServerUnavailable("schema registry", "Maven finished without its jar")
+
+    return folder_once(f"apicurio-registry-{REGISTRY}", build)
 
 
 def _copy(owner: str, artefacts: tuple[tuple[str, str, str], ...], libs: Path) -> None:

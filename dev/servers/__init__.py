@@ -4,6 +4,7 @@ from dev.errors import ServerFailed, ServerUnavailable
 from dev.servers.base import Server
 from dev.servers.database import Database, MariaDB, MySQL
 from dev.servers.kafka import Kafka
+from dev.servers.registry import Registry
 from dev.servers.stack import Stack
 from dev.servers.zookeeper import ZooKeeper
 
@@ -12,6 +13,7 @@ __all__ = [
     "Kafka",
     "MariaDB",
     "MySQL",
+    "Registry",
     "Server",
     "ServerFailed",
     "ServerUnavailable",

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from replicator.config.avro import Adjustment, SchemaRegistry
 from replicator.config.base import Model
 
 Operation = Literal["c", "u", "d", "t"]
@@ -31,6 +32,14 @@ class Unwrap(Model):
 
 
 class DebeziumOptions(Model):
+    converter: Literal["json", "avro"] = Field(
+        default="json", description="notation of keys and values (key.converter, value.converter)"
+    )
+    schema_registry: SchemaRegistry | None = Field(default=None, description="where converter avro keeps schemas")
+    schema_name_adjustment_mode: Adjustment = Field(
+        default="avro", description="converter avro: names of schemas, _ or _uXXXX for what Avro does not have"
+    )
+    field_name_adjustment_mode: Adjustment = Field(default="avro", description="converter avro: the same of columns")
     topic_prefix: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9._-]{1,200}$",
@@ -89,6 +98,14 @@ class DebeziumOptions(Model):
             raise _nonsense(
                 "unwrap and provide_transaction_metadata", "rows alone have no place for their order", "one of them"
             )
+        if (self.converter == "avro") != (self.schema_registry is not None):
+            raise _nonsense(
+                "converter and schema_registry",
+                "Avro has its schemas in a registry, and JSON does not",
+                "converter avro and a schema_registry, or none of them",
+            )
+        if self.converter == "avro" and self.schemas_enable:
+            raise _nonsense("converter avro and schemas_enable", "the schemas are in the registry", "one of them")
         return self
 
 

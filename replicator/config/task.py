@@ -13,6 +13,7 @@ from replicator.config.debezium import DebeziumOptions
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.names import MAX_NAME, check_task_name, check_task_topic, check_topic
 from replicator.config.tables import TableFilter
+from replicator.config.tls import Tls
 from replicator.config.transforms import Transforms
 
 Format = Annotated[
@@ -48,13 +49,6 @@ Start = Annotated[
     | Annotated[GtidPosition, Tag("a GTID set")],
     Discriminator(_kind_of_start),
 ]
-
-
-class Tls(Model):
-    ca: str | None = Field(None, description="path of a PEM file with the authorities to trust; default: the system's")
-    cert: str | None = Field(None, description="path of our certificate (PEM)")
-    key: str | None = Field(None, description="path of its key (PEM)")
-    insecure: bool = Field(False, description="do not verify the server; shown in red everywhere")
 
 
 class MySQLSource(Model):

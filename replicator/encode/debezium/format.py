@@ -85,7 +85,11 @@ class Debezium:
             f'{{"before":null,"after":null,"source":{self._source(database, name, moment)},"transaction":null,"op":"t",'
             f'"ts_ms":{now // 1_000_000},"ts_us":{now // 1000},"ts_ns":{now}}}'
         )
-        return self._message(topic, None, value, "", schemas.envelope((), topic, self._server))
+        return self._message(topic, None, value, "", self._envelope(database, name, topic))
+
+    def _envelope(self, database: str, name: str, topic: str) -> str:
+        """Schema of the envelope around an event of a table that has no rows."""
+        return schemas.envelope((), topic, self._server)
 
     def _source(self, database: str, table: str | None, moment: Moment, thread: int | None = None) -> str:
         """The block `source` of what is not a row. Debezium knows the thread of transactions alone."""

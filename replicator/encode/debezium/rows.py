@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable
 from typing import Final
 
@@ -57,8 +58,14 @@ def field(column: Column, options: DebeziumOptions) -> Field:
         renderer=f"{chosen.renderer}:{instead}" if fallible else chosen.renderer,
         default=given,
         null=replaced if replaced is not None else "null",
-        absent=quote(options.unavailable_value_placeholder),
+        absent=quote(_placeholder(chosen, options)),
     )
+
+
+def _placeholder(chosen: Kind, options: DebeziumOptions) -> str:
+    """Avro has no strings where bytes are."""
+    text = options.unavailable_value_placeholder
+    return b64encode(text.encode()).decode() if options.converter == "avro" and chosen.type == "bytes" else text
 
 
 def fields(table: Table, options: DebeziumOptions) -> tuple[Field, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 
-from replicator.config.task import Tls
+from replicator.config.tls import Tls
 from replicator.errors import SourceError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from replicator.config.task import Tls
+from replicator.config.tls import Tls
 from replicator.errors import SourceError
 from replicator.source.mysql.tls import context
 

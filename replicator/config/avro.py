@@ -1,0 +1,52 @@
+"""The schema registry that Avro records need."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from replicator.config.annotated import SecretRef
+from replicator.config.base import Model
+from replicator.config.tls import Tls
+
+Adjustment = Literal["none", "avro", "avro_unicode"]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/@,?#]+(/[^\s@,?#]*)?$", max_length=1000)]
+
+
+class SchemaRegistry(Model):
+    """A registry with Confluent's HTTP interface."""
+
+    url: Url | Annotated[tuple[Url, ...], Field(min_length=1, max_length=20)] = Field(
+        description="http(s)://host:port/path, or several of one registry, of which the first that answers is used"
+    )
+    user: str | None = Field(default=None, description="for basic authentication; default: none")
+    password: SecretRef | None = None
+    tls: Tls | None = Field(default=None, description="what https trusts, and our certificate; default: the system's")
+    timeout_s: float = Field(default=10, gt=0, le=300, description="seconds to wait for an answer")
+    auto_register: bool = Field(
+        default=True, description="register schemas (auto.register.schemas); false: they must be there already"
+    )
+
+    @property
+    def urls(self) -> tuple[str, ...]:
+        """Without a slash at the end."""
+        given = (self.url,) if isinstance(self.url, str) else self.url
+        return tuple(each.rstrip("/") for each in given)
+
+    @model_validator(mode="after")
+    def _sensible(self) -> SchemaRegistry:
+        if (self.user is None) != (self.password is None):
+            raise PydanticCustomError(
+                "replicator",
+                "{what}",
+                {
+                    "code": "E1003",
+                    "what": "schema_registry has one of user and password",
+                    "found": "",
+                    "wanted": "both or none",
+                    "fix": "",
+                },
+            )
+        return self

@@ -1,0 +1,63 @@
+"""Confluent's wire format: a zero byte, the schema's id (4 bytes, big-endian), Avro's binary encoding."""
+
+from __future__ import annotations
+
+import struct
+from io import BytesIO
+from typing import Final
+
+import fastavro
+import msgspec
+from fastavro.types import Schema
+
+from replicator.encode.avro.registry import Registry
+from replicator.encode.avro.schema import avro
+from replicator.encode.avro.values import decoder
+from replicator.errors import DecodeError
+
+_HEAD: Final = struct.Struct(">bI")
+
+
+class Encoder:
+    """JSON of one Connect schema -> bytes of the subject.
+
+    The schema is registered with the first value, not before: a table without rows leaves nothing in the registry, and
+    plans can be made where there is none.
+
+    Args:
+        connect: the Connect schema (JSON).
+
+    Raises:
+        DecodeError: E2307, Avro can't have such a schema.
+    """
+
+    def __init__(self, registry: Registry, subject: str, connect: str) -> None:
+        self._registry = registry
+        self._subject = subject
+        parsed = msgspec.json.decode(connect)
+        schema = avro(parsed)
+        self.schema: Final = msgspec.json.encode(schema).decode()
+        """The Avro schema, as it is registered."""
+        try:
+            self._schema: Schema = fastavro.parse_schema(schema)
+        except fastavro.schema.SchemaParseException as error:
+            raise DecodeError("E2307", f"{subject} can't have a schema in Avro", found=str(error)) from error
+        self._decode = decoder(parsed).decode
+        self._head = b""
+
+    def __call__(self, text: bytes) -> bytes:
+        """Raises what `Registry.id` does, and DecodeError E2307: a value that is not of the schema."""
+        try:
+            value = self._decode(text)
+            out = BytesIO()
+            out.write(self._head or self._register())
+            fastavro.schemaless_writer(out, self._schema, value)
+        except (msgspec.MsgspecError, OverflowError, ValueError, TypeError) as error:
+            raise DecodeError(
+                "E2307", f"a value does not fit the schema of {self._subject}", found=str(error)
+            ) from error
+        return out.getvalue()
+
+    def _register(self) -> bytes:
+        self._head = _HEAD.pack(0, self._registry.id(self._subject, self.schema))
+        return self._head

@@ -1,0 +1,87 @@
+"""The format: Debezium's plans and records with schemas beside them, and what makes Avro of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from replicator.config.task import Records
+from replicator.encode.avro import shapes
+from replicator.encode.avro.encoder import Encoder
+from replicator.encode.avro.names import adjusted
+from replicator.encode.avro.registry import Registry
+from replicator.encode.debezium import Debezium
+from replicator.errors import ConfigError, DecodeError
+from replicator.model.happening import Message, Moment, Statement
+from replicator.model.plan import Encode, TablePlan
+from replicator.model.table import Table
+
+
+class AvroDebezium(Debezium):
+    """Plans write the JSON of a record; `TablePlan.encode` makes Avro of it. Subjects are TOPIC-key and TOPIC-value."""
+
+    def __init__(self, name: str, sink: Records, server: str) -> None:
+        super().__init__(name, sink, server)
+        if self._options.schema_registry is None:
+            raise ConfigError("E1004", "`converter: avro` needs `sink.debezium.schema_registry`")
+        self._registry = Registry(self._options.schema_registry)
+        self._encoders: dict[tuple[str, str], Encoder] = {}
+        self._envelopes: dict[str, str] = {}
+        """By topic, of the table that was planned last."""
+        self._changed: dict[tuple[str, str], Table] = {}
+
+    def plan(self, table: Table, topic: str) -> TablePlan:
+        """Raises DecodeError E2307: columns whose names Avro does not have, or can't tell apart."""
+        fit = shapes.fitting(table, self._options.field_name_adjustment_mode)
+        shape = shapes.shape(fit, self._named(topic), self._options)
+        self._envelopes[topic] = shape.value
+        key = None if shape.key is None else self._encoder(f"{topic}-key", shape.key)
+        plan = super().plan(fit, topic)
+        return msgspec.structs.replace(plan, encode=_both(key, self._encoder(f"{topic}-value", shape.value)))
+
+    def statement(self, statement: Statement, moment: Moment) -> Sequence[Message]:
+        self._changed = {
+            (change.database, change.name): change.table for change in statement.changes if change.table is not None
+        }
+        return super().statement(statement, moment)
+
+    def _envelope(self, database: str, name: str, topic: str) -> str:
+        """Of the table's rows: the topic has no schema but theirs."""
+        table = self._changed.get((database, name))
+        if table is not None:
+            fit = shapes.fitting(table, self._options.field_name_adjustment_mode)
+            self._envelopes[topic] = shapes.shape(fit, self._named(topic), self._options).value
+        if topic not in self._envelopes:
+            raise DecodeError(
+                "E2307",
+                f"the schema of TRUNCATE {database}.{name} is that of its rows, and nothing is known of them",
+                wanted="the schema history, or a row before it",
+                fix="Leave `t` in `skipped_operations`.",
+            )
+        return self._envelopes[topic]
+
+    def _message(
+        self, topic: str, key: str | None, value: str, key_schema: str, value_schema: str, *, headers: bool = True
+    ) -> Message:
+        plain = super()._message(topic, key, value, key_schema, value_schema, headers=headers)
+        made = None if plain.key is None else self._encoder(f"{topic}-key", key_schema)(plain.key)
+        body = None if plain.value is None else self._encoder(f"{topic}-value", value_schema)(plain.value)
+        return msgspec.structs.replace(plain, key=made, value=body)
+
+    def _encoder(self, subject: str, connect: str) -> Encoder:
+        key = subject, connect
+        if key not in self._encoders:
+            self._encoders[key] = Encoder(self._registry, subject, connect)
+        return self._encoders[key]
+
+    def _named(self, topic: str) -> str:
+        return adjusted(topic, self._options.schema_name_adjustment_mode, dots=True)
+
+
+def _both(key: Encoder | None, value: Encoder) -> Encode:
+    def encode(key_text: bytes | None, value_text: bytes | None) -> tuple[bytes | None, bytes | None]:
+        made = key(key_text) if key is not None and key_text is not None else None
+        return made, value(value_text) if value_text is not None else None
+
+    return encode

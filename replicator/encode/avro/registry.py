@@ -1,0 +1,182 @@
+"""Client of a schema registry with Confluent's HTTP interface."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any, Final
+
+import httpx
+
+from replicator.config.avro import SchemaRegistry
+from replicator.config.secrets import resolve
+from replicator.errors import ConfigError, RegistryError, RegistryUnavailable
+
+_TYPE: Final = "application/vnd.schemaregistry.v1+json"
+_MISSING: Final = frozenset({40401, 40402, 40403})
+"""Codes of the registry: no such subject, version, schema. A 404 without them is a path that is not its."""
+_BUSY: Final = frozenset({408, 429})
+_SHOWN: Final = 2000
+
+
+class Registry:
+    """Schemas -> ids. Nothing is connected before the first question; secrets are resolved then.
+
+    Ids are remembered, as a registry never gives one anew. Every method raises RegistryUnavailable (E3301), and
+    RegistryError: E3304, it does not let us in; E3303, it refuses what we ask; ConfigError E1006 for a secret or a file
+    that can't be had.
+    """
+
+    def __init__(self, options: SchemaRegistry) -> None:
+        self._options = options
+        self._client: httpx.Client | None = None
+        self._ids: dict[tuple[str, str], int] = {}
+
+    def id(self, subject: str, schema: str) -> int:
+        """The id of `schema` (JSON) under `subject`, where it is registered if it is not there and that is allowed.
+
+        Raises RegistryError: E3302, it is not compatible with what the subject has; E3305, it is not there and may not
+        be registered.
+        """
+        key = subject, schema
+        if key not in self._ids:
+            self._ids[key] = self._register(subject, schema) if self._options.auto_register else self._find(*key)
+        return self._ids[key]
+
+    def schema(self, number: int) -> str:
+        """The schema with this id."""
+        return str(self._answer(self._ask("GET", f"/schemas/ids/{number}"), f"schema {number}")["schema"])
+
+    def latest(self, subject: str) -> str | None:
+        """The subject's last schema; None: it has none."""
+        response = self._ask("GET", f"/subjects/{_path(subject)}/versions/latest")
+        return None if _missing(response) else str(self._answer(response, f"subject {subject}")["schema"])
+
+    def subjects(self) -> list[str]:
+        return list(self._answer(self._ask("GET", "/subjects"), "the list of subjects"))
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _register(self, subject: str, schema: str) -> int:
+        response = self._ask("POST", f"/subjects/{_path(subject)}/versions", {"schema": schema})
+        if response.status_code == httpx.codes.CONFLICT:
+            raise self._incompatible(subject, schema, response)
+        return int(self._answer(response, f"subject {subject}", schema)["id"])
+
+    def _find(self, subject: str, schema: str) -> int:
+        response = self._ask("POST", f"/subjects/{_path(subject)}", {"schema": schema})
+        if _missing(response):
+            raise RegistryError(
+                "E3305",
+                f"the schema registry has no such schema under {subject}",
+                found=_shown(self.latest(subject)),
+                wanted=_shown(schema),
+                fix="Register it, or set `schema_registry.auto_register: true`.",
+            )
+        return int(self._answer(response, f"subject {subject}", schema)["id"])
+
+    def _incompatible(self, subject: str, schema: str, response: httpx.Response) -> RegistryError:
+        """Both schemas, and what the registry has against it."""
+        return RegistryError(
+            "E3302",
+            f"the schema registry takes no such version of {subject}: {_message(response)}",
+            found=_shown(self.latest(subject)),
+            wanted=_shown(schema),
+            fix=f"Let the subject take it (PUT /config/{subject} with a weaker `compatibility`, NONE say), register it "
+            "by hand, or undo the change of the table; then start the task again.",
+        )
+
+    def _answer(self, response: httpx.Response, about: str, schema: str = "") -> Any:
+        if response.is_success:
+            try:
+                return response.json()
+            except ValueError:
+                found = f"HTTP {response.status_code} with no JSON from {response.request.url}"
+                raise RegistryError("E3303", "what answers is no schema registry", found=found) from None
+        found = f"HTTP {response.status_code} {_message(response)}"
+        if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+            raise RegistryError("E3304", f"the schema registry does not let us see or change {about}", found=found)
+        raise RegistryError("E3303", f"the schema registry refuses {about}", found=found, wanted=_shown(schema))
+
+    def _ask(self, method: str, path: str, body: dict[str, str] | None = None) -> httpx.Response:
+        """The answer of the first server that has one."""
+        client = self._connected()
+        failed = "no server"
+        for url in self._options.urls:
+            try:
+                response = client.request(method, url + path, json=body)
+            except httpx.TransportError as error:
+                failed = f"{url}: {type(error).__name__} {error}"
+                continue
+            if response.status_code < httpx.codes.INTERNAL_SERVER_ERROR and response.status_code not in _BUSY:
+                return response
+            failed = f"{url}: HTTP {response.status_code} {_message(response)}"
+        raise RegistryUnavailable("E3301", "the schema registry does not answer", found=failed)
+
+    def _connected(self) -> httpx.Client:
+        if self._client is None:
+            options = self._options
+            auth = (options.user, resolve(options.password)) if options.user and options.password else None
+            self._client = httpx.Client(
+                auth=auth,
+                headers={"Content-Type": _TYPE, "Accept": f"{_TYPE}, application/json"},
+                timeout=options.timeout_s,
+                verify=_trust(options),
+                trust_env=False,
+            )
+        return self._client
+
+
+def test(options: SchemaRegistry) -> int:
+    """How many subjects it has. Raises what `Registry` does."""
+    registry = Registry(options)
+    try:
+        return len(registry.subjects())
+    finally:
+        registry.close()
+
+
+def _trust(options: SchemaRegistry) -> ssl.SSLContext:
+    tls = options.tls
+    try:
+        context = ssl.create_default_context(cafile=tls.ca if tls is not None else None)
+        if tls is not None and tls.cert is not None:
+            context.load_cert_chain(tls.cert, tls.key)
+    except OSError as error:
+        raise ConfigError(
+            "E1006", "a file of `schema_registry.tls` can't be used", found=str(error), wanted="PEM files"
+        ) from error
+    if tls is not None and tls.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _path(subject: str) -> str:
+    """Topics have nothing that paths have not, but for what could lead out of them."""
+    return subject if subject.strip(".") else subject.replace(".", "%2E")
+
+
+def _missing(response: httpx.Response) -> bool:
+    return response.status_code == httpx.codes.NOT_FOUND and _code(response) in _MISSING
+
+
+def _code(response: httpx.Response) -> int | None:
+    try:
+        return int(response.json()["error_code"])
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _message(response: httpx.Response) -> str:
+    try:
+        text = str(response.json()["message"])
+    except (ValueError, TypeError, KeyError):
+        text = response.text
+    return text[:_SHOWN]
+
+
+def _shown(schema: str | None) -> str:
+    return schema or "none"
