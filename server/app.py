@@ -15,10 +15,19 @@ from replicator.telemetry.http import App
 from server import failures, guard, http
 from server.control import Control
 from server.positions import Positions
-from server.routes import actions, health, history, machines, positions, tasks
+from server.routes import actions, health, history, machines, positions, schemas, tasks
+from server.schemas import Schemas
 
 PREFIX = "/api/v1"
-ROUTERS = (tasks.router, actions.router, positions.router, history.router, machines.router, health.router)
+ROUTERS = (
+    tasks.router,
+    actions.router,
+    positions.router,
+    schemas.router,
+    history.router,
+    machines.router,
+    health.router,
+)
 
 
 def create_app(coordinator: Coordinator, layout: Layout, token: str) -> App:
@@ -39,6 +48,7 @@ def create_routes(coordinator: Coordinator, layout: Layout) -> FastAPI:
     app.state.coordinator = coordinator
     app.state.control = Control(coordinator, layout)
     app.state.positions = Positions(coordinator, layout)
+    app.state.schemas = Schemas(coordinator, layout)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
     failures.install(app)

@@ -15,6 +15,7 @@ from replicator.errors import ConfigError
 from server import views
 from server.control import Control
 from server.positions import Positions
+from server.schemas import Schema, Schemas
 
 ANSWERS = (
     views.Task,
@@ -26,6 +27,7 @@ ANSWERS = (
     views.Trail,
     views.Moved,
     views.Maintained,
+    Schema,
     views.Failure,
 )
 _REF = "#/components/schemas/{name}"
@@ -60,6 +62,12 @@ def _positions(request: Request) -> Positions:
     positions = request.app.state.positions
     assert isinstance(positions, Positions)  # noqa: S101
     return positions
+
+
+def _schemas(request: Request) -> Schemas:
+    schemas = request.app.state.schemas
+    assert isinstance(schemas, Schemas)  # noqa: S101
+    return schemas
 
 
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
@@ -106,6 +114,7 @@ async def _arguments(request: Request) -> dict[str, str]:
 
 ControlOf = Annotated[Control, Depends(_control)]
 PositionsOf = Annotated[Positions, Depends(_positions)]
+SchemasOf = Annotated[Schemas, Depends(_schemas)]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 Version = Annotated[int | None, Depends(_version)]

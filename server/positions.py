@@ -58,7 +58,7 @@ class Positions:
 
     def preview(self, name: str, target: Target) -> Move:
         view = self._overview.task(name)
-        return moves.move(self._commit(name).checkpoint, target, _mariadb(view), now_ms())
+        return moves.move(self._commit(name).checkpoint, target, is_mariadb(view), now_ms())
 
     def set(self, name: str, target: Target, by: str, reason: str) -> Move:
         """Orders the move: the instance that leads carries it out, or, where nobody stands, we do.
@@ -69,8 +69,8 @@ class Positions:
         """
         view = self._overview.task(name)
         commit = self._commit(name)
-        move = moves.move(commit.checkpoint, target, _mariadb(view), now_ms())
-        self._still(view)
+        move = moves.move(commit.checkpoint, target, is_mariadb(view), now_ms())
+        must_stand_still(view, "position")
         if move.direction == "nowhere":
             raise ProcessError("E5007", f"'{name}' stands there already", found=str(move.after.position))
         if view.running is None:
@@ -105,17 +105,6 @@ class Positions:
     def _commit(self, name: str) -> Commit:
         return self._commits.read(name)
 
-    def _still(self, view: TaskOverview) -> None:
-        if view.running is None or (view.state in _STILL and view.desired != "deleted"):
-            return
-        raise ProcessError(
-            "E5007",
-            f"the position of '{view.name}' can't be set while it runs",
-            found=view.state,
-            wanted="paused, failed, or nobody standing for it",
-            fix=f"`replicator task pause {view.name}` first.",
-        )
-
     def _write(self, name: str, commit: Commit, move: Move, by: str, reason: str) -> None:
         try:
             self._commits.overwrite(name, commit, move.after)
@@ -134,7 +123,20 @@ class Positions:
         return self._commands.submit(name, "position", arguments, by)
 
 
-def _mariadb(view: TaskOverview) -> bool:
+def must_stand_still(view: TaskOverview, what: str) -> None:
+    """Raises ProcessError E5007 while a worker may be running; `what` is to be set."""
+    if view.running is None or (view.state in _STILL and view.desired != "deleted"):
+        return
+    raise ProcessError(
+        "E5007",
+        f"the {what} of '{view.name}' can't be set while it runs",
+        found=view.state,
+        wanted="paused, failed, or nobody standing for it",
+        fix=f"`replicator task pause {view.name}` first.",
+    )
+
+
+def is_mariadb(view: TaskOverview) -> bool:
     source = (view.config or {}).get("source")
     return isinstance(source, dict) and source.get("type") == "mariadb"
 

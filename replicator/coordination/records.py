@@ -105,9 +105,9 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created", "position", "maintenance", "gave up"; the rest says who, when, why.
-    `seconds` of "running": since the
-    instance was first in line; of "released" and "switchover": since the drain began."""
+    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up"; the rest says who,
+    when, why. `seconds` of "running": since the instance was first in line; of "released" and "switchover": since
+    the drain began."""
 
     kind: str
     time_ms: int

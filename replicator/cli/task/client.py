@@ -95,6 +95,12 @@ class Client:
     def set_position(self, name: str, target: dict[str, str], dry_run: bool) -> dict[str, Any]:
         return self.act(name, "position", dry_run=dry_run, **target)
 
+    def schema(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/schema")
+
+    def tell_table(self, name: str, statement: str, reason: str) -> dict[str, Any]:
+        return self.act(name, "schema", statement=statement, reason=reason)
+
     def history(self, name: str, limit: int) -> dict[str, Any]:
         return self._of(name, "GET", "/history", params={"limit": str(limit)})
 

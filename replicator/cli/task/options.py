@@ -17,22 +17,27 @@ from replicator.errors import ReplicatorError
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def with_client(function: F) -> Callable[..., Any]:
-    """Adds --server and --token-file, and gives the command an open `client`."""
-
-    @click.option(
+def server_options(function: F) -> F:
+    """Adds --server and --token-file."""
+    function = click.option(
+        "--token-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Where the Server's token stands; also REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE.",
+    )(function)
+    return click.option(
         "--server",
         envvar="REPLICATOR_SERVER",
         default=DEFAULT_SERVER,
         show_default=True,
         show_envvar=True,
         metavar="URL",
-    )
-    @click.option(
-        "--token-file",
-        type=click.Path(dir_okay=False, path_type=Path),
-        help="Where the Server's token stands; also REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE.",
-    )
+    )(function)
+
+
+def with_client(function: F) -> Callable[..., Any]:
+    """Adds --server and --token-file, and gives the command an open `client`."""
+
+    @server_options
     @functools.wraps(function)
     def opened(*args: Any, server: str, token_file: Path | None, **kwargs: Any) -> Any:
         with Client(server, find_token(token_file)) as client:

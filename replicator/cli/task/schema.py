@@ -1,90 +1,118 @@
-"""`replicator task schema`: the schema history, where it is kept."""
+"""`replicator task schema`: what a task knows of its source's tables, through the Server or in a state file."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from replicator.checkpoint.sqlite import SqliteStore
-from replicator.cli.task.options import name_argument
-from replicator.cli.terminal import clean, table
-from replicator.coordination.commits import Commits
-from replicator.coordination.layout import DEFAULT_ROOT, Layout
-from replicator.coordination.registry import Registry
-from replicator.coordination.schema_nodes import SchemaNodes
+from replicator.cli.task import render
+from replicator.cli.task.client import Client, find_token
+from replicator.cli.task.options import name_argument, output_option, server_options
+from replicator.cli.terminal import clean, table, width
 from replicator.errors import ProcessError
-from replicator.model.checkpoint import Checkpoint
-from replicator.ports import HistoryStore
-from replicator.schema.history import History
-from replicator.schema.told import told
-from replicator.zookeeper.client import connect
+
+if TYPE_CHECKING:
+    from replicator.schema.history import History
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_NARROWEST = 20
 
 
 @click.command("schema")
 @name_argument
-@click.option("--state", type=_FILE, help="State file of `replicator run`.")
-@click.option("--zookeeper", metavar="HOST:PORT[,...]", envvar="REPLICATOR_ZOOKEEPER", show_envvar=True)
-@click.option("--root", default=DEFAULT_ROOT, show_default=True, help="Where our nodes are.")
+@output_option("table", "json", "yaml")
+@click.option("--set-table", "told_in", type=_FILE, help="A file with the CREATE TABLE that takes a table's place.")
+@click.option("--reason", default="", help="Kept in the task's history.")
+@click.option("--state", type=_FILE, help="Not of the Server: the state file of a `replicator run`.")
 @click.option("--mariadb", is_flag=True, help="With --state: the source is a MariaDB.")
-@click.option("--set-table", "told_in", type=_FILE, help="A CREATE TABLE that takes a table's place.")
+@server_options
 def command(
-    name: str, state: Path | None, zookeeper: str | None, root: str, mariadb: bool, told_in: Path | None
+    name: str,
+    output: str,
+    told_in: Path | None,
+    reason: str,
+    state: Path | None,
+    mariadb: bool,
+    server: str,
+    token_file: Path | None,
 ) -> None:
-    """What NAME knows of its source's tables, as of its last statement.
+    """What NAME knows of its source's tables, as of the last statement that it has seen.
 
     --set-table tells it of a table that it could not understand, as of the position where it stands: the file holds the
-    CREATE TABLE, with the database's name, as the table is behind the statement. While the task does not run.
+    CREATE TABLE, with the database's name, as the table is behind the statement. Exit status 4 while the task runs.
     """
-    if (state is None) == (zookeeper is None):
-        raise click.UsageError("Give --state FILE of a `replicator run`, or --zookeeper HOST:PORT.")
-    opened = _local(state, name, mariadb) if state is not None else _cluster(str(zookeeper), root, name)
-    with opened as (history, checkpoint):
-        if told_in is not None:
-            if checkpoint is None:
+    statement = _text(told_in) if told_in is not None else ""
+    if state is not None:
+        found = _local(state, name, mariadb, statement)
+    else:
+        with Client(server, find_token(token_file)) as client:
+            found = client.tell_table(name, statement, reason) if statement else client.schema(name)
+    if output != "table":
+        click.echo(render.structured(found, output), nl=False)
+    elif found["items"]:
+        click.echo(_table(found["items"]), nl=False)
+    else:
+        click.echo(f"{clean(name)} knows no tables yet.", err=True)
+
+
+def _text(path: Path) -> str:
+    """Raises ProcessError E5010 for a file that can't be read, E5014 for one without a statement."""
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProcessError("E5010", f"{path} can't be read", found=str(error)) from None
+    if not text.strip():
+        raise ProcessError("E5014", f"there is no statement in {path}", wanted="CREATE TABLE database.table (...)")
+    return text
+
+
+def _table(items: list[dict[str, Any]]) -> str:
+    limit = width()
+    rows = []
+    for item in items:
+        head = [clean(f"{item['database']}.{item['name']}"), clean(", ".join(item["primary_key"])) or "-"]
+        columns = "not known" if item["columns"] is None else clean(", ".join(item["columns"]))
+        rows.append([*head, columns])
+    if limit is not None:
+        taken = sum(max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:2])
+        room = max(limit - max(taken, len("TABLE  KEY  ")), _NARROWEST)
+        rows = [[*row[:2], row[2] if len(row[2]) <= room else f"{row[2][: room - 1]}…"] for row in rows]
+    return table(["TABLE", "KEY", "COLUMNS"], rows)
+
+
+def _local(state: Path, name: str, mariadb: bool, statement: str) -> dict[str, Any]:
+    """What the Server would answer."""
+    from replicator.schema.told import told  # here: it would double the start of the command
+
+    with _opened(state, name, mariadb) as (history, position):
+        if statement:
+            if position is None:
                 raise ProcessError("E5007", f"'{name}' has no position yet", fix="Start it once.")
-            history.append(told(history, told_in.read_text("utf-8"), checkpoint.position))
-        _show(history)
+            history.append(told(history, statement, position))
+        schema = history.latest()
+        items: list[dict[str, Any]] = []
+        for key in sorted(schema.names()) if schema is not None else []:
+            found = schema.table(key) if schema is not None else None
+            columns = [column.name for column in found.columns] if found is not None else None
+            keys = [found.columns[at].name for at in found.primary_key] if found is not None else []
+            items.append({"database": key[0], "name": key[1], "columns": columns, "primary_key": keys})
+        return {"name": name, "items": items}
 
 
 @contextlib.contextmanager
-def _local(state: Path, name: str, mariadb: bool) -> Iterator[tuple[History, Checkpoint | None]]:
+def _opened(state: Path, name: str, mariadb: bool) -> Iterator[tuple[History, Any]]:
+    from replicator.checkpoint.sqlite import SqliteStore
+    from replicator.schema.history import History
+
     if not state.exists():
         raise ProcessError("E5010", f"there is no state file {state}")
     store = SqliteStore(state, name)
     try:
-        yield _history(store.history, mariadb), store.load()
+        checkpoint = store.load()
+        yield History(store.history, mariadb=mariadb, read=None), checkpoint.position if checkpoint else None
     finally:
         store.close()
-
-
-@contextlib.contextmanager
-def _cluster(hosts: str, root: str, name: str) -> Iterator[tuple[History, Checkpoint | None]]:
-    layout = Layout(root)
-    coordinator = connect(hosts, 10.0)
-    try:
-        config = Registry(coordinator, layout).read(name).record.config or {}
-        mariadb = config.get("source", {}).get("type") == "mariadb"
-        commit = Commits(coordinator, layout).read(name)
-        yield _history(SchemaNodes(coordinator, layout, name, ""), mariadb), commit.checkpoint
-    finally:
-        coordinator.close()
-
-
-def _history(store: HistoryStore, mariadb: bool) -> History:
-    return History(store, mariadb=mariadb, read=None)
-
-
-def _show(history: History) -> None:
-    schema = history.latest()
-    rows = []
-    for database, name in sorted(schema.names()) if schema is not None else []:
-        found = schema.table((database, name)) if schema is not None else None
-        columns = ", ".join(column.name for column in found.columns) if found is not None else "not known"
-        keys = ", ".join(found.columns[at].name for at in found.primary_key) if found is not None else ""
-        rows.append([clean(f"{database}.{name}"), clean(keys) or "-", clean(columns)])
-    click.echo(table(["TABLE", "KEY", "COLUMNS"], rows), nl=False)

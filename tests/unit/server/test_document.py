@@ -10,9 +10,11 @@ import pytest
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
+from server.guard import MAX_BODY
 from tests.support.api import TASK, World
 
 NAME = "copy_hot_item"
+GTID = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-9"
 
 
 @pytest.fixture
@@ -57,6 +59,15 @@ def test_answers_are_as_documented(world: World, document: dict[str, Any]) -> No
     check(http.get(f"/tasks/{NAME}"), "/tasks/{name}", "get")
     check(http.put(f"/tasks/{NAME}", content=TASK.replace("3306", "1")), "/tasks/{name}", "put")
     check(http.post(f"/tasks/{NAME}/switchover"), "/tasks/{name}/switchover", "post")
+    check(http.get(f"/tasks/{NAME}/trail"), "/tasks/{name}/trail", "get")
+    check(http.post(f"/tasks/{NAME}/position?dry_run=true", json={"gtid": GTID}), "/tasks/{name}/position", "post")
+    check(http.post(f"/tasks/{NAME}/position", json={"gtid": GTID}), "/tasks/{name}/position", "post")
+    check(http.post(f"/tasks/{NAME}/skip", json={"transaction": GTID}), "/tasks/{name}/skip", "post")
+    check(http.post(f"/tasks/{NAME}/fork", json={"name": "second"}), "/tasks/{name}/fork", "post")
+    check(http.get(f"/tasks/{NAME}/schema"), "/tasks/{name}/schema", "get")
+    check(http.post(f"/tasks/{NAME}/schema", json={"statement": "x"}), "/tasks/{name}/schema", "post")
+    check(http.post(f"/tasks/{NAME}/maintenance", json={"on": "true"}), "/tasks/{name}/maintenance", "post")
+    check(http.post("/maintenance", json={"on": "true"}), "/maintenance", "post")
     check(http.get(f"/tasks/{NAME}/history"), "/tasks/{name}/history", "get")
     check(http.post(f"/tasks/{NAME}/pause"), "/tasks/{name}/pause", "post")
     check(http.get("/machines"), "/machines", "get")
@@ -64,6 +75,18 @@ def test_answers_are_as_documented(world: World, document: dict[str, Any]) -> No
     check(http.delete(f"/tasks/{NAME}?wait=0"), "/tasks/{name}", "delete")
     with pytest.raises(jsonschema.ValidationError):
         check(http.get(f"/tasks/{NAME}/history"), "/tasks/{name}", "get")
+
+
+def test_every_route_is_behind_the_token_and_the_limit(world: World, document: dict[str, Any]) -> None:
+    stranger = {"authorization": "Bearer somebody"}
+    for path, methods in document["paths"].items():
+        here = path.removeprefix("/api/v1").replace("{name}", NAME)
+        for method in methods:
+            refused = world.http.request(method, here, headers=stranger)
+            assert refused.status_code == (200 if here == "/health" else 401), (method, path)
+            if method in ("post", "put"):
+                large = world.http.request(method, here, content=b" " * (MAX_BODY + 1))
+                assert (large.status_code, large.json()["error"]["code"]) == (413, "E1008"), (method, path)
 
 
 def test_the_configuration_s_schema_is_in_it(document: dict[str, Any]) -> None:
