@@ -79,8 +79,9 @@ class Link:
 
 
 class AgentStore:
-    """The checkpoint store of a worker: the agent writes for it. The first save is waited for, the others are paced by
-    the agent (the sink or lastCommit holds an older, safe position meanwhile)."""
+    """The checkpoint store of a worker: the agent writes for it. The first save is waited for, and where a table goes
+    into quarantine or comes out of it; the others are paced by the agent (the sink or lastCommit holds an older, safe
+    position meanwhile)."""
 
     def __init__(self, link: Link, loaded: Checkpoint | None) -> None:
         self._link = link
@@ -93,12 +94,12 @@ class AgentStore:
         return self._loaded
 
     def save(self, checkpoint: Checkpoint) -> None:
-        first, self._loaded = self._loaded is None, checkpoint
-        if not first:
+        loaded, self._loaded = self._loaded, checkpoint
+        if loaded is not None and loaded.quarantined == checkpoint.quarantined:
             return  # the observer's progress, which follows, carries it
         self.report(checkpoint, urgent=True)
         if not self._link.wait_saved(self._number, _SAVED_SECONDS):
-            raise LeadershipLost("E4008", "the starting position could not be written to lastCommit in time")
+            raise LeadershipLost("E4008", "the position could not be written to lastCommit in time")
 
     def report(self, checkpoint: Checkpoint, *, urgent: bool = False) -> None:
         self._number += 1
@@ -170,7 +171,10 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         )
         threading.Thread(target=link.listen, args=(pipeline.drain,), name="agent", daemon=True).start()
         threading.Thread(target=watch_runway, args=(source, store), name="runway", daemon=True).start()
-        return Drained(pipeline.run())
+        last, end = pipeline.run(), pipeline.end
+        if last is not None and end is not None and last.position.order >= end.order:
+            return Failed(ProcessError("E5015", f"'{spec.task}' is done", found=f"source.until: {end}").to_dict())
+        return Drained(last)
     except (SinkFenced, LeadershipLost) as error:
         logger.warning("fenced", code=error.code, error=str(error))
         return Failed(error.to_dict(), fenced=True)

@@ -65,6 +65,7 @@ def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
     yield per_task("checkpoint_timestamp_seconds", "Last checkpoint.", [_seconds(t.checkpoint_ms) for t in tasks])
     yield per_task("lease_remaining_seconds", "Lease of RUNNING.", [t.lease_left_s if t.host else None for t in tasks])
     yield per_task("task_epoch", "Epoch of the current term.", [t.epoch for t in tasks])
+    yield per_task("tables_quarantined", "Tables that are left out now.", [len(t.quarantined) for t in tasks])
     yield per_task("config_version", "Version of the configuration.", [t.config_version for t in tasks])
     yield per_task("config_invalid", "1 while the newest configuration is refused.", [t.config_invalid for t in tasks])
     yield _counter("task_events", "Row changes delivered since the task was made.", [(t.name, t.rows) for t in tasks])

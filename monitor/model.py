@@ -91,6 +91,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         rows=checkpoint.rows if checkpoint else 0,
         transactions=checkpoint.transactions if checkpoint else 0,
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
+        quarantined=tuple(mark.table for mark in checkpoint.quarantined if not mark.until) if checkpoint else (),
         spark=spark,
         last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=checkpoint.time_ms if checkpoint else 0,

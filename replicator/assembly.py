@@ -9,7 +9,7 @@ from typing import Final
 
 from replicator.catalogs import build_catalog
 from replicator.config.secrets import resolve
-from replicator.config.task import KafkaSink, TaskConfig
+from replicator.config.task import FilePosition, KafkaSink, TaskConfig
 from replicator.decode.compiler import Renderer
 from replicator.decode.native.decoder import decoder_class
 from replicator.decode.renderers import rendering
@@ -70,6 +70,10 @@ def _beside(config: TaskConfig) -> Callable[[Position], Stream]:
     return open_stream
 
 
+def _place(given: FilePosition | None) -> Position | None:
+    return Position(given.file, given.position) if given is not None else None
+
+
 def build_pipeline(
     config: TaskConfig,
     *,
@@ -116,6 +120,8 @@ def build_pipeline(
         observer=observer,
         max_batch_bytes=config.max_batch_bytes,
         save_interval=save_interval,
+        quarantine=config.source.quarantine,
+        until=_place(config.source.until),
         start_given=config.source.start != "latest",
         max_transaction_bytes=config.max_transaction_bytes,
         split_transactions=isinstance(config.sink, KafkaSink) and config.sink.delivery == "at_least_once",

@@ -24,7 +24,7 @@ def build_catalog(config: TaskConfig, store: HistoryStore, *, needed: bool = Fal
     Args:
         needed: the format can't do without definitions (see `SchemaCatalog`).
     """
-    selection = TableFilter(config.source.tables)
+    selection = TableFilter(config.source.patterns)
     history = History(store, mariadb=config.source.type == "mariadb", read=_reader(config))
 
     def make(position: Position) -> Catalog:

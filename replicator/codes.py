@@ -282,6 +282,11 @@ CODES: dict[str, Entry] = {
                 "The schema history of a task can't be read.",
                 "Run the version that wrote it, or a newer one.",
             ),
+            "E5015": (
+                "nothing more to do",
+                "The task has reached `source.until`.",
+                "Delete it, or take `source.until` away.",
+            ),
         },
     ),
 }

@@ -66,7 +66,7 @@ class Ledger:
             figures.bytes += size
             figures.last_event_ms = source_ms
             figures.lag_s = max(0.0, (now - source_ms) / 1000) if source_ms else 0.0
-            self.last = Checkpoint(reached, epoch, now, source_ms, rows, transactions, dead)
+            self.last = Checkpoint(reached, epoch, now, source_ms, rows, transactions, dead, self.last.quarantined)
             self.advanced = True
         if idle and not self._marks:
             self.figures.lag_s = 0.0

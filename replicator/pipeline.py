@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -27,6 +27,7 @@ from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.packed import PackedRecords
 from replicator.model.position import Position
+from replicator.model.quarantine import marked
 from replicator.model.term import Term
 from replicator.ports import CheckpointStore, Decoder, Sink, Source, Stream
 
@@ -61,6 +62,8 @@ class Pipeline:
             says; None: never.
         start_given: the source begins at a named place; else a task without a position does not begin "now" where an
             earlier one of its name has left a position at the sink.
+        quarantine: tables (database.table) that `make_decoder` leaves out: where each stops and goes on is remembered.
+        until: where `run` ends of itself.
     """
 
     def __init__(
@@ -78,6 +81,8 @@ class Pipeline:
         split_transactions: bool = False,
         max_transaction_bytes: int | None = None,
         start_given: bool = False,
+        quarantine: Collection[str] = (),
+        until: Position | None = None,
     ) -> None:
         self._source = source
         self._make_decoder = make_decoder
@@ -91,6 +96,8 @@ class Pipeline:
         self._split = split_transactions
         self._max_transaction_bytes = max_transaction_bytes
         self._start_given = start_given
+        self._quarantine = frozenset(quarantine)
+        self.end = until
         self._stopping = threading.Event()
         self._stream: Stream | None = None
         self._careful = 0  # bytes of the source that are still delivered transaction by transaction
@@ -122,7 +129,7 @@ class Pipeline:
 
         Raises every error that is not transient, after what came before it is delivered and saved.
         """
-        self._until = until
+        self._until = until if until is not None else self.end
         backoff = Backoff()
         while not self._stopping.is_set():
             began = time.monotonic()
@@ -196,8 +203,25 @@ class Pipeline:
             known = msgspec.structs.replace(known, position=held, epoch=self._term.epoch, time_ms=_now_ms())
             self._store.save(known)
             self._saved = known
+        known = self._mark(known, held or known.position)
         self._ledger = Ledger(known, self.figures)
-        return held or known.position
+        return known.position
+
+    def _mark(self, known: Checkpoint, position: Position) -> Checkpoint:
+        """Remembers where tables stop and go on, durably before anything behind it is delivered.
+
+        In the middle of a transaction its rows are counted differently with a table more or less: it is begun again.
+        """
+        known = msgspec.structs.replace(known, position=position)
+        if marked(known.quarantined, self._quarantine, position, 0) == known.quarantined:
+            return known
+        if position.rows:
+            position = msgspec.structs.replace(position, rows=0, reset=position.reset + 1)
+        marks = marked(known.quarantined, self._quarantine, position, _now_ms())
+        known = msgspec.structs.replace(known, position=position, quarantined=marks, epoch=self._term.epoch)
+        self._store.save(known)
+        self._saved = known
+        return known
 
     def _reached(self, position: Position) -> bool:
         return isinstance(self._until, Position) and position.order >= self._until.order
@@ -227,8 +251,8 @@ class Pipeline:
             buffer.end(None if self._stopping.is_set() and isinstance(error, ReplicatorError) else error)
 
     def _decoded(self, decoder: Decoder, data: bytes) -> Iterator[Batch]:
-        """Batches of as many whole transactions as `data` holds, or of one each."""
-        size = _CAREFUL_PIECE if self._careful else max(1, len(data))
+        """Batches of as many whole transactions as `data` holds, or of one each, also to meet a given end."""
+        size = _CAREFUL_PIECE if self._careful or self.end is not None else max(1, len(data))
         for start in range(0, max(1, len(data)), size):  # also when nothing came: an error may be waiting
             yield from decoder.feed(data[start : start + size])
             while decoder.more and not self._stopping.is_set():

@@ -15,7 +15,7 @@ from replicator.telemetry.http import App
 from server import failures, guard, http
 from server.control import Control
 from server.positions import Positions
-from server.routes import actions, health, history, machines, positions, schemas, tasks
+from server.routes import actions, health, history, machines, positions, quarantine, schemas, tasks
 from server.schemas import Schemas
 
 PREFIX = "/api/v1"
@@ -23,6 +23,7 @@ ROUTERS = (
     tasks.router,
     actions.router,
     positions.router,
+    quarantine.router,
     schemas.router,
     history.router,
     machines.router,

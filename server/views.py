@@ -15,6 +15,7 @@ from replicator.coordination.machines import MachineNode
 from replicator.coordination.moves import Move
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.quarantine import Quarantined
 
 API_VERSION = "v1"
 
@@ -37,12 +38,23 @@ class Instance(msgspec.Struct, kw_only=True):
     lease_left_s: float = 0.0
 
 
+class Quarantine(msgspec.Struct, kw_only=True):
+    """A table that is (`until` "") or was left out: no row of it from position `since` to `until` was delivered."""
+
+    table: str
+    since: str
+    since_gtid: str
+    until: str
+    until_gtid: str
+    time_ms: int
+
+
 class Task(View, kw_only=True):
     """`version`: of the configuration; give it back as If-Match. `host`: of the RUNNING instance, "" when there is
     none. `maintenance`: "task" or "cluster" while nobody may be promoted. `position`: delivered, of the live figures or
     else of lastCommit. `runway_s`: until the source may purge what the task still needs. `dead_letters`: records
-    that were too large for the sink, of lastCommit. `problems`: as errors, most
-    basic first."""
+    that were too large for the sink, and `quarantined`: tables that were left out, of lastCommit. `problems`: as
+    errors, most basic first."""
 
     kind: str = "Task"
     name: str
@@ -69,6 +81,7 @@ class Task(View, kw_only=True):
     rows_per_s: float | None = None
     transactions: int = 0
     dead_letters: int = 0
+    quarantined: list[Quarantine] = []
     last_event_ms: int = 0
     checkpoint_ms: int = 0
     problems: list[dict[str, str]] = []
@@ -224,10 +237,22 @@ def task(view: TaskOverview) -> Task:
         rows_per_s=figures.rows_per_s if figures else None,
         transactions=figures.transactions if figures else 0,
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
+        quarantined=[_quarantine(mark) for mark in checkpoint.quarantined] if checkpoint else [],
         last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=figures.checkpoint_ms if figures else 0,
         problems=view.problems,
         config=view.config,
+    )
+
+
+def _quarantine(mark: Quarantined) -> Quarantine:
+    return Quarantine(
+        table=mark.table,
+        since=str(mark.since),
+        since_gtid=mark.since.gtid,
+        until=str(mark.until or ""),
+        until_gtid=mark.until.gtid if mark.until else "",
+        time_ms=mark.time_ms,
     )
 
 

@@ -12,7 +12,7 @@ from replicator.config.canal import CanalOptions
 from replicator.config.debezium import DebeziumOptions
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.names import MAX_NAME, check_task_name, check_task_topic, check_topic
-from replicator.config.tables import TableFilter
+from replicator.config.tables import TableFilter, check_quarantine
 from replicator.config.tls import Tls
 from replicator.config.transforms import Transforms
 
@@ -64,8 +64,14 @@ class MySQLSource(Model):
     user: str = Field(min_length=1, description="account with REPLICATION SLAVE, REPLICATION CLIENT and SELECT")
     password: SecretRef
     tables: Tables = Field(("*.*",), description="database.table with * and ?; a leading ! excludes")
+    quarantine: Annotated[tuple[str, ...], checked(check_quarantine)] = Field(
+        (), max_length=1000, description="database.table of tables whose rows are left out for now (task quarantine)"
+    )
     start: Start = Field(
         "latest", description="where a task begins that has no position yet: latest, earliest, {file, position}, {gtid}"
+    )
+    until: FilePosition | None = Field(
+        None, description="where the task has nothing more to do; for replays, on the server that the position is of"
     )
     server_id: int | None = Field(
         None, ge=1, le=4294967295, description="our replica id; default: derived from the task's name"
@@ -80,9 +86,14 @@ class MySQLSource(Model):
     )
     tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
 
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """`tables` without those in quarantine."""
+        return (*self.tables, *(f"!{table}" for table in self.quarantine))
+
     def selection(self) -> TableFilter:
         """The tables whose rows the task carries."""
-        return TableFilter(self.tables, hide_copies=self.online_schema_change == "hide")
+        return TableFilter(self.patterns, hide_copies=self.online_schema_change == "hide")
 
 
 class Records(Model):
@@ -105,17 +116,17 @@ class Records(Model):
 
 class KafkaSink(Records):
     type: Literal["kafka"]
-    partitions_changed: Literal["fail", "keep", "accept"] = Field(
-        "fail",
-        description="a topic has not as many partitions as when the task first wrote to it: stop, go on with the first "
-        "ones, or take the new number",
-    )
     bootstrap_servers: tuple[str, ...] = Field(min_length=1, description="host:port of some brokers")
     delivery: Literal["exactly_once", "at_least_once"] = Field(
         "exactly_once", description="exactly_once: records and position in one Kafka transaction"
     )
     create_topics: bool = Field(True, description="create a missing topic; false: stop as FAILED")
     partitions: int = Field(1, ge=1, le=10_000, description="of topics that we create")
+    partitions_changed: Literal["fail", "keep", "accept"] = Field(
+        "fail",
+        description="a topic has not as many partitions as when the task first wrote to it: stop, go on with the first "
+        "ones, or take the new number",
+    )
     replication_factor: int = Field(-1, ge=-1, le=100, description="of topics that we create; -1: the broker's default")
     max_record_bytes: int = Field(1_048_576, ge=1024, le=1 << 30, description="the most that one record may have")
     oversize: Literal["fail", "dead_letter"] = Field(

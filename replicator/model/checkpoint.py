@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from replicator.model.position import Position
+from replicator.model.quarantine import Quarantined
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -17,6 +18,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         source_ms: commit time at the source of the last delivered transaction, ms; 0 when unknown.
         rows, transactions: delivered since the task was made.
         dead_letters: of these rows' records, those that went to the dead letters for their size.
+        quarantined: tables that are or were left out; those that are over first, each in the order of its beginning.
     """
 
     position: Position
@@ -26,3 +28,4 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: int = 0
     transactions: int = 0
     dead_letters: int = 0
+    quarantined: tuple[Quarantined, ...] = ()

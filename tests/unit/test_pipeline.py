@@ -106,6 +106,8 @@ class Hand:
         self.more = not self._stream.handed.empty()
         return batches
 
+    def end(self) -> None: ...
+
 
 class Recorder:
     """A sink that writes down the calls; `fail`: (call, exception) for the next such call."""
@@ -398,6 +400,19 @@ def test_an_error_that_waits_in_the_decoder_needs_no_new_bytes() -> None:
     assert bench.store.saved[-1].position == Position("b.1", 1)
 
 
+def test_an_error_that_waits_in_the_decoder_is_not_lost_at_the_end_of_the_stream() -> None:
+    class Last(Hand):
+        def end(self) -> None:
+            raise DecodeError("E2302", "the file ends inside an event")
+
+    bench = Bench(Script(whole(0), SourceUnavailable("E2002", "the recording ended")), Recorder())
+    bench.pipeline._make_decoder = Last  # type: ignore[assignment]
+    with pytest.raises(DecodeError, match="E2302"):
+        bench.pipeline.run()
+    assert bench.store.saved[-1].position == Position("b.1", 1)
+    assert bench.watcher.errors == []
+
+
 def test_a_task_does_not_begin_now_where_an_earlier_one_of_its_name_stopped() -> None:
     sink = Recorder()
     sink.left = Position("b.1", 70, "u:1-9")
@@ -423,3 +438,36 @@ def test_a_large_transaction_is_committed_in_parts_where_the_task_says_so() -> N
     bench.run_until(2)
     assert [call for call in bench.sink.calls if call[0] == "commit"] == [("commit", 1), ("commit", 2)]
     assert [saved.position.rows for saved in bench.store.saved] == [0, 6, 0]
+
+
+def test_where_a_table_stops_is_durable_before_anything_behind_it_is_read() -> None:
+    store = MemoryStore(Checkpoint(Position("b.1", 5), 3, rows=40))
+    bench = Bench(Script(whole(5)), Recorder(), store, quarantine=["shop.t"])
+    bench.run_until(6)
+    (first, last) = bench.store.saved[1], bench.store.saved[-1]
+    assert [(mark.table, mark.since) for mark in first.quarantined] == [("shop.t", Position("b.1", 5))]
+    assert (first.position.offset, first.rows) == (5, 40)
+    assert (last.position.offset, last.rows, last.quarantined) == (6, 41, first.quarantined)
+    again = Bench(Script(whole(6)), Recorder(), MemoryStore(last))
+    again.run_until(7)
+    (mark,) = again.store.saved[-1].quarantined
+    assert (mark.since, mark.until) == (Position("b.1", 5), Position("b.1", 6))
+
+
+def test_a_transaction_is_begun_again_where_its_rows_are_counted_differently_now() -> None:
+    sink = Recorder(held=Position("b.1", 5, rows=7))
+    bench = Bench(Script(whole(5)), sink, MemoryStore(Checkpoint(Position("b.1", 5), 3)), quarantine=["shop.t"])
+    bench.run_until(6)
+    assert bench.source.opened == [Position("b.1", 5, reset=1)]
+    saved = bench.store.saved[-2]
+    after = Bench(
+        Script(whole(5)), Recorder(held=Position("b.1", 5, rows=7)), MemoryStore(saved), quarantine=["shop.t"]
+    )
+    after.run_until(6)
+    assert after.source.opened == [Position("b.1", 5, reset=1)]
+
+
+def test_it_ends_of_itself_where_it_was_told_to() -> None:
+    bench = Bench(Script(whole(0), whole(1), whole(2)), Recorder(), until=Position("b.1", 2))
+    last = bench.pipeline.run()
+    assert last is not None and last.position.offset == 2

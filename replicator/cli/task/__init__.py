@@ -18,6 +18,8 @@ LAZY = {
         "position": "Where a task stands and stood; setting it somewhere else.",
         "skip": "Pass one transaction of a failed task.",
         "fork": "A new task that begins where another one stood.",
+        "quarantine": "Leave one table out for now.",
+        "replay": "Deliver what a quarantine left out.",
         "retry": "Try a failed task again.",
         "delete": "Stop a task and forget its position.",
         "history": "What happened to a task.",

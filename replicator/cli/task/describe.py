@@ -62,6 +62,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         else "-",
         "Rows": f"{task['rows']}" + (f" ({render.rate(task['rows_per_s'])}/s)" if render.moving(task) else ""),
         **_dead_letters(task),
+        **_quarantined(task),
         "Position": task["position"] or "-",
         "GTID": task["gtid"] or "-",
         "Last event": f"{render.age(task['last_event_ms'])} ago" if task["last_event_ms"] else "-",
@@ -87,6 +88,11 @@ def _dead_letters(task: dict[str, Any]) -> dict[str, str]:
         return {}
     topic = ((task["config"] or {}).get("sink") or {}).get("dead_letter_topic", "")
     return {"Too large": f"{task['dead_letters']} records, to which references stand in {topic}"}
+
+
+def _quarantined(task: dict[str, Any]) -> dict[str, str]:
+    marks = [mark for mark in task.get("quarantined", ()) if not mark["until"]]
+    return {"Quarantine": ", ".join(f"{mark['table']} since {mark['since']}" for mark in marks)} if marks else {}
 
 
 def _wrapped(head: str, text: str) -> list[str]:

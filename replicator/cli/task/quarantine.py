@@ -1,0 +1,40 @@
+"""`replicator task quarantine`."""
+
+from __future__ import annotations
+
+import click
+
+from replicator.cli.task import render
+from replicator.cli.task.client import Client
+from replicator.cli.task.options import name_argument, with_client
+from replicator.cli.terminal import clean, table
+
+
+@click.command("quarantine")
+@name_argument
+@click.argument("which", metavar="DATABASE.TABLE", required=False, default="")
+@click.option("--release", is_flag=True, help="Deliver its rows again, from where the task stands then.")
+@click.option("--list", "listing", is_flag=True, help="The tables that are or were in quarantine, and from where on.")
+@with_client
+def command(name: str, which: str, release: bool, listing: bool, client: Client) -> None:
+    """Leave the rows of one table of NAME out for now; the others go on.
+
+    Where it stopped is remembered before anything behind it counts as delivered. What was left out can be had with
+    `replicator task replay` after its release.
+    """
+    if listing == bool(which):
+        raise click.UsageError("give DATABASE.TABLE or --list")
+    if listing:
+        click.echo(_listed(client.task(name)["quarantined"]), nl=False)
+        return
+    client.act(name, "quarantine", table=which, release="true" if release else "")
+    click.echo(f"{clean(which)} {'released from' if release else 'put into'} quarantine of {clean(name)}")
+
+
+def _listed(marks: list[dict[str, object]]) -> str:
+    rows = [
+        [clean(str(mark["table"])), clean(str(mark["since"])), clean(str(mark["until"])) or "-", render.moment(time_ms)]
+        for mark in marks
+        if isinstance(time_ms := mark["time_ms"], int)
+    ]
+    return table(["TABLE", "SINCE", "UNTIL", "TIME"], rows)

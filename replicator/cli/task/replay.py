@@ -1,0 +1,25 @@
+"""`replicator task replay`."""
+
+from __future__ import annotations
+
+import click
+
+from replicator.cli.task.client import Client
+from replicator.cli.task.options import name_argument, with_client
+from replicator.cli.terminal import clean
+
+
+@click.command("replay")
+@name_argument
+@click.argument("which", metavar="DATABASE.TABLE")
+@click.option("--name", "new", default="", metavar="NEW", help="Of the task that does it; default: NAME.replay-TABLE.")
+@click.option("--dry-run", is_flag=True, help="Check everything, write nothing.")
+@with_client
+def command(name: str, which: str, new: str, dry_run: bool, client: Client) -> None:
+    """Deliver what the last quarantine of a table of NAME left out, by a new task, to the same topics.
+
+    Those rows are older than what NAME has delivered since the release. The new task stops with E5015 when it is done;
+    delete it then.
+    """
+    answer = client.act(name, "replay", dry_run=dry_run, table=which, name=new)
+    click.echo("nothing is in the way (dry run)" if dry_run else f"{clean(answer['name'])} created")

@@ -1,0 +1,72 @@
+"""Tables in quarantine: put there, released, and what was left out replayed by a task of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from replicator.config.load import parse_task, to_data
+from replicator.config.task import TaskConfig
+from replicator.coordination.overview import TaskOverview
+from replicator.errors import ProcessError
+from replicator.model.position import Position
+from replicator.model.quarantine import Quarantined
+from server.control import Control
+
+
+def set_quarantine(control: Control, name: str, table: str, *, release: bool, by: str) -> bool:
+    """Changes the task's configuration; its worker remembers where the table stops or goes on when it takes that up.
+    False when nothing changes.
+
+    Raises:
+        ProcessError: E5007, the task has no configuration.
+        ConfigError: E1003, `table` is not one table.
+        VersionConflict: E4006.
+    """
+    view = control.task(name)
+    data = _config(view)
+    tables = [one for one in data["source"].get("quarantine", ()) if one != table]
+    data["source"]["quarantine"] = tables if release else [*tables, table]
+    return control.replace(name, parse_task(data), by, view.config_version)
+
+
+def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
+    """The configuration of a task that delivers what the last quarantine of `table` left out, to the same topics.
+
+    Raises:
+        ProcessError: E5007, it was in none, or still is.
+        ConfigError: E1007, the name is not fit.
+    """
+    mark = _last(view, table)
+    if mark is None or mark.until is None:
+        found = "it was not in quarantine" if mark is None else f"in quarantine since {mark.since}"
+        fix = "" if mark is None else f"`replicator task quarantine {view.name} {table} --release` first."
+        raise ProcessError("E5007", f"there is nothing of {table} to replay", found=found, fix=fix)
+    data, config = _config(view), parse_task(_config(view))
+    source, sink = data["source"], data["sink"]
+    source |= {"tables": [table], "quarantine": [], "start": _start(mark.since)}
+    source["until"] = {"file": mark.until.file, "position": mark.until.offset}
+    if sink["format"] == "debezium":
+        sink["debezium"]["topic_prefix"] = config.sink.debezium.topic_prefix or view.name
+    sink["topic"] = config.sink.topic_template.replace("{task}", view.name)
+    if "dead_letter_topic" in sink:
+        sink["dead_letter_topic"] = sink["dead_letter_topic"].replace("{task}", view.name)
+    return parse_task({**data, "name": new or f"{view.name}.replay-{table}"})
+
+
+def _config(view: TaskOverview) -> dict[str, Any]:
+    """With all its defaults, to be changed."""
+    if view.config is None:
+        raise ProcessError("E5007", f"task '{view.name}' has no configuration")
+    return to_data(parse_task(view.config))
+
+
+def _last(view: TaskOverview, table: str) -> Quarantined | None:
+    checkpoint = view.last_commit.checkpoint if view.last_commit else None
+    marks = [mark for mark in checkpoint.quarantined if mark.table == table] if checkpoint else []
+    return marks[-1] if marks else None
+
+
+def _start(position: Position) -> dict[str, Any]:
+    if position.gtid:
+        return {"gtid": position.gtid}
+    return {"file": position.file, "position": position.offset}

@@ -1,0 +1,60 @@
+"""Tables in quarantine, and replaying what they missed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from replicator.errors import ConfigError
+from server import views
+from server.http import Arguments, By, ControlOf, Name, body_of, documented, only, reply
+from server.quarantine import replay, set_quarantine
+
+router = APIRouter(tags=["quarantine"])
+_TEXT = {"type": "string", "maxLength": 200}
+
+
+def _body(**fields: object) -> dict[str, object]:
+    return body_of({"type": "object", "properties": fields, "additionalProperties": False}, required=True)
+
+
+_QUARANTINE = _body(table=_TEXT, release=_TEXT)
+_REPLAY = _body(table=_TEXT, name=_TEXT)
+DryRun = Annotated[bool, Query(description="check everything, write nothing")]
+
+
+@router.post(
+    "/tasks/{name}/quarantine",
+    responses=documented(views.Task),
+    openapi_extra=_QUARANTINE,
+    operation_id="quarantineTable",
+)
+def quarantine(control: ControlOf, name: Name, by: By, arguments: Arguments) -> Response:
+    """Leaves the rows of {"table": "database.table"} out from where the task stands when it takes this up, or with
+    {"release": "true"} delivers them again from there."""
+    given = only(arguments, "table", "release")
+    release = given.get("release", "false")
+    if release not in ("true", "false"):
+        raise ConfigError(
+            "E1003", "`release` is neither true nor false", found=repr(release[:40]), wanted="true, false"
+        )
+    set_quarantine(control, name, given.get("table", ""), release=release == "true", by=by)
+    return reply(views.task(control.task(name)))
+
+
+@router.post(
+    "/tasks/{name}/replay",
+    status_code=201,
+    responses=documented(views.Task, 201),
+    openapi_extra=_REPLAY,
+    operation_id="replayTable",
+)
+def replay_table(control: ControlOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
+    """A new task, {"name": ...} or NAME.replay-TABLE, that delivers what the last quarantine of {"table": ...} left
+    out, to the same topics, and is done then (FAILED with E5015). 409 E5007 while that quarantine lasts."""
+    given = only(arguments, "table", "name")
+    config = replay(control.task(name), given.get("table", ""), given.get("name", ""))
+    control.create(config, by, dry_run)
+    return Response(status_code=204) if dry_run else reply(views.task(control.task(config.name)), 201)
