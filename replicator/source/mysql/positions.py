@@ -30,6 +30,7 @@ _BETWEEN_TRANSACTIONS = (
     "Stop",
 )
 _PAGE = 50_000
+_FIRST_PAGE = 50  # most positions that people give are a file's beginning
 _GTID_LAG_TRIES = 6
 _GTID_LAG_WAIT = 0.5
 
@@ -192,9 +193,10 @@ def _unknown(position: Position, found: str) -> SourceError:
 
 def _executed_before(session: Session, file: str, offset: int) -> str:
     """The GTIDs in everything before `file:offset`: those before the file, then those that stand in it."""
-    text, at = "", HEADER
+    text, at, page = "", HEADER, _FIRST_PAGE
     while at < offset:
-        events = session.rows("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, _PAGE))
+        events = session.rows("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, page))
+        page = min(_PAGE, 10 * page)
         before = [event for event in events if int(event[1]) < offset]
         found = [_one_line(e[5]) for e in before if e[2] == "Previous_gtids"]
         found += [str(e[5]).split("'")[1] for e in before if str(e[2]).startswith("Gtid") and "'" in str(e[5])]
