@@ -1,9 +1,12 @@
-"""Options of formats that stand side by side and don't go together. Nobody is asked."""
+"""Options of formats that stand side by side and don't go together. A schema registry is asked
+whether it is there."""
 
 from __future__ import annotations
 
 from replicator.checks.finding import Finding
+from replicator.config.debezium import DebeziumOptions
 from replicator.config.task import TaskConfig
+from replicator.errors import ReplicatorError
 
 
 def check(config: TaskConfig) -> list[Finding]:
@@ -21,13 +24,31 @@ def check(config: TaskConfig) -> list[Finding]:
         if name != sink.format and getattr(sink, name) != type(getattr(sink, name))()
     ]
     if sink.format == "debezium":
-        found.extend(_debezium(config))
+        found.extend([*_debezium(config), *_registry(sink.debezium)])
     return found or [Finding.ok("sink.format", sink.format)]
+
+
+def _registry(options: DebeziumOptions) -> list[Finding]:
+    if options.schema_registry is None:
+        return []
+    from replicator.encode.avro.registry import probe
+
+    try:
+        count = probe(options.schema_registry)
+    except ReplicatorError as error:
+        return [Finding.of_error("sink.registry", error)]
+    insecure = options.schema_registry.tls is not None and options.schema_registry.tls.insecure
+    if insecure:
+        return [
+            Finding("sink.registry", "warn", "the registry is not verified", "tls.insecure: false", "Give `tls.ca`.")
+        ]
+    return [Finding.ok("sink.registry", f"answers, {count} subjects")]
 
 
 def _debezium(config: TaskConfig) -> list[Finding]:
     options, found = config.sink.debezium, []
-    if options.schemas_enable and config.source.row_image == "accept_partial":
+    typed = options.schemas_enable or options.converter == "avro"
+    if typed and config.source.row_image == "accept_partial":
         found.append(
             Finding(
                 "sink.format.placeholder",

@@ -129,7 +129,7 @@ class Registry:
         return self._client
 
 
-def test(options: SchemaRegistry) -> int:
+def probe(options: SchemaRegistry) -> int:
     """How many subjects it has. Raises what `Registry` does."""
     registry = Registry(options)
     try:
