@@ -105,7 +105,7 @@ def _about(path: str, node: dict[str, Any]) -> str:
     parts = [f"{path.rpartition('.')[2]} <{_type(node)}>"]
     if node.get("required"):
         parts.append("required")
-    elif node.get("default") is not None:
+    elif node.get("default") is not None and not isinstance(node["default"], dict):
         parts.append(f"default: {_plain(node['default'])}")
     return "  ".join(parts)
 
