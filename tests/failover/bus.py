@@ -18,8 +18,8 @@ SESSION_SECONDS = 2.0
 
 
 class Bus(Job):
-    """Args: session_seconds: T of the Cores' sessions; sink, source: keys that replace those of the Kafka
-    sink and of the source."""
+    """Args: session_seconds: T of the Cores' sessions; sink, source, settings: keys that replace those of the Kafka
+    sink, of the source, of the task."""
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class Bus(Job):
         session_seconds: float = SESSION_SECONDS,
         sink: dict[str, Any] | None = None,
         source: dict[str, Any] | None = None,
+        settings: dict[str, Any] | None = None,
         rate: float = 80,
     ) -> None:
         name = f"bus{uuid.uuid4().hex[:8]}"
