@@ -11,7 +11,7 @@ COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --ge
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser demo test unit conformance integration failover golden lint format types imports bench \
-	soak mutants up down clean lock docs docker
+	soak fuzz mutants up down clean lock docs docker
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -66,6 +66,9 @@ wheel: setup ## dist/*.whl for this machine, with the compiled decoder where the
 
 up: setup ## ZooKeeper, Kafka, MySQL and MariaDB on free loopback ports, until `make down`
 	@$(RUN) dev.servers.up up
+
+fuzz: setup ## bent binlogs through both decoders for MINUTES from SEED; what is found goes to build/fuzz
+	@$(RUN) dev.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 mutants: setup ## remove each guard once and show which test notices
 	@$(RUN) dev.mutants

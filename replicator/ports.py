@@ -151,6 +151,11 @@ class Decoder(Protocol):
         """
         ...
 
+    def end(self) -> None:
+        """The stream has ended. Raises the error that waited for the next call of `feed`; DecodeError E2302 for a file
+        that ends inside an event or a transaction."""
+        ...
+
 
 class Sink(Protocol):
     """Somewhere records go. Calls come from one thread.

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 
 MODULES: Final = ("arena", "kafka", "loop", "program")
-ABI: Final = 1
+ABI: Final = 2
 """Raised with every change of what the modules and their users agree on, so that a module left over from another
 version is not used."""
 

@@ -23,7 +23,7 @@ cdef extern from *:
 
 from replicator.model.packed import PackedRecords
 
-ABI = 1
+ABI = 2
 
 
 cdef class Arena:

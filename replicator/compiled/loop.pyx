@@ -23,7 +23,7 @@ cdef extern from "<time.h>" nogil:
     int CLOCK_REALTIME
 
 
-ABI = 1
+ABI = 2
 
 cdef enum State:  # those of decode.progress.State
     BETWEEN = 0
@@ -182,7 +182,7 @@ cdef class Loop:
     cdef const uint8_t* buffer
     cdef uint8_t uuid[16]
 
-    cdef public bint checksum
+    cdef public bint checksum, mariadb
     cdef public int state, kind
     cdef public int64_t offset, at, start
     cdef public int64_t row, commit_us, whole
@@ -335,9 +335,9 @@ cdef class Loop:
                     done = self._finish(timestamp, offset + size)
         elif kind == QUERY:
             done = self._query(body, end, timestamp, offset + size)
-        elif kind == GTID or kind == ANONYMOUS_GTID:
+        elif (kind == GTID or kind == ANONYMOUS_GTID) and not self.mariadb:
             done = self._mysql_gtid(body, end, kind == GTID)
-        elif kind == MARIADB_GTID:
+        elif kind == MARIADB_GTID and self.mariadb:
             done = self._mariadb_gtid(body, end, server)
         elif kind == ROWS_QUERY or kind == ANNOTATE_ROWS:
             done = NEXT

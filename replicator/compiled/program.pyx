@@ -14,7 +14,7 @@ from replicator.compiled.out cimport (
 )
 from replicator.compiled.values cimport REMEMBERED, REMEMBERED_SLOTS, Slot, write_value
 
-ABI = 1
+ABI = 2
 
 cdef enum Kind:
     TEXT = 0

@@ -188,6 +188,20 @@ class BinlogDecoder:
             self.position = batches[-1].position
         return batches
 
+    def end(self) -> None:
+        """See `ports.Decoder.end`."""
+        framing = self._framing
+        if self._failure is None and isinstance(framing, FileFraming):
+            try:
+                if framing.held:
+                    self._kind, self._progress.at = framing.kind, self._progress.offset
+                    raise refusals.structure("the file ends inside an event", f"{framing.held} bytes of it")
+                self._between()
+            except DecodeError as error:
+                self._failure = self._located(error)
+        if self._failure is not None:
+            raise self._failure
+
     def _read_again(self, prepared: Prepared) -> Branch:
         """The rows of an XA transaction that was prepared before our stream began, through a stream of its own."""
         if self._reread is None:
@@ -333,6 +347,13 @@ class BinlogDecoder:
             zipped = events.MARIADB_WRITE_ROWS_COMPRESSED_V1, events.MARIADB_WRITE_ROWS_COMPRESSED
             rows[zipped[0] + operation] = partial(changes.zipped_rows_v1, operation=operation)
             rows[zipped[1] + operation] = partial(changes.zipped_rows_v2, operation=operation)
+        gtids: dict[int, Handler] = {
+            events.GTID: changes.mysql_gtid,
+            events.ANONYMOUS_GTID: changes.anonymous_gtid,
+            events.GTID_TAGGED: changes.tagged_gtid,
+        }
+        if self._flavor == "mariadb":  # a set of the one kind has no room for the other kind's
+            gtids = {events.MARIADB_GTID: changes.mariadb_gtid}
         return {
             **dict.fromkeys(_SKIPPED, self._skipped),
             **rows,
@@ -343,10 +364,7 @@ class BinlogDecoder:
             events.QUERY: changes.query,
             events.PARTIAL_UPDATE_ROWS: changes.partial_rows,
             events.MARIADB_QUERY_COMPRESSED: changes.zipped_query,
-            events.GTID: changes.mysql_gtid,
-            events.ANONYMOUS_GTID: changes.anonymous_gtid,
-            events.GTID_TAGGED: changes.tagged_gtid,
-            events.MARIADB_GTID: changes.mariadb_gtid,
+            **gtids,
             events.XA_PREPARE: changes.xa_prepare,
             events.INCIDENT: changes.incident,
             events.PREVIOUS_GTIDS: self._previous_gtids,

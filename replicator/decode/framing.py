@@ -43,30 +43,30 @@ class _Pieces:
     """Bytes that wait for the rest of an event. Joined only once the wanted length is there: linear in it."""
 
     def __init__(self) -> None:
-        self._kept: list[bytes] = []
+        self.kept: list[bytes] = []
         self._size = 0
         self._wanted = 0
 
     @property
     def held(self) -> int:
-        return self._size if self._kept else 0
+        return self._size if self.kept else 0
 
     def join(self, data: bytes) -> bytes | None:
         """What was kept and `data`; None while that is still too short."""
-        if not self._kept:
+        if not self.kept:
             return data
-        self._kept.append(data)
+        self.kept.append(data)
         self._size += len(data)
         if self._size < self._wanted:
             return None
-        whole = b"".join(self._kept)
-        self._kept, self._size = [], 0
+        whole = b"".join(self.kept)
+        self.kept, self._size = [], 0
         return whole
 
     def keep(self, rest: bytes, wanted: int) -> None:
         """`wanted`: how many bytes it takes at least to go on."""
         if rest:
-            self._kept, self._size, self._wanted = [rest], len(rest), wanted
+            self.kept, self._size, self._wanted = [rest], len(rest), wanted
 
 
 class PacketFraming:
@@ -159,6 +159,12 @@ class FileFraming:
     def held(self) -> int:
         """Bytes that wait for the rest of an event."""
         return self._pieces.held
+
+    @property
+    def kind(self) -> int:
+        """Type of the event that waits for its rest; 0 while that has not come."""
+        head = b"".join(self._pieces.kept)[:HEADER_SIZE]
+        return head[4] if len(head) > 4 else 0
 
     def split(self, data: bytes) -> Iterator[Event]:
         buffer = self._pieces.join(data)

@@ -31,9 +31,10 @@ Writer: TypeAlias = Callable[[int, int | str, int, Context], str]
 class Ending:
     """A `Late`, ready to be filled in. `row`, `last`: (number of the row, xid, end_pos, context) -> its text."""
 
-    __slots__ = ("last", "row")
+    __slots__ = ("last", "late", "row")
 
     def __init__(self, late: Late) -> None:
+        self.late = late
         self.row, self.last = _writer(late.row), _writer(late.last)
 
 

@@ -16,7 +16,7 @@ from dev.servers import MySQL
 from replicator.assembly import build_pipeline
 from replicator.checkpoint.memory import MemoryStore
 from replicator.config.load import parse_task
-from replicator.errors import ReplicatorError, SourceUnavailable
+from replicator.errors import ReplicatorError
 from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
@@ -24,7 +24,7 @@ from replicator.model.schema import SchemaRecord
 from replicator.model.term import Term
 from replicator.schema.history import base
 from replicator.schema.schema import Schema
-from replicator.source.recorded import RecordedSource, RecordedStream
+from replicator.source.recorded import RecordedSource
 from tests.golden.compare import HERE, Record, Report, System, Variation, load
 from tests.support.decoded import kinds_in
 from tests.support.script import run, statements
@@ -59,26 +59,6 @@ class _Empty:
 
     def replace(self, records: Sequence[SchemaRecord]) -> None:
         self._records = list(records)
-
-
-class _Finished(RecordedSource):
-    """Says at its end once more that there is nothing, so that an error in the last bytes is not lost."""
-
-    def open(self, position: Position) -> RecordedStream:
-        stream = super().open(position)
-        read, ended = stream.read, iter([b""])
-
-        def patiently(timeout: float) -> bytes:
-            try:
-                return read(timeout)
-            except SourceUnavailable:
-                found = next(ended, None)
-                if found is None:
-                    raise
-                return found
-
-        stream.read = patiently  # type: ignore[method-assign]
-        return stream
 
 
 class Recordings:
@@ -124,7 +104,7 @@ class Recordings:
 
     def lines(self, variation: Variation) -> Path:
         """The file that a file sink wrote."""
-        source = _Finished(self.files(variation))
+        source = RecordedSource(self.files(variation))
         self._outputs += 1
         path = self._folder / f"{self._outputs}.jsonl"
         config = {

@@ -66,6 +66,7 @@ class Taking:
         self._kind_at = 9 if packets else 4
         self._programs: dict[Ending, Any] = {}
         self._loop: Any = compiled.module("loop").Loop(packets, self._late, None if clock is time.time_ns else clock)
+        self._loop.mariadb = not self._is_mysql
 
     def __call__(self, buffer: bytes, at: int, *, checksum: bool) -> int:
         place = at + self._kind_at

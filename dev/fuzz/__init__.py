@@ -1,0 +1,1 @@
+"""Hostile bytes for both decoders: `python -m dev.fuzz`."""

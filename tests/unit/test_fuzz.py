@@ -1,0 +1,64 @@
+"""What the fuzzer found once, and what must hold for damaged binlogs: coded errors, and both decoders alike."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dev.fuzz.bend import bent
+from dev.fuzz.case import Case, cases
+from dev.fuzz.check import check, outcome
+from dev.fuzz.seeds import KEPT, recorded, seeds
+from replicator import compiled
+from replicator.decode.decoder import BinlogDecoder
+
+RECORDED = dict(recorded())
+SEEDS = list(seeds())
+
+
+@pytest.fixture(autouse=True)
+def _compiled() -> None:
+    if not compiled.available():
+        pytest.skip(f"the compiled code is not there: {compiled.why_not()}")
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.iterdir()), ids=lambda path: path.name)
+def test_found_once(path: Path) -> None:
+    check(Case.parse(path.read_bytes()))
+
+
+def test_a_case_is_what_it_was_before_it_was_packed() -> None:
+    for case in SEEDS:
+        assert Case.parse(case.pack()) == case
+
+
+def test_what_the_fuzzer_begins_with_is_decoded_to_its_end() -> None:
+    """But for the recordings of what is refused: statements, partial images, metadata that is not FULL."""
+    errors = [part[2]["code"] for case in SEEDS for part in outcome(BinlogDecoder, case) if part[0] == "error"]
+    assert sorted(errors) == ["E2303", "E2303", "E2304", "E2306"]
+
+
+def test_bent_events() -> None:
+    """A minute of the fuzzer in a second: without coverage, and always the same."""
+    dice = random.Random(4)
+    for _ in range(150):
+        case = replace(dice.choice(SEEDS), form=dice.randrange(5))
+        for _ in range(dice.randrange(1, 4)):
+            case = bent(case, dice, lambda body, most: body[:most], SEEDS)
+        check(case)
+
+
+@pytest.mark.parametrize("name", ["mysql_transactions.bin", "mariadb_transactions.bin"])
+def test_no_flipped_byte_gives_a_record(name: str) -> None:
+    """With checksums a changed byte is met before anything comes of its event."""
+    (raw,) = (raw for path, raw in RECORDED.items() if path.name == name)
+    (case,) = cases(raw, mariadb=name.startswith("mariadb"), most=1 << 20)
+    size = len(case.stream())
+    for at in range(0, size, 97):
+        damaged = replace(case, at=at, damage=1 << at % 8)
+        check(damaged)
+        errors = [part[2] for part in outcome(BinlogDecoder, damaged) if part[0] == "error"]
+        assert not errors or (errors[0]["code"] in ("E2302", "E2301") and "binlog.00000" in errors[0]["position"])
