@@ -21,7 +21,7 @@ import msgspec
 
 from replicator.backoff import Backoff
 from replicator.buffer import Buffer
-from replicator.errors import ReplicatorError, SinkError, SinkFenced
+from replicator.errors import ReplicatorError, SinkError, SinkFenced, SourceUnavailable
 from replicator.ledger import Figures, Ledger
 from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
@@ -233,7 +233,11 @@ class Pipeline:
         try:
             decoder = self._make_decoder(stream)
             while not self._stopping.is_set():
-                data = stream.read(1.0)
+                try:
+                    data = stream.read(1.0)
+                except SourceUnavailable:
+                    decoder.end()
+                    raise
                 buffer.more = len(data) >= _BACKLOG_BYTES
                 for batch in self._decoded(decoder, data):
                     whole = batch if held is None else joined(held, batch)
