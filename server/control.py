@@ -160,7 +160,9 @@ class Control:
             raise ProcessError("E5007", f"task '{name}' is not running", found=found, wanted="running")
         if view.maintenance:
             found = f"maintenance of the {view.maintenance}"
-            raise ProcessError("E5007", f"nobody may be promoted for '{name}'", found=found)
+            whose = "--all" if view.maintenance == "cluster" else name
+            fix = f"`replicator task resume --maintenance {whose}` first."
+            raise ProcessError("E5007", f"nobody may be promoted for '{name}'", found=found, fix=fix)
         target = _target(view, to)
         if dry_run:
             return None, target.host

@@ -12,6 +12,7 @@ from replicator.cli.task import history, render
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import name_argument, output_option, with_client
 from replicator.cli.terminal import clean, table, width
+from replicator.errors import ReplicatorError
 
 _RECENT = 5
 
@@ -38,9 +39,11 @@ def _lines(task: dict[str, Any], recent: list[dict[str, Any]]) -> Iterator[str]:
             yield from _problem(problem)
     yield from ("", "Instances:" if task["instances"] else "Instances: none. Start a Core: replicator core ...")
     yield from _instances(task["instances"])
-    yield from ("", "Configuration:" if task["config"] is not None else "Configuration: none")
-    if task["config"] is not None:
-        yield textwrap.indent(render.as_yaml(task["config"]).rstrip(), "  ")
+    if task["config"] is None:
+        yield from ("", "Configuration: none")
+    else:
+        yield from ("", "Configuration, where it is not the default (`-o yaml` has all of it):")
+        yield textwrap.indent(render.as_yaml(_chosen(task["config"])).rstrip(), "  ")
     if recent:
         yield from ("", "Recent history:", textwrap.indent(history.text(recent).rstrip(), "  "))
 
@@ -73,6 +76,16 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
     for key, value in facts.items():
         text = value if key == "State" else clean(value)
         yield from _wrapped(f"{key + ':':<13}", str(text))
+
+
+def _chosen(config: dict[str, Any]) -> dict[str, Any]:
+    """What somebody decided. The znode has every default too; all of it where we don't understand it."""
+    from replicator.config.load import parse_task  # here: pydantic would double the start of every command
+
+    try:
+        return parse_task(config).model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    except ReplicatorError:
+        return config
 
 
 def _maintenance(task: dict[str, Any]) -> dict[str, str]:

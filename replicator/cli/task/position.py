@@ -10,7 +10,7 @@ import click
 from replicator.cli.task import render
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import name_argument, output_option, with_client
-from replicator.cli.terminal import clean, table
+from replicator.cli.terminal import clean, fitting, table, width
 from replicator.errors import ProcessError
 
 
@@ -32,7 +32,9 @@ def get(name: str, output: str, client: Client) -> None:
         return
     click.echo(f"{'Position:':<12}{clean(task['position']) or '-'}")
     click.echo(f"{'GTID:':<12}{clean(task['gtid']) or '-'}")
-    click.echo(f"{'Checkpoint:':<12}{render.age(task['checkpoint_ms'])} ago")
+    click.echo(
+        f"{'Checkpoint:':<12}{render.age(task['checkpoint_ms'])} ago" if task["checkpoint_ms"] else "Checkpoint: -"
+    )
 
 
 @command.command("trail")
@@ -50,7 +52,8 @@ def trail(name: str, output: str, client: Client) -> None:
         [render.moment(one["time_ms"]), clean(one["position"]), str(one["rows"]), clean(one["gtid"]) or "-"]
         for one in answer["items"]
     ]
-    click.echo(table(header, rows), nl=False)
+    kept = fitting(header, rows, ["TIME", "POSITION", "ROWS", "GTID"], width())
+    click.echo(table([header[i] for i in kept], [[row[i] for i in kept] for row in rows]), nl=False)
 
 
 @command.command("set")

@@ -12,7 +12,7 @@ import click
 from replicator.cli.task import render
 from replicator.cli.task.client import Client, find_token
 from replicator.cli.task.options import name_argument, output_option, server_options
-from replicator.cli.terminal import clean, table, width
+from replicator.cli.terminal import cells, clean, table, width
 from replicator.errors import ProcessError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _NARROWEST = 20
+_HEADER = ["TABLE", "KEY", "COLUMNS"]
 
 
 @click.command("schema")
@@ -78,10 +79,10 @@ def _table(items: list[dict[str, Any]]) -> str:
         columns = "not known" if item["columns"] is None else clean(", ".join(item["columns"]))
         rows.append([*head, columns])
     if limit is not None:
-        taken = sum(max(map(len, column)) + 2 for column in list(zip(*rows, strict=True))[:2])
-        room = max(limit - max(taken, len("TABLE  KEY  ")), _NARROWEST)
+        taken = sum(max(cells(row[at]) for row in [_HEADER, *rows]) + 2 for at in (0, 1))
+        room = max(limit - taken, _NARROWEST)
         rows = [[*row[:2], row[2] if len(row[2]) <= room else f"{row[2][: room - 1]}…"] for row in rows]
-    return table(["TABLE", "KEY", "COLUMNS"], rows)
+    return table(_HEADER, rows)
 
 
 def _local(state: Path, name: str, mariadb: bool, statement: str) -> dict[str, Any]:
