@@ -57,7 +57,7 @@ def _mask_key(reference: str) -> bytes:
 
 def build_source(config: TaskConfig, server_id: int | None = None) -> Source:
     """Secrets are resolved here, as late as possible, and kept nowhere."""
-    return open_source(config, resolve(config.source.password), server_id)
+    return open_source(config, resolve(config.source.password), server_id, statements=config.sink.statements)
 
 
 def _beside(config: TaskConfig) -> Callable[[Position], Stream]:

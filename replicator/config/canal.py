@@ -18,3 +18,8 @@ class CanalOptions(Model):
     filter_transaction_entry: bool = Field(
         default=False, description="protobuf: no records of where transactions begin and end"
     )
+
+    @property
+    def statements(self) -> bool:
+        """Whether the texts of the statements behind rows are wanted."""
+        return not self.filter_query_dml

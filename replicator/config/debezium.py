@@ -88,6 +88,11 @@ class DebeziumOptions(Model):
     )
     unwrap: Unwrap | None = Field(default=None, description="write the rows alone, without the envelope")
 
+    @property
+    def statements(self) -> bool:
+        """Whether the texts of the statements behind rows are wanted."""
+        return self.include_query or (self.unwrap is not None and "source.query" in self.unwrap.add_fields)
+
     @model_validator(mode="after")
     def _sensible(self) -> DebeziumOptions:
         if self.unwrap is not None and self.schemas_enable:

@@ -44,3 +44,8 @@ class MaxwellOptions(Model):
     ddl_kafka_topic: DdlTopic | None = Field(
         default=None, description="template of {task}, {database}, {table}; default: that of the rows"
     )
+
+    @property
+    def statements(self) -> bool:
+        """Whether the texts of the statements behind rows are wanted."""
+        return self.output_row_query

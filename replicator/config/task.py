@@ -108,6 +108,14 @@ class Records(Model):
     canal: CanalOptions = Field(CanalOptions(), description="options of format canal")
 
     @property
+    def statements(self) -> bool:
+        """Whether the texts of the statements behind rows go into the records."""
+        wanted = {
+            "debezium": self.debezium.statements, "maxwell": self.maxwell.statements, "canal": self.canal.statements
+        }  # fmt: skip
+        return wanted.get(self.format, False)
+
+    @property
     def topic_template(self) -> str:
         """`topic`, or the format's own way: one topic per table, or a single one."""
         prefix = self.debezium.topic_prefix or "{task}"

@@ -6,16 +6,23 @@ import contextlib
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dev.servers.database import Database, MariaDB
+from replicator.assembly import build_pipeline, build_source
+from replicator.checkpoint.memory import MemoryStore
+from replicator.config.load import parse_task
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.decoder import decoder_class
+from replicator.ledger import Figures
+from replicator.model.checkpoint import Checkpoint
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.position import Position
 from replicator.model.table import Table
+from replicator.model.term import Term
 from replicator.ports import Interest
 
 KINDS = ["mysql", "mariadb"]
@@ -107,3 +114,44 @@ def test_what_is_told(server: Database, name: str, tmp_path: Path, kind: str) ->
     assert records[8][1].startswith("query LOAD DATA")
     assert [text.split()[:2] for _, text in records[9:11]] == [["4", "1"], ["5", "2"]]
     assert [text for _, text in records[11:]] == ["end 2", "begin", "ALTER TABLE t ADD COLUMN v INT", "end 0"]
+
+
+class Unseen:
+    def streaming(self, position: Position) -> None: ...
+
+    def waiting(self, error: Exception) -> None:
+        raise error
+
+    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"format": "debezium", "debezium": {"include_query": True}}, True),
+        ({"format": "maxwell", "maxwell": {"output_row_query": True}}, True),
+        ({"format": "canal"}, True),
+        ({"format": "canal", "canal": {"filter_query_dml": True}}, False),
+        ({"format": "debezium"}, False),
+    ],
+)
+def test_a_server_sends_statements_to_formats_that_want_them(
+    server: Database, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], told: bool
+) -> None:
+    """Over the wire: MariaDB sends them only when it is asked to."""
+    monkeypatch.setenv("BESIDE_PASSWORD", server.replicator[1])
+    kind = "mariadb" if isinstance(server, MariaDB) else "mysql"
+    account = {"type": kind, "port": server.port, "user": server.replicator[0], "password": "env:BESIDE_PASSWORD"}
+    sink = {"type": "file", "path": str(tmp_path / "out.jsonl"), **options}
+    config = parse_task({"name": name, "source": {**account, "tables": [f"{name}.t"], "heartbeat_s": 1}, "sink": sink})
+    start = build_source(config).end_position()
+    with contextlib.closing(server.connect(database=name)) as connection:
+        if kind == "mysql":
+            connection.cursor().execute("SET binlog_rows_query_log_events = ON")
+        connection.cursor().execute("INSERT INTO t VALUES (1) -- why")
+    store = MemoryStore(Checkpoint(start))
+    pipeline = build_pipeline(config, term=Term.unlimited(name), store=store, observer=Unseen())
+    pipeline.run(build_source(config).end_position)
+    lines = (tmp_path / "out.jsonl").read_text()
+    assert lines.count("\n") == 1 + (told and options["format"] == "canal")
+    assert ("INSERT INTO t VALUES (1) -- why" in lines) is told

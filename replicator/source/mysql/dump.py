@@ -23,20 +23,38 @@ _COM_REGISTER_SLAVE = 0x15
 _COM_BINLOG_DUMP_GTID = 0x1E
 _THROUGH_GTID = 0x04
 _FIRST = 4
+_ANNOTATIONS = 0x02
+"""MariaDB: send ANNOTATE_ROWS events, too."""
 _MARIADB_CAPABILITY = 4
 """We know GTID events: without this MariaDB replaces them with events that old replicas understand."""
 
 
-def start(session: Session, server: Server, config: MySQLSource, task: str, server_id: int, position: Position) -> None:
-    """After this call the connection carries nothing but events. Raises SourceError, SourceUnavailable."""
+def start(
+    session: Session,
+    server: Server,
+    config: MySQLSource,
+    task: str,
+    server_id: int,
+    position: Position,
+    *,
+    statements: bool = False,
+) -> None:
+    """After this call the connection carries nothing but events.
+
+    Args:
+        statements: also the texts of the statements behind rows. MySQL has them in its stream whenever it logs them.
+
+    Raises SourceError, SourceUnavailable.
+    """
+    flags = _ANNOTATIONS if statements and server.mariadb else 0
     _set_variables(session, server, config, position)
     register(session, server, task, server_id)
     if by_gtid(server, position) and not server.mariadb:
         command = _dump_gtid(server_id, GtidSet.parse(position.gtid).encode())
     elif by_gtid(server, position):
-        command = _dump("", _FIRST, server_id)
+        command = _dump("", _FIRST, server_id, flags)
     else:
-        command = _dump(position.file, _four_bytes(position), server_id)
+        command = _dump(position.file, _four_bytes(position), server_id, flags)
     _send(session, command)
 
 
@@ -80,8 +98,8 @@ def register(session: Session, server: Server, task: str, server_id: int) -> Non
         raise faults.of_query(error, session.where, session.user) from error
 
 
-def _dump(file: str, offset: int, server_id: int) -> bytes:
-    return struct.pack("<BIHI", _COM_BINLOG_DUMP, offset, 0, server_id) + file.encode()
+def _dump(file: str, offset: int, server_id: int, flags: int) -> bytes:
+    return struct.pack("<BIHI", _COM_BINLOG_DUMP, offset, flags, server_id) + file.encode()
 
 
 def _four_bytes(position: Position) -> int:

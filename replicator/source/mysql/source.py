@@ -24,13 +24,18 @@ class MySQLSource:
         task: the task's name; shown in SHOW REPLICAS.
         password: resolved.
         server_id: our replica id; default: the configured one, else derived from the task's name.
+        statements: whether somebody wants the texts of the statements behind rows. MariaDB logs them by default, and
+            sends them only when asked.
     """
 
-    def __init__(self, config: Config, task: str, password: str, server_id: int | None = None) -> None:
+    def __init__(
+        self, config: Config, task: str, password: str, server_id: int | None = None, *, statements: bool = False
+    ) -> None:
         self._config = config
         self._hosts = Hosts(config)
         self._task = task
         self._password = password
+        self._statements = statements
         self.server_id = server_id or config.server_id or derived(task)
 
     def start_position(self) -> Position:
@@ -63,7 +68,7 @@ class MySQLSource:
             check_member(server, config)
             preflight.check(server, config)
             positions.check(session, server, position)
-            dump.start(session, server, config, self._task, self.server_id, position)
+            dump.start(session, server, config, self._task, self.server_id, position, statements=self._statements)
             scans = server.mariadb and positions.by_gtid(server, position)
             patience = max(config.connect_timeout_s, _SCAN_SECONDS if scans else 0)
             return MySQLStream(session, position, 2 * config.heartbeat_s, patience, self._rival)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicator.errors import SourceError
+from replicator.decode import events
+from replicator.errors import DecodeError, SourceError
 from replicator.model.position import Position
 from tests.data.binlog import read as recorded
 from tests.unit.decode.binlog import compressed, decoder, packets, records, zipped
@@ -175,6 +176,37 @@ def test_every_truncation_is_an_unfinished_stream():
         assert error is None
         got = records(batches)
         assert got == wanted[: len(got)]
+
+
+@pytest.mark.parametrize("case", CASES[:4])
+def test_a_file_that_ends_too_early_says_where_and_in_what(case):
+    """At every event's start the stream may end, between transactions; anywhere else it is cut short."""
+    raw, starts = read(case), {}
+    at = 4
+    while at < len(raw):
+        starts[at] = events.name(raw[at + 4])
+        at += int.from_bytes(raw[at + 9 : at + 13], "little")
+    for cut in sorted({*range(4, len(raw), 11), *starts}):
+        made = decoder(position=START, flavor=flavor(case))
+        batches = made.feed(raw[:cut])
+        start = max(at for at in starts if at <= cut)
+        if cut == start and (not batches or batches[-1].boundary or cut == 4):
+            continue
+        with pytest.raises(DecodeError) as raised:
+            made.end()
+        assert raised.value.code == "E2302"
+        if cut - start > 4:
+            assert raised.value.position == f"binlog.000002:{start} ({starts[start]})"
+        with pytest.raises(DecodeError):
+            made.feed(raw[cut:])
+
+
+def test_the_end_of_a_connection_inside_an_event_is_no_damage():
+    raw = packets(body("mysql_transactions"))
+    for cut in range(0, len(raw), 101):
+        made = decoder(position=START, framing="packet")
+        made.feed(raw[:cut])
+        made.end()
 
 
 @settings(max_examples=200, deadline=2000)
