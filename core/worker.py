@@ -27,6 +27,7 @@ from core.protocol import (
     WorkerSpec,
 )
 from core.recall import AgentHistory
+from core.roles import watched
 from core.runway import watch_runway
 from replicator.assembly import build_pipeline, build_source
 from replicator.config.load import parse_task
@@ -35,6 +36,7 @@ from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
+from replicator.sink import open_sink
 from replicator.telemetry import log
 
 PROGRESS_SECONDS = 0.2
@@ -163,6 +165,7 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         pipeline = build_pipeline(
             config,
             source=source,
+            sink=watched(open_sink(config.sink, config.name), spec.task, spec.host, spec.epoch),
             term=term,
             store=store,
             observer=AgentObserver(link, store, logger),

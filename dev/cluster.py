@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 
+from core import roles
 from dev.errors import ServerFailed
 from dev.servers.launch import launch
 from dev.servers.ports import free_port
@@ -117,6 +118,9 @@ class Cluster:
         self.folder = folder
         self._session_timeout = session_timeout
         self.root = root
+        self.role_folder = folder / "roles"
+        """Where the Cores' workers keep their role logs."""
+        self.role_folder.mkdir(exist_ok=True)
         self._token_file = folder / "server.token"
         self.server_url = f"http://127.0.0.1:{free_port()}"
         self.monitor_url = f"http://127.0.0.1:{free_port()}"
@@ -140,7 +144,7 @@ class Cluster:
             ["core", "--host", host, *where, *timeout, *arguments],
             self.folder,
             prefix=prefix,
-            environment=environment,
+            environment={roles.VARIABLE: str(self.role_folder), **(environment or {})},
         )
         self.cores[host] = process.start()
         return process

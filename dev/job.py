@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+from pathlib import Path
 from typing import Any
 
 from dev.checker import consumer
-from dev.checker.history import Seen
+from dev.checker.history import Role, Seen
+from dev.checker.roles import read_roles
 from dev.checker.verdict import Verdict, compare, judge, rebuilt
 from dev.checker.writer import Writer
 from dev.cluster import wait_for
@@ -25,6 +27,7 @@ class Job:
     name: of the task and of its database; its topics begin with it.
     overview: where the task's state is read.
     sink, source, settings: keys that replace those of the Kafka sink, the source, the task.
+    role_folder: of the role logs of the Cores that may run it.
     rate: transactions per second of the writer.
     """
 
@@ -38,6 +41,7 @@ class Job:
         sink: dict[str, Any] | None = None,
         source: dict[str, Any] | None = None,
         settings: dict[str, Any] | None = None,
+        role_folder: Path | None = None,
         rate: float = 80,
         seed: int = 1,
     ) -> None:
@@ -46,6 +50,7 @@ class Job:
         os.environ["REPL_PASSWORD"] = database.replicator[1]
         self.writer = Writer(database, database=name, rate=rate, seed=seed)
         self.overview = overview
+        self._role_folder = role_folder
         self._sink, self._source, self._settings = sink or {}, source or {}, settings or {}
         self.topics = f"{name}.topic."
 
@@ -116,9 +121,12 @@ class Job:
         with contextlib.suppress(ServerFailed):  # the verdict names what is missing
             wait_for(arrived, "everything to arrive", timeout, every=0.5)
         records = self._records()
-        verdict = judge(journal, consumer.seen(records), checkpoints=checkpoints or ())
+        verdict = judge(journal, consumer.seen(records), roles=self.roles(), checkpoints=checkpoints or ())
         verdict.differing = compare(self.writer.rows(), rebuilt(consumer.latest_rows(records)))
         return verdict
+
+    def roles(self) -> list[Role]:
+        return read_roles(self._role_folder, self.name) if self._role_folder is not None else []
 
     def logs(self) -> str:
         """Shown when a wait was in vain."""

@@ -47,7 +47,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Role(msgspec.Struct, frozen=True):
-    """An interval of effective emission, on one monotonic clock (seconds)."""
+    """An interval of effective emission, on one monotonic clock (seconds). `instance`: the process that emitted."""
 
     instance: str
     epoch: int

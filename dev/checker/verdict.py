@@ -15,7 +15,7 @@ _SHOWN = 5
 
 class Verdict(msgspec.Struct):
     """Findings as readable lines; empty lists mean that nothing is wrong. `committed`: changes whose commit is known;
-    `delivered`: those of them that were seen."""
+    `delivered`: those of them that were seen; `overlap_s`: seconds in which two emitted."""
 
     committed: int = 0
     delivered: int = 0
@@ -28,6 +28,7 @@ class Verdict(msgspec.Struct):
     overlap: list[str] = []
     regressed: list[str] = []
     differing: list[str] = []
+    overlap_s: float = 0.0
 
     @property
     def clean(self) -> bool:
@@ -67,7 +68,7 @@ def judge(
     _presence(journal, found, verdict)
     _order(ordered, verdict)
     _epochs(ordered, verdict)
-    verdict.overlap = _overlaps(roles)
+    _overlaps(roles, verdict)
     for before, after in itertools.pairwise(checkpoints):
         if after < before:
             verdict.regressed.append(f"checkpoint went from {before} back to {after}")
@@ -123,15 +124,13 @@ def _epochs(ordered: Iterable[Seen], verdict: Verdict) -> None:
         highest[place] = max(highest[place], record.epoch)
 
 
-def _overlaps(roles: Sequence[Role]) -> list[str]:
-    ordered = sorted(roles, key=lambda role: role.begin)
-    found = []
-    for index, role in enumerate(ordered):
-        for later in ordered[index + 1 :]:
-            both = min(role.end, later.end) - later.begin
-            if both > 0 and later.epoch != role.epoch:
-                found.append(f"{role.instance} and {later.instance} both emitted for {both * 1000:.0f} ms")
-    return found
+def _overlaps(roles: Sequence[Role], verdict: Verdict) -> None:
+    """Two processes at once, be it under the same term."""
+    for role, later in itertools.combinations(sorted(roles, key=lambda role: role.begin), 2):
+        both = min(role.end, later.end) - later.begin
+        if both > 0 and later.instance != role.instance:
+            verdict.overlap_s += both
+            verdict.overlap.append(f"{role.instance} and {later.instance} both emitted for {both * 1000:.0f} ms")
 
 
 def rebuilt(rows: Iterable[tuple[int, dict[str, object] | None]]) -> dict[int, dict[str, object]]:

@@ -26,8 +26,8 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         "lease check before each batch",
         "replicator/pipeline.py",
-        "            self._term.check()\n            self._sink.write(batch)",
-        "            self._sink.write(batch)",
+        "            self._term.check()\n            dead =",
+        "            dead =",
         (_PIPELINE,),
     ),
     Guard(

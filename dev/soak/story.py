@@ -62,7 +62,16 @@ class Story:
         self._coordinator = connect(stack.zookeeper.address, session_timeout=10)
         overview = Overview(self._coordinator, layout)
         self.jobs = [
-            Job(name, stack.mysql, stack.kafka, overview, sink={"delivery": name}, rate=rate, seed=seed + number)
+            Job(
+                name,
+                stack.mysql,
+                stack.kafka,
+                overview,
+                sink={"delivery": name},
+                role_folder=self._cluster.role_folder,
+                rate=rate,
+                seed=seed + number,
+            )
             for number, name in enumerate(("exactly_once", "at_least_once"))
         ]
         self._hands: Hands | None = None

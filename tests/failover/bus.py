@@ -47,6 +47,7 @@ class Bus(Job):
             sink=sink,
             source=source,
             settings=settings,
+            role_folder=self.cluster.role_folder,
             rate=rate,
         )
 

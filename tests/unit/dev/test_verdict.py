@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
+from core.roles import RoleLog
 from dev.checker.history import Change, Role, Seen, Transaction
+from dev.checker.roles import read_roles
 from dev.checker.verdict import Verdict, compare, judge, rebuilt
 
 
@@ -122,6 +126,20 @@ def test_one_overlap_is_named() -> None:
     verdict = judge(journal, seen, roles=roles)
     assert only(verdict) == {"overlap"}
     assert "host-a and host-b both emitted for 100 ms" in verdict.overlap[0]
+
+
+def test_overlaps_are_found_in_the_role_logs_of_workers(tmp_path: Path) -> None:
+    """Under one term, too: a worker that was replaced and goes on. A cut and a gap are none."""
+    log = RoleLog(tmp_path, "orders", "host-a", 7)
+    log.emitted(1.0, 1.0)
+    log.emitted(2.0, 5.0)
+    for host, epoch, begin, end in (("host-b", 9, 5.0, 8.0), ("host-c", 9, 7.75, 9.0), ("host-a", 11, 9.5, 10.0)):
+        RoleLog(tmp_path, "orders", host, epoch).emitted(begin, end)
+    roles = read_roles(tmp_path, "orders")
+    assert [(role.begin, role.end) for role in roles] == [(1.0, 5.0), (5.0, 8.0), (7.75, 9.0), (9.5, 10.0)]
+    verdict = judge([], [], roles=roles)
+    assert only(verdict) == {"overlap"} and verdict.overlap_s == 0.25
+    assert len(verdict.overlap) == 1 and "both emitted for 250 ms" in verdict.overlap[0]
 
 
 def test_a_checkpoint_that_goes_back_is_named() -> None:

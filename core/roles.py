@@ -1,0 +1,100 @@
+"""The role log: when each worker emitted, for whoever wants proof that no two ever did at once.
+
+With REPLICATOR_ROLE_LOG naming a folder, each worker keeps a file of one line of JSON there. `begin` and `end` are
+seconds of the monotonic clock, which all processes of a host share: the moments before the first and before the last
+step (write or commit) that the sink has acknowledged. What was begun and never acknowledged was not emitted: its sender
+was fenced out, or a later term repeats it. The line is rewritten in place, so that it is true whenever the worker is
+killed; a write to a file outlives its process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import deque
+from pathlib import Path
+from typing import Final
+
+from replicator.model.batch import Batch
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.ports import Sink
+
+VARIABLE: Final = "REPLICATOR_ROLE_LOG"
+
+
+class RoleLog:
+    """Args:
+    folder: it must exist.
+    host: of the Core; with the pid it names the worker.
+    """
+
+    def __init__(self, folder: Path, task: str, host: str, epoch: int) -> None:
+        self._facts = {"event": "role", "task": task, "host": host, "pid": os.getpid(), "epoch": epoch}
+        path = folder / f"{task}-{host}-{epoch}-{os.getpid()}.jsonl"
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._begin: float | None = None
+
+    def emitted(self, first: float, last: float) -> None:
+        """Steps from `first` to `last` are acknowledged."""
+        if self._begin is None:
+            self._begin = first
+        line = json.dumps({**self._facts, "begin": round(self._begin, 6), "end": round(last, 6)})
+        os.pwrite(self._file, f"{line:<255}\n".encode(), 0)  # as long as ever, so that nothing of the old one is left
+
+
+class WatchedSink:
+    """`ports.Sink`: another sink, with a role log."""
+
+    def __init__(self, sink: Sink, roles: RoleLog) -> None:
+        self._sink = sink
+        self._roles = roles
+        self._first: float | None = None  # when the first step since the last commit was begun
+        self._commits: deque[tuple[Position, float, float]] = deque()
+
+    @property
+    def dead_letters(self) -> int:
+        return self._sink.dead_letters
+
+    @property
+    def left(self) -> Position | None:
+        return self._sink.left
+
+    def open(self, term: Term) -> Position | None:
+        self._first = None
+        self._commits.clear()
+        return self._sink.open(term)
+
+    def write(self, batch: Batch) -> None:
+        if self._first is None:
+            self._first = time.monotonic()
+        self._sink.write(batch)
+
+    def commit(self, position: Position) -> None:
+        now = time.monotonic()
+        first, self._first = self._first or now, None
+        self._commits.append((position, first, now))
+        self._sink.commit(position)
+
+    def acknowledged(self) -> Position | None:
+        position = self._sink.acknowledged()
+        done: tuple[float, float] | None = None
+        while position is not None and self._commits and self._commits[0][0].order <= position.order:
+            _, first, last = self._commits.popleft()
+            done = (done[0] if done else first, last)
+        if done is not None:
+            self._roles.emitted(*done)
+        return position
+
+    def flush(self, timeout: float) -> None:
+        self._sink.flush(timeout)
+
+    def close(self) -> None:
+        self._sink.close()
+
+
+def watched(sink: Sink, task: str, host: str, epoch: int) -> Sink:
+    """`sink`, with a role log where one is wanted."""
+    folder = os.environ.get(VARIABLE)
+    return WatchedSink(sink, RoleLog(Path(folder), task, host, epoch)) if folder else sink
