@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from monitor.takeovers import DURATION_BUCKETS
+from monitor.takeovers import COUNTED, DURATION_BUCKETS
 from monitor.view import MachineView, TaskView, View
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -98,9 +98,10 @@ def _takeovers(view: View) -> Iterator[Metric]:
     counter = CounterMetricFamily(
         "bus_failovers", "Changes of the RUNNING Core seen by this Monitor.", labels=["task", "reason"]
     )
-    for task, kinds in view.takeovers.items():
-        for kind, number in kinds.items():
-            counter.add_metric([task, kind], number)
+    # Every series from the beginning: the first step of one that appears with it would not count as an increase.
+    for task in sorted({task.name for task in view.tasks} | view.takeovers.keys()):
+        for kind in COUNTED:
+            counter.add_metric([task, kind], view.takeovers.get(task, {}).get(kind, 0))
     yield counter
     total, buckets = 0, []
     for bound, number in zip((*map(str, DURATION_BUCKETS), "+Inf"), view.failover_buckets, strict=False):

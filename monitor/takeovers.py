@@ -14,7 +14,7 @@ from replicator.coordination.overview import TaskOverview
 
 DURATION_BUCKETS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Upper bounds, seconds."""
-_COUNTED = ("fail-over", "switchover", "gave up")
+COUNTED = ("fail-over", "switchover", "gave up")
 
 
 class Takeovers:
@@ -38,7 +38,7 @@ class Takeovers:
         """Every task of every snapshot, once; what is known at first sight is not counted."""
         known = self._known.get(task.name)
         for change in told:
-            if known is not None and change.sequence > known and change.kind in _COUNTED:
+            if known is not None and change.sequence > known and change.kind in COUNTED:
                 self._count(change)
             self._known[task.name] = max(self._known.get(task.name, -1), change.sequence)
         self._known.setdefault(task.name, -1)

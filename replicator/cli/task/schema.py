@@ -65,7 +65,7 @@ def _text(path: Path) -> str:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ProcessError("E5010", f"{path} can't be read", found=str(error)) from None
+        raise ProcessError("E5010", f"{path} can't be read", found=str(error), fix="Check the path.") from None
     if not text.strip():
         raise ProcessError("E5014", f"there is no statement in {path}", wanted="CREATE TABLE database.table (...)")
     return text

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.metrics import exposition
@@ -78,3 +81,25 @@ def test_stale_figures_are_left_out() -> None:
     found = {name for name, _ in samples(view)}
     assert "bus_zookeeper_connected" in found
     assert "bus_task_lag_seconds" not in found
+
+
+def documented(text: str) -> set[str]:
+    return set(re.findall(r"bus_[a-z0-9_]+", text))
+
+
+def test_every_metric_is_documented_and_every_alert_is_about_one() -> None:
+    root = Path(__file__).parents[3]
+    text = exposition(Eye(night()).look(), connected=True, streams=0).decode()
+    exported = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
+    assert documented((root / "docs/metrics.md").read_text()) == exported
+    rules = yaml.safe_load((root / "deploy/alerts.yaml").read_text())["groups"][0]["rules"]
+    assert len({rule["alert"] for rule in rules}) == len(rules)
+    for rule in rules:
+        assert documented(rule["expr"]) and documented(rule["expr"]) <= exported, rule["alert"]
+        assert rule["labels"]["severity"] in ("warning", "critical") and rule["annotations"]["summary"]
+
+
+def test_take_overs_are_counted_from_nothing_on() -> None:
+    found = samples(Eye(small()).look())
+    for reason in ("fail-over", "switchover", "gave up"):
+        assert found[("bus_failovers_total", (("reason", reason), ("task", "copy_hot_item")))] == 0
