@@ -64,6 +64,7 @@ ctypedef struct Moment:
 
 cdef class Program:
     cdef object twin
+    cdef object others
     cdef object prepare
     cdef object context
     cdef list kept

@@ -62,10 +62,12 @@ cdef class Program:
         spec: see `decode.native.programs.Spec`.
         twin: gives the twin.
         prepare: context -> the texts that are the same for all rows of an event.
+        others: decodes events with other columns; None: the twin does.
     """
 
-    def __cinit__(self, spec, twin, prepare):
+    def __cinit__(self, spec, twin, prepare, others=None):
         self.twin = twin
+        self.others = others
         self.prepare = prepare
         self.kept = []
         self.busy = False
@@ -233,7 +235,7 @@ cdef class Program:
         if type(append) is not Arena or self.busy or not 0 <= p <= end <= PyBytes_GET_SIZE(b):
             return self.twin()(b, s, p, end, row, append, context)
         if not self.matches(base + p, base + end):
-            return self.twin()(b, s, p, end, row, append, context)
+            return (self.others or self.twin())(b, s, p, end, row, append, context)
         arena = append
         count = arena.count
         self._take_texts(context)
