@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import struct
-from io import BytesIO
 from typing import Final
 
 import fastavro
 import msgspec
-from fastavro.types import Schema
 
 from replicator.encode.avro.registry import Registry
 from replicator.encode.avro.schema import avro
-from replicator.encode.avro.values import decoder
+from replicator.encode.avro.writer import Writer
 from replicator.errors import DecodeError
 
 _HEAD: Final = struct.Struct(">bI")
@@ -39,24 +37,21 @@ class Encoder:
         self.schema: Final = msgspec.json.encode(schema).decode()
         """The Avro schema, as it is registered."""
         try:
-            self._schema: Schema = fastavro.parse_schema(schema)
+            fastavro.parse_schema(schema)
         except fastavro.schema.SchemaParseException as error:
             raise DecodeError("E2307", f"{subject} can't have a schema in Avro", found=str(error)) from error
-        self._decode = decoder(parsed).decode
+        self._write = Writer(parsed)
         self._head = b""
 
     def __call__(self, text: bytes) -> bytes:
         """Raises what `Registry.id` does, and DecodeError E2307: a value that is not of the schema."""
         try:
-            value = self._decode(text)
-            out = BytesIO()
-            out.write(self._head or self._register())
-            fastavro.schemaless_writer(out, self._schema, value)
-        except (msgspec.MsgspecError, OverflowError, ValueError, TypeError) as error:
+            body = self._write(text)
+        except (msgspec.MsgspecError, OverflowError, UnicodeEncodeError) as error:
             raise DecodeError(
                 "E2307", f"a value does not fit the schema of {self._subject}", found=str(error)
             ) from error
-        return out.getvalue()
+        return (self._head or self._register()) + body
 
     def _register(self) -> bytes:
         self._head = _HEAD.pack(0, self._registry.id(self._subject, self.schema))
