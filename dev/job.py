@@ -105,10 +105,11 @@ class Job:
         wait_for(lambda: len(self.seen()) >= before + more, f"{more} more records", timeout, every=0.3)
 
     def seen(self) -> list[Seen]:
-        return consumer.seen(self._records())
+        return consumer.seen(self.records())
 
-    def _records(self) -> list[Any]:
-        return consumer.read_topics(self.kafka.address, lambda topic: topic.startswith(self.topics))
+    def records(self, table: str = "hot_item") -> list[Any]:
+        """What a consumer of a table's topic sees; by default of the writer's."""
+        return consumer.read_topics(self.kafka.address, lambda topic: topic == self.topics + table)
 
     def verdict(self, timeout: float = 40.0, checkpoints: list[tuple[str, int]] | None = None) -> Verdict:
         """Stops the writer, waits for the rest to arrive, and judges: history, and the table rebuilt from the topic."""
@@ -120,7 +121,7 @@ class Job:
 
         with contextlib.suppress(ServerFailed):  # the verdict names what is missing
             wait_for(arrived, "everything to arrive", timeout, every=0.5)
-        records = self._records()
+        records = self.records()
         verdict = judge(journal, consumer.seen(records), roles=self.roles(), checkpoints=checkpoints or ())
         verdict.differing = compare(self.writer.rows(), rebuilt(consumer.latest_rows(records)))
         return verdict

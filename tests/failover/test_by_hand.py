@@ -101,7 +101,7 @@ def test_a_transaction_that_fails_the_task_is_passed_by_name(make_bus: MakeBus) 
     bus.writer.stop()
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
-    assert not [record for record in bus._records() if b"x" * 100 in (record.value or b"")]
+    assert not [record for record in bus.records() if b"x" * 100 in (record.value or b"")]
 
 
 def test_a_fork_sees_everything_after_its_point(make_bus: MakeBus) -> None:

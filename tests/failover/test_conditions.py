@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from dev.errors import ServerFailed
 from dev.servers import MySQL
 from replicator.coordination.records import CommitRecord, dump
 from tests.failover.bus import Bus
+from tests.support.authority import Authority
 
 pytestmark = pytest.mark.timeout(240)
 MakeBus = Callable[..., Bus]
@@ -33,7 +36,7 @@ def clean(bus: Bus, more: int = 50, timeout: float = 60) -> None:
 
 def rows_of(bus: Bus, table: str) -> list[dict[str, Any]]:
     """The images after, in the order of the table's topic."""
-    found = [r for r in bus._records() if r.topic == f"{bus.topics}{table}" and r.value]
+    found = [record for record in bus.records(table) if record.value]
     return [json.loads(record.value)["after"] for record in sorted(found, key=lambda r: r.offset)]
 
 
@@ -220,6 +223,37 @@ def test_54_too_few_descriptors_end_cleanly(make_bus: MakeBus) -> None:
     assert process.running is False or "Traceback" not in process.tail(200)
     bus.wait_delivered(20)
     process.close()
+    clean(bus)
+
+
+def test_55_certificates_expire_change_hands_and_are_for_another_host(
+    make_bus: MakeBus, make_mysql: Callable[..., MySQL], tmp_path: Path
+) -> None:
+    ours = Authority(tmp_path, "ours")
+    certificate, key = ours.leaf("127.0.0.1")
+    server = make_mysql(extra_args=[f"--ssl-ca={ours.ca}", f"--ssl-cert={certificate}", f"--ssl-key={key}"])
+    bus = make_bus("host-a", database=server, source={"tls": {"ca": str(ours.ca)}})
+
+    def serve(host: str, lasts: timedelta, authority: Authority) -> None:
+        """The server's files are replaced, and it reads them anew; connections that stand are ended."""
+        for new, old in zip(authority.leaf(host, lasts), (certificate, key), strict=True):
+            if new != old:
+                shutil.copyfile(new, old)
+        server.execute("ALTER INSTANCE RELOAD TLS")
+        kill_dumps(bus, server.replicator[0])
+
+    for host, lasts in (("127.0.0.1", timedelta(minutes=-1)), ("192.0.2.1", timedelta(hours=1))):
+        serve(host, lasts, ours)
+        wait_for(lambda: bus.look().state == "failed", "failed", 40)
+        assert bus.look().problems[0]["code"] == "E2102", bus.look().problems
+        serve("127.0.0.1", timedelta(hours=1), ours)
+        bus.cluster.cli("task", "retry", bus.name)
+        bus.wait_running()
+        bus.wait_delivered(10)
+    heirs = Authority(tmp_path, "heirs")
+    with ours.ca.open("ab") as trusted:  # both, as one does it; nothing of ours is restarted
+        trusted.write(heirs.ca.read_bytes())
+    serve("127.0.0.1", timedelta(hours=1), heirs)
     clean(bus)
 
 

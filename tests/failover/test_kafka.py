@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from kafka import KafkaConsumer
 from kafka.admin import KafkaAdminClient
 
+from dev.checker.consumer import read_topics
 from dev.cluster import wait_for
 from dev.faults.proxy import Proxy
 from dev.servers import Kafka
@@ -103,6 +106,71 @@ def test_23_a_long_outage_costs_no_memory(make_bus: MakeBus, make_kafka: Callabl
     assert worker.is_running() and worker.memory_info().rss < before + (120 << 20)
     broker.start()
     clean(bus)
+
+
+@pytest.mark.parametrize("bulk", [5_000_000, 1_200_000])
+def test_27_a_record_too_large_stops_the_task_or_leaves_a_reference(make_bus: MakeBus, bulk: int) -> None:
+    bus = make_bus()
+    table = f"{bus.name}.large"
+    bus.database.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, v LONGTEXT)")
+    bus.database.execute(f"INSERT INTO {table} VALUES (1, 'small')")
+    bus.database.execute(f"INSERT INTO {table} VALUES (2, REPEAT('x', {bulk}))")
+    bus.database.execute(f"INSERT INTO {table} VALUES (3, 'small')")
+    wait_for(lambda: bus.look().state == "failed", "failed", 60)
+    problem = bus.look().problems[0]
+    assert problem["code"] == "E3102" and table in str(problem), problem
+    task = bus.task
+    task["sink"]["oversize"] = "dead_letter"
+    bus.cluster.apply(task)
+    bus.cluster.cli("task", "retry", bus.name)
+    bus.wait_running()
+    clean(bus)
+    assert [json.loads(record.key)["id"] for record in bus.records("large")] in ([1, 3], [3, 1])
+    [letter] = read_topics(bus.kafka.address, lambda topic: topic == f"{bus.name}.dead_letter")
+    assert b'"large"' in letter.value and str(bulk // 1000).encode()[:1] in letter.value
+
+
+@pytest.mark.parametrize("way", ["keep", "accept"])
+def test_29_a_changed_number_of_partitions_stops_the_next_term_until_someone_decides(
+    make_bus: MakeBus, way: str
+) -> None:
+    bus = make_bus()
+    topic = f"{bus.topics}hot_item"
+    with admin(bus.kafka.address) as client:
+        client.create_partitions({topic: 5})
+    bus.wait_delivered(50)
+    assert {record.partition for record in bus.seen()} <= {0, 1, 2}, "goes on with the number that it knows"
+    leader = bus.look().host
+    bus.cluster.cores[leader].kill()
+    wait_for(lambda: bus.look().state == "failed", "failed", 60)
+    problem = bus.look().problems[0]
+    assert problem["code"] == "E3106" and "5" in problem["found"], problem
+    task = bus.task
+    task["sink"]["partitions_changed"] = way
+    bus.cluster.apply(task)
+    bus.cluster.cli("task", "retry", bus.name)
+    bus.wait_running()
+    bus.wait_delivered(80)
+    verdict = bus.verdict()
+    used = {record.partition for record in bus.seen()}
+    if way == "keep":
+        assert verdict.clean and used == {0, 1, 2}, str(verdict)
+    else:
+        assert used == {0, 1, 2, 3, 4}
+        assert not verdict.lost and not verdict.duplicated and not verdict.torn
+        assert all("two partitions" in finding for finding in verdict.reordered), "what was accepted"
+
+
+def test_30_a_consumer_that_sleeps_holds_nobody_up(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    consumer = KafkaConsumer(
+        f"{bus.topics}hot_item", bootstrap_servers=bus.kafka.address, auto_offset_reset="earliest", max_poll_records=1
+    )
+    try:
+        assert consumer.poll(timeout_ms=20_000)
+        clean(bus)
+    finally:
+        consumer.close(autocommit=False)
 
 
 def test_28_a_topic_that_is_deleted_stops_the_task(make_bus: MakeBus) -> None:

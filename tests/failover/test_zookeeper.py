@@ -209,7 +209,14 @@ def test_15_wiped_servers_stop_the_task_and_the_sink_says_where_it_stood(
     bus.cluster.apply(bus.task)
     wait_for(lambda: bus.look().state == "failed", "failed", 60)
     problem = bus.look().problems[0]
-    assert problem["code"] == "E4004", problem
+    assert problem["code"] == "E3109", problem
+    bus.cluster.cli("task", "position", "set", bus.name, "--gtid", problem["found"].partition(", ")[2], "-y")
+    bus.cluster.cli("task", "retry", bus.name)
+    bus.wait_running()
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    verdict.stale.clear()  # ZooKeeper, made anew, counts its terms from the beginning
+    assert verdict.clean, str(verdict)
 
 
 def _tasks(bus: Bus) -> list[dict[str, object]]:

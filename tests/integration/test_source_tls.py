@@ -2,61 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from dev.servers.database import Database
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceError
 from replicator.source.mysql import MySQLSource
+from tests.support.authority import Authority
 from tests.support.binlog_reader import transactions
-
-
-class Authority:
-    """Certificates for this test alone, in `folder`."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self.folder, self.name = folder, name
-        self.key = ec.generate_private_key(ec.SECP256R1())
-        self.certificate = self._sign(name, self.key.public_key(), authority=True)
-        self.ca = self._write("ca.pem", self.certificate.public_bytes(serialization.Encoding.PEM))
-
-    def leaf(self, host: str) -> tuple[Path, Path]:
-        key = ec.generate_private_key(ec.SECP256R1())
-        pem = serialization.Encoding.PEM
-        plain = serialization.NoEncryption()
-        certificate = self._sign(f"{self.name} leaf", key.public_key(), host=host)
-        return (
-            self._write(f"{host}.pem", certificate.public_bytes(pem)),
-            self._write(f"{host}.key", key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)),
-        )
-
-    def _sign(self, subject: str, key: Any, *, authority: bool = False, host: str = "") -> x509.Certificate:
-        now = datetime.datetime.now(datetime.UTC)
-        own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
-        issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, self.name)])
-        builder = x509.CertificateBuilder(issuer, own, key, x509.random_serial_number())
-        builder = builder.not_valid_before(now - datetime.timedelta(hours=1))
-        builder = builder.not_valid_after(now + datetime.timedelta(hours=1))
-        builder = builder.add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-        if host:
-            names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
-            builder = builder.add_extension(names, critical=False)
-        return builder.sign(self.key, hashes.SHA256())
-
-    def _write(self, name: str, data: bytes) -> Path:
-        path = self.folder / f"{self.name}-{name}"
-        path.write_bytes(data)
-        return path
 
 
 @pytest.fixture(params=["mysql", "mariadb"])

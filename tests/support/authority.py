@@ -1,0 +1,56 @@
+"""Certificates for one test."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+_HOUR = datetime.timedelta(hours=1)
+
+
+class Authority:
+    """Certificates for this test alone, in `folder`."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name = folder, name
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.certificate = self._sign(name, self.key.public_key(), authority=True)
+        self.ca = self._write("ca.pem", self.certificate.public_bytes(serialization.Encoding.PEM))
+
+    def leaf(self, host: str, lasts: datetime.timedelta = _HOUR) -> tuple[Path, Path]:
+        """Certificate and key for the address `host`, in the same files each time. `lasts`: negative when it has expired."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        pem = serialization.Encoding.PEM
+        plain = serialization.NoEncryption()
+        certificate = self._sign(f"{self.name} leaf", key.public_key(), host=host, lasts=lasts)
+        return (
+            self._write(f"{host}.pem", certificate.public_bytes(pem)),
+            self._write(f"{host}.key", key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain)),
+        )
+
+    def _sign(
+        self, subject: str, key: Any, *, authority: bool = False, host: str = "", lasts: datetime.timedelta = _HOUR
+    ) -> x509.Certificate:
+        now = datetime.datetime.now(datetime.UTC)
+        own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
+        issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, self.name)])
+        builder = x509.CertificateBuilder(issuer, own, key, x509.random_serial_number())
+        builder = builder.not_valid_before(now - _HOUR)
+        builder = builder.not_valid_after(now + lasts)
+        builder = builder.add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        if host:
+            names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
+            builder = builder.add_extension(names, critical=False)
+        return builder.sign(self.key, hashes.SHA256())
+
+    def _write(self, name: str, data: bytes) -> Path:
+        path = self.folder / f"{self.name}-{name}"
+        path.write_bytes(data)
+        return path
