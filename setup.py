@@ -10,7 +10,7 @@ import sys
 
 from setuptools import Extension, setup
 
-NAMES = ("arena", "kafka", "loop", "program")
+NAMES = ("arena", "kafka", "late", "loop", "program")
 
 
 def extensions() -> list[Extension]:

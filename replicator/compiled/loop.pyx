@@ -12,6 +12,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes
 
 from replicator.compiled.arena cimport MOST_PIECES, Arena, LateText
 from replicator.compiled.checksum cimport crc32, replicator_crc_fill
+from replicator.compiled.late cimport LateProgram, complete_late
 from replicator.compiled.out cimport OK, Out, big, little, put, put_unsigned, unsigned_at
 from replicator.compiled.program cimport Moment, Program
 
@@ -69,70 +70,6 @@ ctypedef struct Known:
     uint32_t topics[3]
     bint replicated
     void* late  # its LateProgram; NULL: its records do not wait
-
-cdef enum:
-    MOST_STEPS = 16
-
-cdef enum LateKind:  # what a step of `Late` prints
-    LITERAL = 0
-    LATE_XID = 1
-    LATE_END_POS = 2
-    LATE_GTID = 3
-    LATE_FILE = 4
-    LATE_SERVER_ID = 5
-    LATE_THREAD = 6
-    LATE_OFFSET = 7
-    LATE_ORDER = 8
-
-_LATE_KINDS = {
-    "xid": LATE_XID, "end_pos": LATE_END_POS, "gtid": LATE_GTID, "file": LATE_FILE, "server_id": LATE_SERVER_ID,
-    "thread": LATE_THREAD, "offset": LATE_OFFSET, "order": LATE_ORDER,
-}
-
-ctypedef struct LateStep:
-    int kind
-    const char* text  # literal, or what stands in front of a value that is not null
-    size_t size
-    bint optional
-
-ctypedef struct LateSteps:
-    LateStep steps[MOST_STEPS]
-    int count
-
-
-cdef class LateProgram:
-    """`decode.late.Ending`: steps are bytes, (name of a variable, text in front of it or None).
-
-    Attributes:
-        late: what it is made of.
-    """
-
-    cdef LateSteps row
-    cdef LateSteps last
-    cdef list kept
-    cdef readonly object late
-
-    def __init__(self, late, row, last):
-        self.late = late
-        self.kept = []
-        self._fill(&self.row, row)
-        self._fill(&self.last, last)
-
-    cdef _fill(self, LateSteps* steps, parts):
-        cdef LateStep* step
-        if len(parts) > MOST_STEPS:
-            raise ValueError("many steps")
-        for part in parts:
-            step = steps.steps + steps.count
-            step.kind = LITERAL
-            text = part
-            if isinstance(part, tuple):
-                step.kind = _LATE_KINDS[part[0]]
-                text, step.optional = part[1] or b"", part[1] is not None
-            self.kept.append(text)
-            step.text, step.size = PyBytes_AS_STRING(text), len(text)
-            steps.count += 1
-
 
 ctypedef struct Executed:
     # GTIDs of finished transactions, next to each other.
@@ -671,76 +608,3 @@ ctypedef int64_t (*RunProgram)(
 ) noexcept nogil
 
 cdef RunProgram run_program = <RunProgram><void*>_run_program
-
-
-cdef int _late_text(
-    LateSteps* steps, LateText* text, Out* out, const char* gtid, size_t gtid_size, Moment* moment, uint64_t xid,
-    int64_t end_pos, int64_t server_id, int64_t thread,
-) noexcept nogil:
-    """Leaves offsets into `out` where pointers belong: it may still move."""
-    cdef LateStep* step
-    cdef int index, kind, status
-    cdef bint null
-    cdef size_t start = out.used
-    text.count = 1
-    for index in range(steps.count):
-        step = steps.steps + index
-        kind = step.kind
-        null = (kind == LATE_GTID and gtid_size == 4) or (kind == LATE_THREAD and thread < 0)
-        if step.optional and null:
-            continue
-        status = put(out, step.text, step.size)
-        if status == OK:
-            if null:
-                status = put(out, "null", 4)
-            elif kind == LATE_XID:
-                status = put_unsigned(out, xid)
-            elif kind == LATE_END_POS:
-                status = put_unsigned(out, <uint64_t>end_pos)
-            elif kind == LATE_GTID:
-                status = put(out, gtid, gtid_size)
-            elif kind == LATE_FILE:
-                status = put(out, moment.file, moment.file_size)
-            elif kind == LATE_SERVER_ID:
-                status = put_unsigned(out, <uint64_t>server_id)
-            elif kind == LATE_THREAD:
-                status = put_unsigned(out, <uint64_t>thread)
-            elif kind == LATE_OFFSET or kind == LATE_ORDER:
-                if text.count == MOST_PIECES:
-                    return STOPPED
-                text.pieces[text.count - 1] = <const char*>start
-                text.sizes[text.count - 1] = out.used - start
-                text.add[text.count - 1] = 1 if kind == LATE_ORDER else 0
-                text.count += 1
-                start = out.used
-        if status != OK:
-            return status
-    text.pieces[text.count - 1] = <const char*>start
-    text.sizes[text.count - 1] = out.used - start
-    return OK
-
-
-cdef int _complete_late(
-    LateProgram program, LateText* row, LateText* last, Out* out, Moment* moment, const char* gtid, size_t gtid_size,
-    uint64_t xid, int64_t end_pos, int64_t server_id, int64_t thread,
-) noexcept nogil:
-    """The texts of a transaction."""
-    cdef int index
-    out.used = 0
-    if (
-        _late_text(&program.row, row, out, gtid, gtid_size, moment, xid, end_pos, server_id, thread) != OK
-        or _late_text(&program.last, last, out, gtid, gtid_size, moment, xid, end_pos, server_id, thread) != OK
-    ):
-        return STOPPED
-    for index in range(row.count):
-        row.pieces[index] = out.base + <size_t>row.pieces[index]
-    for index in range(last.count):
-        last.pieces[index] = out.base + <size_t>last.pieces[index]
-    return OK
-
-
-ctypedef int (*CompleteLate)(
-    void*, LateText*, LateText*, Out*, Moment*, const char*, size_t, uint64_t, int64_t, int64_t, int64_t
-) noexcept nogil
-
-cdef CompleteLate complete_late = <CompleteLate><void*>_complete_late

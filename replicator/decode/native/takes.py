@@ -176,7 +176,7 @@ class Taking:
         if ending not in self._programs:
             if len(self._programs) >= _MOST_ENDINGS:
                 self._programs.clear()
-            make, late = compiled.module("loop").LateProgram, ending.late
+            make, late = compiled.module("late").LateProgram, ending.late
             try:
                 self._programs[ending] = make(ending, _steps(late.row), _steps(late.last))
             except (KeyError, ValueError):
