@@ -25,7 +25,7 @@ class Authority:
         self.ca = self._write("ca.pem", self.certificate.public_bytes(serialization.Encoding.PEM))
 
     def leaf(self, host: str, lasts: datetime.timedelta = _HOUR) -> tuple[Path, Path]:
-        """Certificate and key for the address `host`, in the same files each time. `lasts`: negative when it has expired."""
+        """Certificate and key for the address `host`, in files of its name. `lasts`: negative: it has expired."""
         key = ec.generate_private_key(ec.SECP256R1())
         pem = serialization.Encoding.PEM
         plain = serialization.NoEncryption()
