@@ -1,0 +1,139 @@
+"""What the registry's client makes of answers that a registry in good order does not give (that one is in
+tests/integration/test_avro.py)."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+import pytest
+
+from replicator.config.avro import SchemaRegistry
+from replicator.encode.avro.registry import Registry
+from replicator.errors import ConfigError, ReplicatorError
+
+BUSY = "http://127.0.0.1:9"
+
+
+class Answers(BaseHTTPRequestHandler):
+    """Answers with what stands for the path; asks for ann's password."""
+
+    known: ClassVar[dict[str, tuple[int, Any]]] = {}
+    asked: ClassVar[list[tuple[str, str, Any]]] = []
+
+    def do_POST(self) -> None:
+        size = int(self.headers.get("Content-Length") or 0)
+        self.asked.append((self.command, self.path, json.loads(self.rfile.read(size)) if size else None))
+        status, body = self.known.get(self.path, (404, "no such page"))
+        if self.headers["Authorization"] != "Basic YW5uOnNlY3JldA==":
+            status, body = 401, {"error_code": 401, "message": "Unauthorized"}
+        text = (body if isinstance(body, str) else json.dumps(body)).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST  # noqa: N815 as the base class names it
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        return
+
+
+@pytest.fixture
+def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("REGISTRY_PASSWORD", "secret")
+    Answers.known.clear()
+    Answers.asked.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def client(*urls: str, user: str = "ann", **options: Any) -> Registry:
+    account = {"user": user, "password": "env:REGISTRY_PASSWORD"}
+    return Registry(SchemaRegistry.model_validate({"url": list(urls), "timeout_s": 2, **account, **options}))
+
+
+def refused(registry: Registry) -> ReplicatorError:
+    with pytest.raises(ReplicatorError) as error:
+        registry.id("t-value", '"int"')
+    registry.close()
+    return error.value
+
+
+def test_a_schema_is_asked_for_once(url: str) -> None:
+    Answers.known["/subjects/t-value/versions"] = (200, {"id": 7})
+    registry = client(url + "/")
+    assert [registry.id("t-value", '"int"') for _ in range(3)] == [7, 7, 7]
+    assert Answers.asked == [("POST", "/subjects/t-value/versions", {"schema": '"int"'})]
+    registry.close()
+
+
+def test_the_next_server_answers_where_one_does_not(url: str) -> None:
+    Answers.known["/b/subjects/t-value/versions"] = (200, {"id": 7})
+    Answers.known["/a/subjects/t-value/versions"] = (503, {"error_code": 50003, "message": "no leader"})
+    registry = client(BUSY, f"{url}/a", f"{url}/b")
+    assert registry.id("t-value", '"int"') == 7
+    registry.close()
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_passes_is_transient(url: str, status: int) -> None:
+    Answers.known["/subjects/t-value/versions"] = (status, {"error_code": 50002, "message": "timed out"})
+    error = refused(client(url))
+    assert (error.code, error.transient) == ("E3301", True)
+    assert f"HTTP {status} timed out" in error.found
+
+
+def test_both_schemas_are_shown_where_they_do_not_go_together(url: str) -> None:
+    Answers.known["/subjects/t-value/versions"] = (409, {"error_code": 409, "message": "READER_FIELD_MISSING"})
+    Answers.known["/subjects/t-value/versions/latest"] = (200, {"schema": '"string"', "version": 3})
+    error = refused(client(url))
+    assert (error.code, error.transient, error.found, error.wanted) == ("E3302", False, '"string"', '"int"')
+    assert "READER_FIELD_MISSING" in error.what
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "found"),
+    [
+        ((422, {"error_code": 42201, "message": "not a schema"}), "E3303", "HTTP 422 not a schema"),
+        ((404, "<html>"), "E3303", "HTTP 404 <html>"),
+        ((200, "<html>"), "E3303", "no JSON"),
+        ((403, {"error_code": 40301, "message": "not yours"}), "E3304", "HTTP 403 not yours"),
+    ],
+)
+def test_refusals_stop_the_task(url: str, answer: tuple[int, Any], code: str, found: str) -> None:
+    Answers.known["/subjects/t-value/versions"] = answer
+    error = refused(client(url))
+    assert (error.code, error.transient) == (code, False)
+    assert found in error.found
+
+
+def test_the_wrong_account_and_no_password(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = refused(client(url, user="bob"))
+    assert error.code == "E3304"
+    assert "secret" not in str(error)
+    monkeypatch.delenv("REGISTRY_PASSWORD")
+    assert refused(client(url)).code == "E1006"
+
+
+def test_a_subject_that_was_never_there_is_no_wrong_path(url: str) -> None:
+    nothing = (404, {"error_code": 40401, "message": "Subject not found"})
+    Answers.known.update({"/subjects/t-value": nothing, "/subjects/t-value/versions/latest": nothing})
+    error = refused(client(url, auto_register=False))
+    assert (error.code, error.found, error.wanted) == ("E3305", "none", '"int"')
+
+
+def test_files_of_tls_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGISTRY_PASSWORD", "secret")
+    registry = client("https://127.0.0.1:9", tls={"ca": "/no/such.pem"})
+    error = refused(registry)
+    assert isinstance(error, ConfigError)
+    assert (error.code, "tls" in error.what) == ("E1006", True)
