@@ -16,8 +16,8 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommitRecord, InstanceRecord, MachineRecord
 from replicator.errors import NodeMissing
 from replicator.zookeeper.client import connect
-from tests.support.agents import eventually
 from tests.support.site import TASK, TIMEOUT, Site, end_session
+from tests.support.waiting import eventually
 
 
 @pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.servers)])

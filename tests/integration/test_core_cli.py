@@ -17,7 +17,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
 from replicator.coordination.registry import Registry
 from replicator.zookeeper.client import connect
-from tests.support.agents import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
 REPLICATOR = str(Path(sys.executable).with_name("replicator"))

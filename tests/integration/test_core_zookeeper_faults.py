@@ -11,8 +11,9 @@ from core.agent import Agent
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Connection
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
-from tests.support.agents import FakeLauncher, eventually, validate
+from tests.support.agents import FakeLauncher, validate
 from tests.support.site import TASK, Site
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
 TIMEOUT = 4.0

@@ -23,7 +23,8 @@ from replicator.coordination.machines import Machines
 from replicator.coordination.records import HistoryRecord, InstanceRecord, MachineRecord, TaskFigures, dump
 from replicator.coordination.registry import Registry
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
-from tests.integration.test_monitor import monitor, until
+from tests.integration.test_monitor import monitor
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
 TASK = "copy_hot_item"
@@ -124,10 +125,10 @@ def test_running_changes_hosts_before_our_eyes(browser: webdriver.Chrome, bus: A
     with monitor(hosts, root=layout.root) as (_, url):
         resize(browser, width)
         browser.get_log("browser")  # what other tests left
-        until(lambda: TASK in _text(browser, url))
+        eventually(lambda: TASK in _text(browser, url))
         browser.execute_script("window.unloaded = false; addEventListener('pagehide', () => window.unloaded = true)")
         browser.execute_script("window.witness = document.querySelector('[data-task]')")
-        until(lambda: "host-a" in running_on(browser))
+        eventually(lambda: "host-a" in running_on(browser))
         assert "host-b" in running_on(browser)  # as the standby
         shoot(browser, f"before-{width}")
 
@@ -138,8 +139,8 @@ def test_running_changes_hosts_before_our_eyes(browser: webdriver.Chrome, bus: A
             dump(HistoryRecord(kind="running", time_ms=_now(), host="host-b")),
             sequential=True,
         )
-        until(lambda: running_on(browser).removeprefix("RUNNING on").strip().startswith("host-b"))
-        until(lambda: "no standby" in running_on(browser))
+        eventually(lambda: running_on(browser).removeprefix("RUNNING on").strip().startswith("host-b"))
+        eventually(lambda: "no standby" in running_on(browser))
         offline = browser.find_element(By.CSS_SELECTOR, '[data-machine="host-a"]')
         assert offline.get_attribute("data-state") == "offline"
         assert "host-b" in browser.find_element(By.CSS_SELECTOR, ".changes").text
@@ -155,7 +156,7 @@ def test_keys_filter_and_details(browser: webdriver.Chrome, bus: Any) -> None:
     hosts, layout, _, _ = bus
     with monitor(hosts, root=layout.root) as (_, url):
         resize(browser, 1280)
-        until(lambda: TASK in _text(browser, url))
+        eventually(lambda: TASK in _text(browser, url))
         body = browser.find_element(By.TAG_NAME, "body")
 
         def shown() -> list[str]:
@@ -187,23 +188,23 @@ def test_a_monitor_that_stops_answering_is_shown(browser: webdriver.Chrome, bus:
     hosts, layout, _, _ = bus
     with monitor(hosts, root=layout.root) as (process, url):
         resize(browser, 1280)
-        until(lambda: TASK in _text(browser, url))
+        eventually(lambda: TASK in _text(browser, url))
         banner = browser.find_element(By.ID, "banner")
         time.sleep(2)
         assert not banner.is_displayed()
         process.send_signal(signal.SIGSTOP)
-        until(banner.is_displayed)
+        eventually(banner.is_displayed)
         assert "Stale since" in banner.text and "Monitor does not answer" in banner.text
         process.send_signal(signal.SIGCONT)
-        until(lambda: not banner.is_displayed())
+        eventually(lambda: not banner.is_displayed())
 
 
 def test_polls_when_streams_are_refused(browser: webdriver.Chrome, bus: Any) -> None:
     hosts, layout, first, _ = bus
     with monitor(hosts, "--max-streams", "0", root=layout.root) as (_, url):
-        until(lambda: TASK in _text(browser, url))
+        eventually(lambda: TASK in _text(browser, url))
         first.coordinator.close()
-        until(lambda: "host-b" in running_on(browser) and "host-a" not in running_on(browser))
+        eventually(lambda: "host-b" in running_on(browser) and "host-a" not in running_on(browser))
         assert not browser.find_element(By.ID, "banner").is_displayed()
 
 

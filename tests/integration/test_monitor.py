@@ -6,8 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from replicator.coordination.layout import DEFAULT_ROOT, Layout
 from replicator.coordination.registry import Registry
 from replicator.zookeeper.client import connect
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
 PROGRAM = "from monitor.cli import command; command()"
@@ -35,15 +35,6 @@ def monitor(hosts: str, *more: str, root: str = DEFAULT_ROOT) -> Iterator[tuple[
             process.kill()
 
 
-def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := condition():
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"not within {seconds} s")
-
-
 def status(url: str, path: str) -> int:
     return httpx.get(url + path, trust_env=False).status_code
 
@@ -54,15 +45,15 @@ def test_zookeeper_goes_and_comes_back(make_zookeeper: Any) -> None:
     Registry(coordinator, Layout()).create("copy_hot_item", {"name": "copy_hot_item"}, "test")
     coordinator.close()
     with monitor(zookeeper.hosts) as (process, url):
-        until(lambda: status(url, "/healthz/ready") == 200)
+        eventually(lambda: status(url, "/healthz/ready") == 200)
         assert "copy_hot_item" in httpx.get(url, trust_env=False).text
         zookeeper.kill()
-        until(lambda: status(url, "/healthz/ready") == 503)
-        page = until(lambda: (text := httpx.get(url, trust_env=False).text).count("Stale since") and text)
+        eventually(lambda: status(url, "/healthz/ready") == 503)
+        page = eventually(lambda: (text := httpx.get(url, trust_env=False).text).count("Stale since") and text)
         assert "copy_hot_item" in page
         assert status(url, "/healthz") == 200
         zookeeper.start()
-        until(lambda: status(url, "/healthz/ready") == 200)
+        eventually(lambda: status(url, "/healthz/ready") == 200)
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
 

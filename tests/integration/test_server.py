@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from dev.servers import ZooKeeper
+from dev.servers.ports import free_port
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import TaskRecord, load
@@ -176,11 +177,6 @@ def test_it_answers_503_while_zookeeper_is_away_and_recovers(
             assert time.monotonic() < deadline + 20
             time.sleep(0.1)
         assert server.cli("get", "-o", "name") == f"{NAME}\n"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
 
 
 def test_without_zookeeper_it_starts_says_so_and_ends_on_sigint(tmp_path: Path, root: str) -> None:

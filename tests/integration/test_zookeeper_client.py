@@ -12,7 +12,7 @@ from kazoo.security import OPEN_ACL_UNSAFE
 from replicator.coordination.ports import Change, Connection, Create
 from replicator.errors import NodeMissing, NotConnected, SessionLost
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
-from tests.support.agents import eventually
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
 

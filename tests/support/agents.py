@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
 from multiprocessing import Pipe
 from typing import Any
 
@@ -16,21 +15,13 @@ from replicator.coordination.ports import Coordinator
 from replicator.errors import ConfigError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from tests.support.waiting import eventually
 
 
 def validate(config: dict[str, Any]) -> dict[str, Any]:
     if "bad" in config:
         raise ConfigError("E1002", "unknown key 'bad'")
     return config
-
-
-def eventually(condition: Callable[[], Any], seconds: float = 15.0) -> Any:
-    """The condition's value as soon as it is true."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.02)
-    return value
 
 
 class FakeWorker:

@@ -18,7 +18,8 @@ from replicator.coordination.registry import Registry
 from replicator.coordination.status import Status
 from replicator.errors import NotConnected
 from replicator.zookeeper.client import ZookeeperCoordinator
-from tests.support.agents import FakeWorker, RunningAgent, eventually
+from tests.support.agents import FakeWorker, RunningAgent
+from tests.support.waiting import eventually
 
 TASK = "copy"
 TIMEOUT = 2.0

@@ -22,6 +22,7 @@ from replicator.sink import open_sink
 from tests.conformance.sinks import Lease, at, batch
 from tests.servers import started
 from tests.support.consume import Consumed, read_all
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
 DELIVERIES = ["exactly_once", "at_least_once"]
@@ -140,13 +141,6 @@ def in_background(call: Callable[[], None]) -> tuple[threading.Thread, list[Base
     return thread, caught
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "the condition was not met in time"
-        time.sleep(0.01)
-
-
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_no_broker(make: Callable[..., Sink], task: str, delivery: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("replicator.sink.kafka.producer.BOOTSTRAP_MS", 1000)
@@ -169,7 +163,7 @@ def test_broker_killed_in_flight(make: Callable[..., Sink], victim: Kafka, task:
     stream = Stream(make(broker.bootstrap, task, delivery=delivery), task, topic, length)
     thread, caught = in_background(stream.run)
     for share in (0.2, 0.5):
-        wait_until(lambda share=share: stream.done > length * share or not thread.is_alive())
+        eventually(lambda share=share: stream.done > length * share or not thread.is_alive())
         broker.kill()
         time.sleep(0.5)
         broker.start()
@@ -256,7 +250,7 @@ def test_topic_deleted_in_flight(make: Callable[..., Sink], kafka: Any, task: st
     sink.flush(10)
     admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
     admin.delete_topics([topic])
-    wait_until(lambda: topic not in admin.list_topics())
+    eventually(lambda: topic not in admin.list_topics())
     began = time.monotonic()
     with pytest.raises(SinkError) as raised:
         for number in range(1, 1000):
@@ -373,7 +367,7 @@ def test_open_transaction_does_not_hold_consumers_up_after_close(
     sink = make(kafka.bootstrap, task)
     sink.open(term(task))
     sink.write(batch(0, (topic, b"k", b"0")))
-    wait_until(lambda: len(read_all(kafka.bootstrap, topic, "read_uncommitted")) == 1)
+    eventually(lambda: len(read_all(kafka.bootstrap, topic, "read_uncommitted")) == 1)
     sink.close()
     other = make(kafka.bootstrap, task + "2")
     other.open(term(task + "2"))

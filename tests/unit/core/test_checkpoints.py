@@ -13,7 +13,7 @@ from core.protocol import Progress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
-from tests.support.agents import eventually
+from tests.support.waiting import eventually
 
 
 def progress(number: int, urgent: bool = False) -> Progress:

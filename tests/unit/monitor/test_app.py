@@ -16,6 +16,7 @@ import uvicorn
 from monitor.app import create_app
 from replicator.coordination.memory import MemoryCoordinator
 from replicator.telemetry.http import Address, bind, secure
+from tests.support.waiting import eventually
 from tests.unit.monitor.scene import Bus, night
 
 
@@ -30,15 +31,7 @@ class Served:
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [socket]}, daemon=True)
         self.thread.start()
         self.client = httpx.Client(base_url=self.url, trust_env=False, timeout=5)
-        self.until(lambda: self.client.get("/healthz/ready").status_code == 200)
-
-    def until(self, condition: object) -> None:
-        end = time.monotonic() + 5
-        while time.monotonic() < end:
-            if condition():  # type: ignore[operator]
-                return
-            time.sleep(0.02)
-        raise AssertionError("not within 5 s")
+        eventually(lambda: self.client.get("/healthz/ready").status_code == 200)
 
     def close(self) -> None:
         self.app.state.feed.close()
@@ -96,7 +89,7 @@ def test_live_updates(served: Served) -> None:
         html = served.client.get("/api/updates", params={"since": version}).json()["html"]
         return 'data-state="WAITING"' in html.get("tasks:copy_hot_item", "")
 
-    served.until(moved)
+    eventually(moved)
 
 
 def test_event_stream(served: Served) -> None:
@@ -119,7 +112,7 @@ def test_streams_are_limited(served: Served) -> None:
 
 def test_zookeeper_away_keeps_the_last_figures(served: Served) -> None:
     served.coordinator.suspend()
-    served.until(lambda: served.client.get("/api/state").json()["stale_since_ms"])
+    eventually(lambda: served.client.get("/api/state").json()["stale_since_ms"])
     assert served.client.get("/healthz/ready").status_code == 503
     assert served.client.get("/healthz").status_code == 200
     page = served.client.get("/").text
@@ -128,7 +121,7 @@ def test_zookeeper_away_keeps_the_last_figures(served: Served) -> None:
     assert state["stale_since_ms"] and state["tasks"]
     assert "bus_zookeeper_connected 0.0" in served.client.get("/metrics").text
     served.coordinator.resume()
-    served.until(lambda: served.client.get("/healthz/ready").status_code == 200)
+    eventually(lambda: served.client.get("/healthz/ready").status_code == 200)
     assert served.client.get("/api/state").json()["stale_since_ms"] is None
 
 
