@@ -1,18 +1,21 @@
-"""`python -m dev.bench`: starts a database and Kafka, writes the load, measures, and writes build/bench.json."""
+"""`python -m dev.bench`: starts a database and Kafka, writes the load, measures, and writes build/bench.json and
+docs/performance.md."""
 
 from __future__ import annotations
 
 import argparse
-import itertools
-import json
 import sys
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
-from dev.bench.job import Job, Outcome, measure
-from dev.bench.load import Load, Segment
-from dev.bench.ours import PARTITIONS
-from dev.bench.report import Entry, entry, table, write
-from dev.checker.consumer import read_topics
+from dev.bench import latency, sections
+from dev.bench.fleet import fleet
+from dev.bench.load import KINDS, Load, Segment
+from dev.bench.machine import facts
+from dev.bench.report import OUTPUT, Entry, absent, read, table, write
+from dev.bench.runner import Runner
 from dev.errors import ServerUnavailable
 from dev.progress import say, step
 from dev.servers import Kafka, MariaDB, MySQL
@@ -20,99 +23,49 @@ from dev.servers.database import Database
 from dev.servers.kafka import kafka_broker
 from dev.servers.stack import start_all
 
-PATHS = ("ours", "plain")
-OUTPUT = Path("build/bench.json")
-BINLOG = ["--max-binlog-size=1073741824", "--sync-binlog=0"]
+BINLOG = ["--max-binlog-size=1073741824", "--sync-binlog=0", "--max-connections=1000"]
+SIZES = {"small": 0.02, "default": 1.0, "full": 5.0}
+PARTS = ("tx1", "tx10000", "workers", "latency", "memory", "matrix", "kinds", "fleet", "flames")
 
 
-class Bench:
-    """Runs jobs over segments, each into a topic of its own that is deleted afterwards."""
+class Plan:
+    """The parts of a run, in the order of what matters most. A part that fails, or that begins too late, says so in the
+    figures and on the terminal; the others go on."""
 
-    def __init__(self, database: Database, kafka: Kafka) -> None:
-        self._database = database
-        self._kafka = kafka
-        self._numbers = itertools.count(1)
+    def __init__(self, output: Path, minutes: float, only: list[str]) -> None:
+        self._output = output
+        self._end = time.monotonic() + minutes * 60
+        self._only = only
+        self.entries: dict[str, Entry] = {}
+        self.failed: list[str] = []
 
-    def compare(self, segment: Segment) -> None:
-        """Both paths must say the same of the same rows, else their speeds can't be compared. Also warms Kafka up."""
-        topics = [f"bench_compare_{path}" for path in PATHS]
-        for path, topic in zip(PATHS, topics, strict=True):
-            self._into(topic, path, segment, segment.rows if path == "plain" else 0)
-        ours, plain = (contents(self._kafka.bootstrap, topic) for topic in topics)
-        for partition, told in plain.items():
-            for mine, theirs in zip(ours.get(partition, []), told, strict=False):
-                if mine != theirs:
-                    raise RuntimeError(f"the two paths differ: ours {mine}, plain {theirs}")
-            if len(ours.get(partition, [])) < len(told):
-                raise RuntimeError(f"partition {partition} of {segment.name} has fewer records than the plain one")
-        for topic in topics:
-            _delete(self._kafka.bootstrap, topic)
+    def wants(self, part: str) -> bool:
+        return not self._only or part in self._only
 
-    def run(self, path: str, segment: Segment, limit: int = 0) -> Outcome:
-        name = f"bench_{segment.name}_{path}_{next(self._numbers)}"
+    def part(self, name: str, measure: Callable[[], Iterable[Entry]]) -> None:
+        if not self.wants(name):
+            return
+        if time.monotonic() > self._end:
+            self._keep(absent(f"left_out.{name}", "part", "no time was left for it: MINUTES=30 make bench"))
+            say(f"{name}: left out, the time is over")
+            return
         try:
-            return self._into(name, path, segment, limit)
-        finally:
-            _delete(self._kafka.bootstrap, name)
+            with step(name):
+                for entry in measure():
+                    self._keep(entry)
+        except Exception as error:
+            self.failed.append(name)
+            self._keep(absent(f"failed.{name}", "part", f"{type(error).__name__}: {error}"[:500]))
+            say(f"{name}: {type(error).__name__}: {error}")
 
-    def _into(self, name: str, path: str, segment: Segment, limit: int) -> Outcome:
-        user, password = self._database.replicator
-        self._kafka.create_topic(name, PARTITIONS, **{"file.delete.delay.ms": "100"})
-        job = Job(
-            path,
-            "mariadb" if self._database.name == "MariaDB" else "mysql",
-            self._database.host,
-            self._database.port,
-            user,
-            password,
-            self._kafka.bootstrap,
-            name,
-            segment.file,
-            segment.start,
-            segment.end,
-            segment.rows,
-            limit,
-        )
-        outcome = measure(job)
-        # Ours stops behind the end by up to one read of the socket: those rows are delivered and count too.
-        if outcome.rows < (limit or segment.rows):
-            raise RuntimeError(f"{path} delivered {outcome.rows} of {limit or segment.rows} rows of {segment.name}")
-        say(f"{segment.name} {path}: {outcome.rate:,.0f} rows/s, {outcome.seconds:.1f} s, {outcome.peak_mb:.0f} MB")
-        return outcome
+    def _keep(self, entry: Entry) -> None:
+        self.entries[entry.name] = entry
 
-    def rates(self, segment: Segment, plain_rows: int, runs: int) -> Entry:
-        """The two paths in turn, so that whatever else the machine does meets both. The plain one is so slow that it
-        reads only the beginning of the segment."""
-        ours, plain = [], []
-        for _ in range(runs):
-            ours.append(self.run("ours", segment).rate)
-            plain.append(self.run("plain", segment, min(plain_rows, segment.rows)).rate)
-        return entry(segment.name, "rows/s", ours, plain)
-
-    def memory(self, segment: Segment, runs: int) -> Entry:
-        ours = [self.run("ours", segment).peak_mb for _ in range(runs)]
-        plain = [self.run("plain", segment).peak_mb]
-        return entry(segment.name, "MB", ours, plain)
-
-
-def contents(bootstrap: str, topic: str) -> dict[int, list[tuple[bytes, str, object, object]]]:
-    """(key, op, before, after) per record, by partition in order; tombstones have op "tombstone"."""
-    found: dict[int, list[tuple[bytes, str, object, object]]] = {}
-    for record in read_topics(bootstrap, topic.__eq__):
-        value = json.loads(record.value) if record.value is not None else {"op": "tombstone"}
-        told = (record.key, value["op"], value.get("before"), value.get("after"))
-        found.setdefault(record.partition, []).append(told)
-    return found
-
-
-def _delete(bootstrap: str, topic: str) -> None:
-    from kafka.admin import KafkaAdminClient
-
-    admin = KafkaAdminClient(bootstrap_servers=bootstrap)
-    try:
-        admin.delete_topics([topic])
-    finally:
-        admin.close()
+    def finish(self, reasons: dict[str, str]) -> None:
+        found = {**read(self._output), **self.entries}
+        for entry in (*sections.missing(found, reasons), *sections.derived(self.entries)):
+            self._keep(entry)
+        write(list(self.entries.values()), self._output)
 
 
 def start_servers() -> tuple[Database, Kafka]:
@@ -129,46 +82,94 @@ def start_servers() -> tuple[Database, Kafka]:
     return database, kafka
 
 
-def main() -> int:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m dev.bench", description=__doc__)
-    parser.add_argument("--runs", type=int, default=3, help="of each path over each segment; the median counts")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the number of rows; below 1 for a quick look")
-    parser.add_argument("--only", action="append", choices=["rows_tx1", "rows_tx10000", "memory_tx200000"])
+    parser.add_argument("--size", choices=SIZES, default="default", help="small: a trial; full: five times the rows")
+    parser.add_argument("--runs", type=int, default=5, help="of each path over each segment; the median counts")
+    parser.add_argument("--minutes", type=float, default=0, help="after which no part begins; default: 11, full: none")
+    parser.add_argument("--only", action="append", choices=PARTS, default=[], help="these parts alone; repeatable")
+    parser.add_argument("--peers", action="store_true", help="measure Debezium, too")
     parser.add_argument("--output", type=Path, default=OUTPUT)
-    options = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    minutes = options.minutes or (11 if options.size == "default" else 1e6)
+    plan = Plan(options.output, minutes, options.only)
     database, kafka = start_servers()
     try:
-        entries = measured(Bench(database, kafka), Load(database), options)
+        measure(plan, Runner(database, kafka), options)
     finally:
         database.close()
         kafka.close()
-    write(entries, options.output)
-    print(f"\nOurs (exactly_once) and the plain packages, {database.name} -> Kafka, medians of {options.runs}:\n")
-    print(table(entries))
-    return 0
+    reasons = {"debezium": "measured with PEERS=1 make bench alone"}
+    plan.finish(reasons)
+    print(f"\n{database.name} -> Kafka, medians of {options.runs}:\n")
+    print(table(list(plan.entries.values())))
+    if options.size != "small":
+        publish(options.output)
+    return 1 if plan.failed else 0
 
 
-def measured(bench: Bench, load: Load, options: argparse.Namespace) -> list[Entry]:
-    wanted = options.only or ["rows_tx1", "rows_tx10000", "memory_tx200000"]
+def publish(output: Path) -> None:
+    from dev.bench.page import write_page
+    from dev.bench.plot import draw
 
-    def scaled(rows: int, per: int = 1) -> int:
-        return max(int(rows * options.scale) // per, 1) * per
+    draw(read(output))
+    write_page(read(output))
 
+
+def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
+    scale, runs, small = SIZES[options.size], options.runs, options.size == "small"
+    segments = load(Load(runner.database), scale, plan)
+    few = 1 if options.size != "full" else runs
+    with step("comparing what the paths say"):
+        runner.compare(segments["warm"])
+    plan.part("facts", lambda: facts(runner, options))
+    for size in ("tx1", "tx10000"):
+        plan.part(size, lambda size=size: sections.against(runner, segments[size], size, runs))  # type: ignore[misc]
+    plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), min(runs, 5)))
+    rates = {100: 3.0, 1000: 3.0} if small else {100: 30.0 * max(scale, 1), 1000: 12.0 * max(scale, 1)}
+    plan.part("latency", lambda: latency.latencies(runner, rates))
+    plan.part("memory", lambda: sections.memory(runner, segments["huge"], min(runs, 3)))
+    sizes = {name.removeprefix("matrix_"): segment for name, segment in segments.items() if name.startswith("matrix_")}
+    plan.part("matrix", lambda: sections.matrix(runner, sizes, few))
+    plan.part("fleet", lambda: fleet(runner, 5 if small else 100, 3 if small else 20))
+    plan.part(
+        "kinds",
+        lambda: sections.kinds(runner, {k: v for k, v in segments.items() if k.partition("_")[0] in KINDS}, few),
+    )
+
+
+def load(load: Load, scale: float, plan: Plan) -> dict[str, Segment]:
+    """The segments that the wanted parts need."""
+
+    def scaled(rows: int, per: int) -> int:
+        return max(int(rows * scale) // per, 2) * per
+
+    sizes: dict[str, Any] = {
+        "tx1": (200_000, 1, ("tx1", "flames")),
+        "tx10000": (800_000, 10_000, ("tx10000", "workers", "flames")),
+        "matrix_tx1": (80_000, 1, ("matrix",)),
+        "matrix_tx10": (100_000, 10, ("matrix",)),
+        "matrix_tx10000": (200_000, 10_000, ("matrix",)),
+    }
     with step("writing the load"):
         load.prepare()
-        warm = load.single("warm", 2000)
-        single = load.single("rows_tx1", scaled(120_000)) if "rows_tx1" in wanted else warm
-        groups = load.groups("rows_tx10000", scaled(400_000, 10_000), 10_000) if "rows_tx10000" in wanted else warm
-        huge = load.groups("memory_tx200000", 200_000, 200_000) if "memory_tx200000" in wanted else warm
-    bench.compare(warm)
-    entries = []
-    if single is not warm:
-        entries.append(bench.rates(single, scaled(15_000), options.runs))
-    if groups is not warm:
-        entries.append(bench.rates(groups, scaled(40_000), options.runs))
-    if huge is not warm:
-        entries.append(bench.memory(huge, options.runs))
-    return entries
+        segments = {"warm": load.mixed("warm", 2000, 1)}
+        for size, (rows, per, parts) in sizes.items():
+            if any(plan.wants(part) for part in parts):
+                segments[size] = load.mixed(f"rows_{size}", scaled(rows, per), per)
+        if plan.wants("memory"):
+            huge = max(int(200_000 * min(scale, 1)), 2000)
+            segments["huge"] = load.mixed("huge", huge, huge)
+        if plan.wants("kinds"):
+            for per, rows in ((1, 40_000), (10, 60_000), (10_000, 200_000)):
+                for kind in load.kinds(scaled(rows, per), per).values():
+                    segments[kind.name] = kind
+        load.close_last()
+    return segments
 
 
 if __name__ == "__main__":

@@ -1,20 +1,32 @@
 """One measured run: which path, over which segment, into which topic. Each runs in a process of its own, so that memory
-is its own and no run warms up another."""
+and CPU time are its own and no run warms up another."""
 
 from __future__ import annotations
 
-import json
+import importlib
+import os
+import resource
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+PATHS = {
+    "ours": "dev.bench.ours",
+    "twin": "dev.bench.ours",  # the decoder in Python
+    "guarded": "dev.bench.ours",  # with the lease, the checkpoints and the metrics of a Core's worker
+    "nowhere": "dev.bench.ours",  # rendered, and then dropped
+    "plain": "dev.bench.plain",
+    "socket": "dev.bench.ceiling",
+    "mysqlbinlog": "dev.bench.ceiling",
+}
+
 
 class Job(msgspec.Struct, frozen=True):
-    """`limit`: stop after this many rows of the segment (0: all). `flavor`: "mysql" or "mariadb"."""
+    """path: one of PATHS. flavor: "mysql" or "mariadb". The `rows` rows from `start` to `end` of `file` go to
+    the topic `name`. compression "none" is not said to the task, so that revisions without that option run, too."""
 
     path: str
     flavor: str
@@ -28,28 +40,51 @@ class Job(msgspec.Struct, frozen=True):
     start: int
     end: int
     rows: int
-    limit: int = 0
+    format: str = "debezium"
+    delivery: str = "exactly_once"
+    compression: str = "none"
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """seconds: from the first call to the last acknowledgement, connecting included; peak_mb: of the process."""
+    """seconds: from the first call to the last acknowledgement, connecting included; cpu_s: user and system time of
+    the process meanwhile; peak_mb: its resident memory at the most; sent: bytes of the topic's log afterwards."""
 
     rows: int
     seconds: float
     peak_mb: float
+    cpu_s: float = 0.0
+    sent: int = 0
 
     @property
     def rate(self) -> float:
         return self.rows / self.seconds
 
+    @property
+    def cpu_us(self) -> float:
+        """Microseconds of CPU per row."""
+        return self.cpu_s / self.rows * 1e6
 
-def measure(job: Job) -> Outcome:
-    """Runs the job in a new process. Raises RuntimeError with its words when it fails."""
-    command = [sys.executable, "-m", "dev.bench.job"]
-    done = subprocess.run(command, input=msgspec.json.encode(job), capture_output=True, timeout=900, check=False)
+
+def measure(job: Job, *, tree: Path | None = None, prefix: tuple[str, ...] = ()) -> Outcome:
+    """Runs the job in a new process. Raises RuntimeError with its words when it fails.
+
+    tree: where the packages are imported from; None: as here. prefix: a profiler's command.
+    """
+    command = [*prefix, sys.executable, "-m", "dev.bench.job"]
+    environment = {**os.environ, "REPLICATOR_COMPILED": "0"} if job.path == "twin" else None
+    done = subprocess.run(
+        command,
+        input=msgspec.json.encode(job),
+        capture_output=True,
+        timeout=900,
+        check=False,
+        cwd=tree,
+        env=environment,
+    )
     if done.returncode:
         raise RuntimeError(f"{job.path} over {job.name} failed:\n{done.stderr.decode(errors='replace')[-3000:]}")
-    return msgspec.json.decode(done.stdout.splitlines()[-1], type=Outcome)
+    lines = [line for line in done.stdout.splitlines() if line.startswith(b"{")]
+    return msgspec.json.decode(lines[-1], type=Outcome)
 
 
 def peak_mb() -> float:
@@ -60,17 +95,19 @@ def peak_mb() -> float:
     raise RuntimeError("no VmHWM in /proc/self/status")
 
 
+def cpu_seconds() -> float:
+    """Of this process and of the children that it has waited for."""
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+
+
 def main() -> None:
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
-    run: Any
-    if job.path == "ours":
-        from dev.bench.ours import run
-    else:
-        from dev.bench.plain import run
-    began = time.monotonic()
+    run = importlib.import_module(PATHS[job.path]).run
+    began, used = time.monotonic(), cpu_seconds()
     rows = run(job)
-    outcome = Outcome(rows, time.monotonic() - began, peak_mb())
-    print(json.dumps(msgspec.to_builtins(outcome)))
+    outcome = Outcome(rows, time.monotonic() - began, peak_mb(), cpu_seconds() - used)
+    print(msgspec.json.encode(outcome).decode(), flush=True)
 
 
 if __name__ == "__main__":

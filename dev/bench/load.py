@@ -1,4 +1,4 @@
-"""The load: an order system's table of ten columns, written as binlog segments that start with a file of their own."""
+"""The load: an order system's table of ten columns, written as binlog segments that have a file each."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ CREATE TABLE {DATABASE}.{TABLE} (
     id BIGINT NOT NULL PRIMARY KEY,
     customer_id INT UNSIGNED NOT NULL,
     sku VARCHAR(40) NOT NULL,
-    quantity SMALLINT NOT NULL,
+    quantity INT NOT NULL,
     price DECIMAL(10,2) NOT NULL,
-    status ENUM('new','paid','packed','shipped','returned') NOT NULL,
+    status TINYINT NOT NULL,
     created DATETIME(3) NOT NULL,
     updated TIMESTAMP(3) NOT NULL,
-    note VARCHAR(200) NULL,
+    note TEXT NULL,
     payload JSON NULL
 )"""
 
@@ -26,38 +26,61 @@ _VALUES = """n, n % 50000, CONCAT('SKU-', LPAD(n % 9000, 6, '0')), n % 40 + 1, (
     '2026-11-21 09:40:12.345', '2026-11-21 09:40:12.345', IF(n % 3, CONCAT('order ', n, ' of the day'), NULL),
     JSON_OBJECT('channel', 'web', 'n', n, 'gift', n % 2 = 0)"""
 
-# Per ten rows: six inserts, three updates, one delete.
-_SINGLE = f"""
-CREATE PROCEDURE {DATABASE}.single(IN first_id BIGINT, IN total INT)
+# Statements of `per` rows, each a transaction. Of ten "mixed" ones, six insert, three update and one deletes what was
+# inserted last, in such an order that the first few are a mixture, too; the other kinds go over the keys from `first_id` on.
+_FILL = f"""
+CREATE PROCEDURE {DATABASE}.fill(IN kind VARCHAR(10), IN first_id BIGINT, IN total INT, IN per INT)
 BEGIN
-    DECLARE n BIGINT DEFAULT first_id;
+    DECLARE at BIGINT DEFAULT first_id;
+    DECLARE here BIGINT;
     DECLARE done INT DEFAULT 0;
+    DECLARE step VARCHAR(10);
     WHILE done < total DO
-        CASE
-            WHEN done % 10 < 6 THEN
-                INSERT INTO {DATABASE}.{TABLE} SELECT {_VALUES};
-                SET n = n + 1;
-            WHEN done % 10 < 9 THEN
+        SET step = IF(kind <> 'mixed', kind, ELT(done DIV per % 10 + 1,
+            'insert', 'update', 'insert', 'delete', 'insert', 'insert', 'update', 'insert', 'insert', 'update'));
+        SET here = IF(kind = 'mixed' AND step <> 'insert', at - per, at);
+        CASE step
+            WHEN 'insert' THEN
+                INSERT INTO {DATABASE}.{TABLE} SELECT {_VALUES}
+                FROM (SELECT here + digits.n AS n FROM {DATABASE}.numbers digits WHERE digits.n < per) numbered;
+            WHEN 'update' THEN
                 UPDATE {DATABASE}.{TABLE} SET status = status % 5 + 1, quantity = quantity + 1
-                WHERE id = n - done % 10 + 5;
+                WHERE id BETWEEN here AND here + per - 1;
             ELSE
-                DELETE FROM {DATABASE}.{TABLE} WHERE id = n - 1;
+                DELETE FROM {DATABASE}.{TABLE} WHERE id BETWEEN here AND here + per - 1;
         END CASE;
-        COMMIT;
-        SET done = done + 1;
+        IF kind <> 'mixed' OR step = 'insert' THEN
+            SET at = at + per;
+        END IF;
+        SET done = done + per;
     END WHILE;
 END"""
+
+_SHORT, _FEWEST = 30, 4
+"""A segment's beginning is this part of it, and as many transactions at least: one of them deletes."""
+
+
+KINDS = ("inserts", "updates", "deletes")
 
 
 class Segment(NamedTuple):
     """Row changes between two places of a binlog: `file`:`start` is where its first transaction begins, `file`:`end`
-    where its last one ended."""
+    where its last one ended. `short`: where a smaller number of transactions ends, `short_rows`: how many rows those
+    are, for paths so slow that a median of the whole would take hours. deletes: those among `rows`."""
 
     name: str
     file: str
     start: int
     end: int
     rows: int
+    short: int
+    short_rows: int
+    deletes: int = 0
+
+
+def _deletes(transactions: int, per: int) -> int:
+    """The fourth of ten."""
+    return (transactions + 6) // 10 * per
 
 
 class Load:
@@ -78,45 +101,51 @@ class Load:
                 f"INSERT INTO {DATABASE}.numbers SELECT a.n * {10**power} + b.n FROM {DATABASE}.numbers a "
                 f"CROSS JOIN {DATABASE}.numbers b WHERE a.n BETWEEN 1 AND 9 AND b.n < {10**power}"
             )
-        execute(_SINGLE)
+        execute(_FILL)
 
-    def single(self, name: str, rows: int) -> Segment:
-        """`rows` transactions of one row each."""
+    def mixed(self, name: str, rows: int, per: int) -> Segment:
+        """`rows // per` transactions of `per` rows each: of ten, six insert, three update, one deletes."""
+        transactions = max(rows // per, 1)
+        short = min(max(transactions // _SHORT, _FEWEST), transactions)
         file, start = self._rotate()
-        self._server.execute(f"CALL {DATABASE}.single({self._next}, {rows})")
-        self._next += rows
-        return self._segment(name, file, start, rows)
+        self._fill("mixed", short, per)
+        middle = self._status()[1]
+        self._fill("mixed", transactions - short, per)
+        deletes = _deletes(short, per) + _deletes(transactions - short, per)
+        return self._segment(Segment(name, file, start, 0, transactions * per, middle, short * per, deletes))
 
-    def groups(self, name: str, rows: int, per: int) -> Segment:
-        """Transactions of `per` rows each: of ten, six insert, three update, one deletes."""
-        file, start = self._rotate()
-        for number in range(rows // per):
-            self._group(number % 10, per)
-        return self._segment(name, file, start, rows // per * per)
-
-    def _group(self, kind: int, per: int) -> None:
+    def kinds(self, rows: int, per: int) -> dict[str, Segment]:
+        """Kind -> a segment of nothing else; the same rows are inserted, updated and deleted."""
         first = self._next
-        if kind < 6:
-            source = f"(SELECT {first} + n AS n FROM {DATABASE}.numbers WHERE n < {per}) numbered"
-            self._server.execute(f"INSERT INTO {DATABASE}.{TABLE} SELECT {_VALUES} FROM {source}")
-            self._next += per
-        elif kind < 9:
-            self._server.execute(
-                f"UPDATE {DATABASE}.{TABLE} SET status = status % 5 + 1, quantity = quantity + 1 "
-                f"WHERE id BETWEEN {first - per} AND {first - 1}"
-            )
-        else:
-            self._server.execute(f"DELETE FROM {DATABASE}.{TABLE} WHERE id BETWEEN {first - per} AND {first - 1}")
+        segments = {}
+        for kinds in KINDS:
+            kind = kinds.removesuffix("s")
+            self._next = first
+            file, start = self._rotate()
+            self._fill(kind, rows // per, per)
+            whole = rows // per * per
+            draft = Segment(f"{kind}s_tx{per}", file, start, 0, whole, 0, whole, whole * (kind == "delete"))
+            segments[kind] = self._segment(draft)
+        return segments
+
+    def close_last(self) -> None:
+        """Begins another file, so that the last segment, too, has its own."""
+        self._rotate()
+
+    def _fill(self, kind: str, transactions: int, per: int) -> None:
+        if transactions:
+            self._server.execute(f"CALL {DATABASE}.fill('{kind}', {self._next}, {transactions * per}, {per})")
+            self._next += transactions * per
 
     def _rotate(self) -> tuple[str, int]:
         self._server.execute("FLUSH BINARY LOGS")
         return self._status()
 
-    def _segment(self, name: str, file: str, start: int, rows: int) -> Segment:
-        end_file, end = self._status()
-        if end_file != file:
-            raise RuntimeError(f"the segment {name} went over the end of {file}: raise max_binlog_size")
-        return Segment(name, file, start, end, rows)
+    def _segment(self, draft: Segment) -> Segment:
+        file, end = self._status()
+        if file != draft.file:
+            raise RuntimeError(f"the segment {draft.name} went over the end of {draft.file}: raise max_binlog_size")
+        return draft._replace(end=end, short=draft.short or end)
 
     def _status(self) -> tuple[str, int]:
         statement = "SHOW MASTER STATUS" if self._server.name == "MariaDB" else "SHOW BINARY LOG STATUS"

@@ -24,7 +24,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def run(job: Job) -> int:
-    """Sends the rows of the segment, at most `job.limit`. Returns how many."""
+    """Sends the first `job.rows` of the segment. Returns how many."""
     producer = KafkaProducer(
         bootstrap_servers=[job.bootstrap],
         key_serializer=lambda key: json.dumps(key, separators=(",", ":")).encode(),
@@ -47,7 +47,7 @@ def run(job: Job) -> int:
         if value["op"] == "d":
             producer.send(job.name, key=key, value=None).add_errback(errors.append)
         rows += 1
-        if rows == (job.limit or job.rows):
+        if rows == job.rows:
             break
     producer.flush()
     producer.close()

@@ -6,41 +6,87 @@ import json
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+OUTPUT = Path("build/bench.json")
+
 
 class Entry(msgspec.Struct, frozen=True):
-    """One figure. ours, baseline: medians of `runs` runs; ratio: ours / baseline; samples: every run, in order."""
+    """One figure. value: the figure; null where there is none, and `reason` says why. ours, baseline: medians of `runs`
+    runs; ratio: ours / baseline; samples: every run, in order."""
 
     name: str
     unit: str
-    ours: float
-    baseline: float
-    ratio: float
-    runs: int
-    samples: dict[str, list[float]]
+    value: float | None
+    ours: float | None = None
+    baseline: float | None = None
+    ratio: float | None = None
+    runs: int = 0
+    samples: dict[str, list[float]] = {}
+    reason: str = ""
 
 
-def entry(name: str, unit: str, ours: Sequence[float], baseline: Sequence[float]) -> Entry:
-    middle, plain = statistics.median(ours), statistics.median(baseline)
-    samples = {"ours": [round(value, 1) for value in ours], "baseline": [round(value, 1) for value in baseline]}
-    return Entry(name, unit, round(middle, 1), round(plain, 1), round(middle / plain, 2), len(ours), samples)
+def figure(name: str, unit: str, samples: Sequence[float], digits: int = 1) -> Entry:
+    """The median of what was measured."""
+    middle = round(statistics.median(samples), digits)
+    return Entry(
+        name, unit, middle, ours=middle, runs=len(samples), samples={"ours": [round(each, digits) for each in samples]}
+    )
 
 
-def write(entries: Sequence[Entry], path: Path) -> None:
-    """Replaces entries of the same names and keeps the others, so that single figures can be measured again."""
-    kept: list[object] = []
-    if path.exists():
-        names = {one.name for one in entries}
-        kept = [old for old in json.loads(path.read_text()) if old["name"] not in names]
+def ratio(name: str, unit: str, ours: Sequence[float], baseline: Sequence[float], value: str = "ratio") -> Entry:
+    """Ours against another's. value: "ratio", or "ours" where the ratio stands under another name."""
+    middle, other = statistics.median(ours), statistics.median(baseline)
+    samples = {"ours": [round(each, 1) for each in ours], "baseline": [round(each, 1) for each in baseline]}
+    found = round(middle / other, 4 if middle < other else 2)
+    chosen = found if value == "ratio" else round(middle, 1)
+    return Entry(name, unit, chosen, round(middle, 1), round(other, 1), found, len(ours), samples)
+
+
+def absent(name: str, unit: str, reason: str) -> Entry:
+    return Entry(name, unit, None, reason=reason)
+
+
+def fact(name: str, text: str) -> Entry:
+    """Of the machine or of the run; no figure."""
+    return Entry(name, "text", None, reason=text)
+
+
+def read(path: Path = OUTPUT) -> dict[str, Entry]:
+    """Entries by name; entries of before `value` are left out."""
+    if not path.exists():
+        return {}
+    found: list[dict[str, Any]] = json.loads(path.read_text())
+    return {each["name"]: msgspec.convert(each, Entry) for each in found if "value" in each}
+
+
+def write(entries: Sequence[Entry], path: Path = OUTPUT) -> None:
+    """Replaces entries of the same names and keeps the others, so that single figures can be measured again. A figure
+    that is there is not replaced by the reason for having none this time."""
+    kept = read(path)
+    for each in entries:
+        old = kept.get(each.name)
+        if each.value is None and each.unit != "text" and old is not None and old.value is not None:
+            continue
+        kept[each.name] = each
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps([*kept, *msgspec.to_builtins(entries)], indent=2) + "\n")
+    draft = path.with_suffix(".draft")
+    draft.write_text(json.dumps(msgspec.to_builtins(list(kept.values())), indent=1) + "\n")
+    draft.replace(path)
 
 
 def table(entries: Sequence[Entry]) -> str:
-    lines = [f"{'':<18}{'unit':<8}{'ours':>12}{'plain':>12}{'ratio':>8}   runs (ours | plain)"]
+    lines = [f"{'':<42}{'unit':<10}{'value':>12}{'ours':>12}{'baseline':>12}  samples of ours"]
     for one in entries:
-        runs = " | ".join(" ".join(f"{value:,.0f}" for value in one.samples[who]) for who in ("ours", "baseline"))
-        lines.append(f"{one.name:<18}{one.unit:<8}{one.ours:>12,.0f}{one.baseline:>12,.0f}{one.ratio:>7.2f}x   {runs}")
+        cells = "".join(f"{_number(each):>12}" for each in (one.value, one.ours, one.baseline))
+        runs = one.reason or " ".join(_number(value) for value in one.samples.get("ours", ())[:5])
+        lines.append(f"{one.name:<42}{one.unit:<10}{cells}  {runs}")
     return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"

@@ -1,0 +1,172 @@
+"""`python -m dev.bench.handover`: take-over and switchover under load, into build/bench.json."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from kafka import KafkaConsumer, TopicPartition
+
+from dev.bench.fleet import zxid
+from dev.bench.report import OUTPUT, Entry, figure, read, table, write
+from dev.bench.sections import percentile
+from dev.cluster import Cluster
+from dev.job import Job
+from dev.progress import say
+from dev.servers.stack import Stack
+from replicator.coordination.layout import Layout
+from replicator.coordination.overview import Overview
+from replicator.sink.kafka.sockets import PROXY_URL
+from replicator.zookeeper.client import connect
+
+HOSTS = ("host-a", "host-b")
+
+
+class Race:
+    """Two Cores, one task, a writer. Each try ends when a consumer has a record of the new term."""
+
+    def __init__(self, stack: Stack, folder: Path, session_seconds: float, rate: float) -> None:
+        layout = Layout("/bench")
+        self.zookeeper = stack.zookeeper
+        self._coordinator = connect(stack.zookeeper.address, session_timeout=10)
+        self.cluster = Cluster(stack.zookeeper.address, folder, session_timeout=session_seconds, root=layout.root)
+        overview = Overview(self._coordinator, layout)
+        self.job = Job("handover", stack.mysql, stack.kafka, overview, rate=rate)
+        self._bootstrap = stack.kafka.bootstrap
+
+    def start(self) -> None:
+        self.cluster.start_server()
+        for host in HOSTS:
+            self.cluster.core(host)
+        self.job.writer.prepare()
+        self.cluster.apply(self.job.task)
+        self.job.wait_running()
+        self.job.writer.start()
+        self.job.wait_delivered(20)
+
+    def takeover(self) -> float:
+        """Seconds from SIGKILL of the leading Core to the first record of its successor."""
+        host = self._both()
+        with Listener(self._bootstrap, self.job.topics) as listener:
+            began = time.monotonic()
+            self.cluster.cores[host].kill()
+            found = listener.next_term(began)
+        self.cluster.core(host)
+        return found
+
+    def switchover(self) -> float:
+        """Seconds from the command to the first record of the other one."""
+        self._both()
+        with Listener(self._bootstrap, self.job.topics) as listener:
+            began = time.monotonic()
+            self.cluster.cli("task", "switchover", self.job.name)
+            return listener.next_term(began)
+
+    def _both(self) -> str:
+        """The leader's host, when the other one stands by and the stream has run for a moment."""
+        leader = self.job.wait_running().host
+        other = next(host for host in HOSTS if host != leader)
+        self.job.wait_standby(other)
+        time.sleep(1)
+        return leader
+
+    def writes_per_minute(self, seconds: float) -> float:
+        """Of ZooKeeper, under load."""
+        self._both()
+        before, began = zxid(self.zookeeper), time.monotonic()
+        time.sleep(seconds)
+        return (zxid(self.zookeeper) - before) / (time.monotonic() - began) * 60
+
+    def close(self) -> None:
+        self.job.writer.close()
+        self.cluster.close()
+        self._coordinator.close()
+
+
+class Listener:
+    """Sees the records that come from now on, and of which term they are."""
+
+    def __init__(self, bootstrap: str, prefix: str) -> None:
+        self._consumer = KafkaConsumer(
+            bootstrap_servers=bootstrap,
+            proxy_url=PROXY_URL,
+            group_id=None,
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+        )
+        topics = sorted(topic for topic in self._consumer.topics() if topic.startswith(prefix))
+        places = [
+            TopicPartition(topic, number)
+            for topic in topics
+            for number in sorted(self._consumer.partitions_for_topic(topic) or ())
+        ]
+        self._consumer.assign(places)
+        self._consumer.seek_to_end(*places)
+        for place in places:
+            self._consumer.position(place)
+
+    def __enter__(self) -> Listener:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._consumer.close(autocommit=False)
+
+    def next_term(self, began: float, timeout: float = 60.0) -> float:
+        first: int | None = None
+        while time.monotonic() < began + timeout:
+            for records in self._consumer.poll(timeout_ms=100).values():
+                now = time.monotonic()
+                for record in records:
+                    epoch = int(dict(record.headers)["epoch"])
+                    first = epoch if first is None else first
+                    if epoch > first:
+                        return now - began
+        raise TimeoutError(f"no record of another term within {timeout:g} s")
+
+
+def figures(name: str, samples: list[float]) -> Iterator[Entry]:
+    for key, share in (("p50", 0.5), ("p99", 0.99), ("max", 1.0)):
+        yield figure(f"{name}.{key}", "s", [percentile(samples, share)], 3)
+    yield figure(f"{name}.tries", "", [len(samples)], 0)
+    yield figure(f"{name}.mean", "s", samples, 3)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m dev.bench.handover", description=__doc__)
+    parser.add_argument("--tries", type=int, default=50, help="of each kind")
+    parser.add_argument("--session-timeout", type=float, default=4.0, help="T of the Cores, seconds")
+    parser.add_argument("--rate", type=float, default=80.0, help="transactions a second of the writer")
+    parser.add_argument("--output", type=Path, default=OUTPUT)
+    options = parser.parse_args()
+    with Stack() as stack, tempfile.TemporaryDirectory(prefix="mysql-replicator-bench-") as folder:
+        race = Race(stack, Path(folder), options.session_timeout, options.rate)
+        try:
+            race.start()
+            entries = list(measured(race, options.tries))
+        finally:
+            race.close()
+    write(entries, options.output)
+    print(table(entries))
+    if options.output == OUTPUT:
+        from dev.bench.page import write_page
+
+        write_page(read())
+    return 0
+
+
+def measured(race: Race, tries: int) -> Iterator[Entry]:
+    yield figure("zookeeper.writes_per_task_per_minute_under_load", "", [race.writes_per_minute(min(20, tries))])
+    for name, attempt in (("switchover_s", race.switchover), ("takeover_s", race.takeover)):
+        samples = []
+        for number in range(tries):
+            samples.append(attempt())
+            say(f"{name} {number + 1} of {tries}: {samples[-1]:.3f} s")
+        yield from figures(name, samples)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+"""From commit at the source to a read_committed consumer, and from the start of a worker to its first record."""
+
+from __future__ import annotations
+
+import gc
+import json
+import multiprocessing
+import time
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from typing import Any
+
+import pymysql
+from kafka import KafkaConsumer, TopicPartition
+
+from dev.bench.load import Segment
+from dev.bench.ours import PARTITIONS, task
+from dev.bench.report import Entry, figure
+from dev.bench.runner import Runner
+from dev.bench.sections import DELIVERIES, percentile
+from dev.bench.workers import Crew, pss_mb
+from replicator.sink.kafka.sockets import PROXY_URL
+
+_FIRST_ID = 1 << 40
+_WARM = 0.1
+"""Of the time, and at least two seconds: not counted."""
+
+_INSERT = """INSERT INTO bench.orders VALUES (%s, 7, 'SKU-000007', 1, 9.99, 1, '2026-11-21 09:40:12.345',
+    '2026-11-21 09:40:12.345', 'order of the day', '{"channel": "web"}')"""
+
+
+def latencies(runner: Runner, rates: dict[int, float]) -> Iterator[Entry]:
+    """rates: transactions per second -> for how many seconds."""
+    with Crew(runner.database.replicator[1]) as crew:
+        for delivery in DELIVERIES:
+            for rate, seconds in rates.items():
+                found = _latency(runner, crew, delivery, rate, seconds)
+                key = "latency_ms" if rate == 100 else f"latency_ms_{rate}"
+                for name, share in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999)):
+                    yield figure(f"{key}.{delivery}.{name}", "ms", [percentile(found, share)], 2)
+                yield figure(f"{key}.{delivery}.samples", "rows", [len(found)], 0)
+
+
+def _latency(runner: Runner, crew: Crew, delivery: str, rate: int, seconds: float) -> list[float]:
+    """Milliseconds per row, from just before COMMIT is sent to the moment the consumer has the record."""
+    name = f"bench_latency_{delivery}_{rate}"
+    runner.create(name)
+    segment = here(runner)
+    worker = crew.start(task(runner.job("ours", segment, name, short=False, delivery=delivery)))
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    place = (runner.database.host, runner.database.port)
+    writer = context.Process(target=_write, args=(theirs, place, rate, seconds), daemon=True)
+    writer.start()
+    try:
+        seen = _consume(runner.kafka.bootstrap, name, ours)
+        sent: dict[int, float] = ours.recv()
+    finally:
+        writer.kill()
+        crew.stop(worker)
+        runner.delete(name)
+        runner.database.execute("DELETE FROM bench.orders WHERE id >= %s", (_FIRST_ID,))
+    crew.check()
+    lost = sent.keys() - seen.keys()
+    if lost:
+        raise RuntimeError(f"{len(lost)} rows never arrived")
+    counted = sorted(sent)[int(max(_WARM * seconds, 2) * rate) :] or sorted(sent)
+    return [(seen[each] - sent[each]) * 1000 for each in counted]
+
+
+def _write(pipe: Connection, place: tuple[str, int], rate: int, seconds: float) -> None:
+    """A process of its own. Says when it begins (its first id), and in the end when each row was committed."""
+    connection = pymysql.connect(host=place[0], port=place[1], user="root", password="", autocommit=False)
+    cursor = connection.cursor()
+    committed: dict[int, float] = {}
+    pipe.recv()
+    began = time.monotonic()
+    total = int(rate * seconds)
+    for number in range(total):
+        early = began + number / rate - time.monotonic()
+        if early > 0:
+            time.sleep(early)
+        cursor.execute(_INSERT, (_FIRST_ID + number,))
+        committed[_FIRST_ID + number] = time.monotonic()
+        connection.commit()
+    pipe.send(total)
+    pipe.send(committed)
+
+
+def _consume(bootstrap: str, topic: str, pipe: Connection) -> dict[int, float]:
+    """id -> when it came. Ends when all that were written are there, or none has come for ten seconds."""
+    consumer = open_consumer(bootstrap, topic)
+    seen: dict[int, float] = {}
+    total = None
+    gc.collect()
+    gc.disable()
+    try:
+        pipe.send("begin")
+        quiet = time.monotonic() + 30
+        while (total is None or len(seen) < total) and time.monotonic() < quiet:
+            for records in consumer.poll(timeout_ms=200).values():
+                now = time.monotonic()
+                quiet = now + 10
+                for record in records:
+                    seen.setdefault(json.loads(record.key)["id"], now)
+            if total is None and pipe.poll(0):
+                total = pipe.recv()
+    finally:
+        gc.enable()
+        consumer.close(autocommit=False)
+    if total is None:
+        total = pipe.recv()
+    return seen
+
+
+def open_consumer(bootstrap: str, topic: str) -> Any:
+    consumer = KafkaConsumer(
+        bootstrap_servers=bootstrap,
+        proxy_url=PROXY_URL,
+        group_id=None,
+        enable_auto_commit=False,
+        isolation_level="read_committed",
+        auto_offset_reset="earliest",
+        fetch_max_wait_ms=500,
+    )
+    places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+    consumer.assign(places)
+    consumer.seek_to_beginning(*places)
+    for place in places:
+        consumer.position(place)
+    consumer.poll(timeout_ms=100)
+    return consumer
+
+
+def here(runner: Runner) -> Segment:
+    """From the end of the binlog on."""
+    statement = "SHOW MASTER STATUS" if runner.database.name == "MariaDB" else "SHOW BINARY LOG STATUS"
+    row = runner.database.execute(statement)[0]
+    return Segment("live", str(row[0]), int(row[1]), 1 << 40, 0, 0, 0)
+
+
+def workers(runner: Runner, backlog: Segment, runs: int) -> Iterator[Entry]:
+    """From a worker's start, in a Core that runs, to its first record; and its memory with a backlog and without."""
+    first, idle, busy = [], [], []
+    with Crew(runner.database.replicator[1]) as crew:
+        for number in range(runs):
+            name = f"bench_first_{number}"
+            runner.create(name)
+            consumer = open_consumer(runner.kafka.bootstrap, name)
+            began = time.monotonic()
+            worker = crew.start(task(runner.job("ours", backlog, name, short=False)))
+            while not consumer.poll(timeout_ms=1000):
+                crew.check()
+            first.append(time.monotonic() - began)
+            consumer.close(autocommit=False)
+            busy.append(_most(worker.pid, 1.0))
+            crew.stop(worker)
+            runner.delete(name)
+        name = "bench_idle"
+        runner.create(name)
+        segment = here(runner)
+        worker = crew.start(task(runner.job("ours", segment, name, short=False)))
+        time.sleep(5)
+        idle = list(pss_mb(worker.pid))
+        crew.stop(worker)
+        runner.delete(name)
+        crew.check()
+    yield figure("first_record_s", "s", first, 3)
+    yield figure("worker_backlog_pss_mb", "MB", busy)
+    yield figure("worker_idle_pss_mb", "MB", [idle[0]])
+    yield figure("worker_idle_private_mb", "MB", [idle[1]])
+
+
+def _most(pid: int, seconds: float) -> float:
+    end, most = time.monotonic() + seconds, 0.0
+    while time.monotonic() < end:
+        most = max(most, pss_mb(pid)[0])
+        time.sleep(0.05)
+    return most

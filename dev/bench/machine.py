@@ -1,0 +1,52 @@
+"""On what the figures were measured."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from dev.bench.report import Entry, fact
+from dev.bench.runner import Runner
+from dev.fetch.jars import KAFKA
+from dev.paths import TREE
+from replicator import compiled
+
+
+def facts(runner: Runner, options: argparse.Namespace) -> Iterator[Entry]:
+    row = runner.database.execute("SELECT VERSION()")[0][0]
+    packages = ("kafka-python", "mysql-replication", "PyMySQL", "crc32c")
+    command = f"python -m dev.bench --size {options.size} --runs {options.runs}"
+    yield fact("fact.when", datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"))
+    yield fact(
+        "fact.machine", f"{_processor()}, {os.cpu_count()} cores, {_memory():.0f} GB, Linux {platform.release()}"
+    )
+    yield fact("fact.load", f"{os.getloadavg()[1]:.1f} (average of five minutes when it began)")
+    yield fact("fact.servers", f"{runner.database.name} {row}, Kafka {KAFKA}, on the same machine, data on a tmpfs")
+    found = ", ".join(f"{name} {version(name)}" for name in packages)
+    yield fact("fact.packages", f"Python {platform.python_version()}, {found}")
+    yield fact("fact.decoder", compiled.describe())
+    yield fact("fact.revision", _revision())
+    yield fact("fact.command", command + (" --peers" if options.peers else ""))
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def _memory() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+
+
+def _revision() -> str:
+    command = ["git", "-C", str(TREE), "describe", "--always", "--dirty"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "not a git tree"

@@ -1,0 +1,175 @@
+"""docs/performance.md: the text stands here, the figures come from build/bench.json."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+from dev.bench.report import Entry
+from dev.bench.sections import DELIVERIES, FORMATS
+from dev.paths import TREE
+
+PAGE = TREE / "docs" / "performance.md"
+TEXT = Path(__file__).with_name("page.md")
+
+Entries = dict[str, Entry]
+
+
+class Wanted(NamedTuple):
+    """What a figure should be: at least or at most `bound`."""
+
+    what: str
+    name: str
+    least: bool
+    bound: float
+    unit: str
+
+
+WANTED = (
+    Wanted("rows/s against the plain packages, 10,000-row transactions", "plain.tx10000", True, 40, "x"),
+    Wanted("rows/s against the plain packages, 1-row transactions", "plain.tx1", True, 60, "x"),
+    Wanted("rows/s against Debezium tuned, 10,000-row transactions", "debezium.tx10000", True, 5, "x"),
+    Wanted("rows/s against Debezium tuned, 1-row transactions", "debezium.tx1", True, 10, "x"),
+    Wanted("CPU per row against Debezium, 10,000-row transactions", "debezium_cpu.tx10000", False, 1 / 8, "x"),
+    Wanted("CPU per row against Debezium, 1-row transactions", "debezium_cpu.tx1", False, 1 / 15, "x"),
+    Wanted("CPU per row, format maxwell, 10,000-row transactions", "cpu_us.maxwell.tx10000", False, 5, "us"),
+    Wanted("CPU per row, format maxwell, 1-row transactions", "cpu_us.maxwell.tx1", False, 8, "us"),
+    Wanted("CPU per row, format debezium, 10,000-row transactions", "cpu_us.debezium.tx10000", False, 7, "us"),
+    Wanted("CPU per row, format debezium, 1-row transactions", "cpu_us.debezium.tx1", False, 10, "us"),
+    Wanted("share of mysqlbinlog --raw, 10,000-row transactions", "raw.tx10000", True, 0.08, "x"),
+    Wanted("share of mysqlbinlog --raw, 1-row transactions", "raw.tx1", True, 0.8, "x"),
+    Wanted("latency at 100/s, at_least_once, p50", "latency_ms.at_least_once.p50", False, 1.5, "ms"),
+    Wanted("latency at 100/s, at_least_once, p99", "latency_ms.at_least_once.p99", False, 5, "ms"),
+    Wanted("latency at 100/s, at_least_once, p99.9", "latency_ms.at_least_once.p999", False, 20, "ms"),
+    Wanted("latency at 100/s, exactly_once, p50", "latency_ms.exactly_once.p50", False, 15, "ms"),
+    Wanted("latency at 100/s, exactly_once, p99", "latency_ms.exactly_once.p99", False, 40, "ms"),
+    Wanted("first record after the start of a worker", "first_record_s", False, 0.5, "s"),
+    Wanted("memory of an idle worker, its own pages", "worker_idle_private_mb", False, 15, "MB"),
+    Wanted("memory of a worker with a backlog", "worker_backlog_pss_mb", False, 150, "MB"),
+    Wanted("memory over one transaction of 200,000 rows", "memory_tx200000", False, 150, "MB"),
+    Wanted("lease, checkpoints and metrics, 1-row transactions", "guards.tx1", False, 2, "% CPU"),
+    Wanted("lease, checkpoints and metrics, 10,000-row transactions", "guards.tx10000", False, 2, "% CPU"),
+    Wanted("switchover under load, p99", "switchover_s.p99", False, 1, "s"),
+    Wanted("take-over after SIGKILL, T = 4 s, p50", "takeover_s.p50", False, 5, "s"),
+    Wanted("take-over after SIGKILL, T = 4 s, p99", "takeover_s.p99", False, 7, "s"),
+)
+
+
+def number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if abs(value) < 100 else f"{value:.0f}"
+
+
+def _value(entries: Entries, name: str) -> str:
+    return number(entries[name].value) if name in entries else "-"
+
+
+def _rows(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [header, ("---",) * len(header), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def machine(entries: Entries) -> str:
+    return "\n".join(
+        f"- {name.removeprefix('fact.')}: {each.reason}" for name, each in entries.items() if "fact." in name
+    )
+
+
+def wanted(entries: Entries) -> str:
+    rows = []
+    for want in WANTED:
+        found = entries.get(want.name)
+        bound = f"{'>=' if want.least else '<='} {number(want.bound)} {want.unit}"
+        if found is None or found.value is None:
+            rows.append((want.what, bound, found.reason if found is not None else "not measured", ""))
+            continue
+        met = found.value >= want.bound if want.least else found.value <= want.bound
+        rows.append((want.what, bound, f"{number(found.value)} {want.unit}", "yes" if met else "**no**"))
+    return _rows(("figure", "wanted", "measured", "met"), rows)
+
+
+def paths(entries: Entries) -> str:
+    names = {
+        **{form: f"ours, format {form}" for form in FORMATS},
+        "twin": "ours, the decoder in Python",
+        "nowhere": "ours, rendered and dropped",
+        "plain": "the plain packages, as their manuals show them",
+        "debezium.peer": "Debezium, tuned",
+        "mysqlbinlog": "mysqlbinlog --raw",
+        "socket": "our reader of the protocol, into a file",
+    }
+    columns = [f"{kind}.{{}}.{size}" for size in ("tx1", "tx10000") for kind in ("rate", "cpu_us")]
+    rows = [
+        (what, *(_value(entries, column.format(name)) for column in columns))
+        for name, what in names.items()
+        if f"rate.{name}.tx1" in entries or f"rate.{name}.tx10000" in entries
+    ]
+    header = ("path", "rows/s, 1-row transactions", "CPU us/row", "rows/s, 10,000-row transactions", "CPU us/row")
+    return _rows(header, rows)
+
+
+def matrix(entries: Entries) -> str:
+    rows = []
+    for form, delivery, compression in product(FORMATS, DELIVERIES, ("none", "lz4")):
+        keys = [f"rows_per_s.{form}.{delivery}.{compression}.{size}" for size in ("tx1", "tx10", "tx10000")]
+        if any(key in entries for key in keys):
+            rows.append((form, delivery, compression, *(_value(entries, key) for key in keys)))
+    return _rows(("format", "delivery", "compression", "1-row", "10-row", "10,000-row"), rows)
+
+
+def kinds(entries: Entries) -> str:
+    rows = []
+    for size in ("tx1", "tx10", "tx10000"):
+        keys = [f"rows_per_s.{kind}s_{size}" for kind in ("insert", "update", "delete")]
+        if any(key in entries for key in keys):
+            rows.append((size.removeprefix("tx"), *(_value(entries, key) for key in keys)))
+    return _rows(("rows per transaction", "inserts/s", "updates/s", "deletes/s"), rows)
+
+
+def latency(entries: Entries) -> str:
+    rows = []
+    for delivery, (rate, key) in product(DELIVERIES, {"100": "latency_ms", "1,000": "latency_ms_1000"}.items()):
+        cells = [_value(entries, f"{key}.{delivery}.{name}") for name in ("p50", "p99", "p999", "samples")]
+        rows.append((delivery, rate, *cells))
+    return _rows(("delivery", "rows/s", "p50 ms", "p99 ms", "p99.9 ms", "samples"), rows)
+
+
+def group(prefix: str) -> Callable[[Entries], str]:
+    def rows(entries: Entries) -> str:
+        found = [
+            (name.removeprefix(prefix), each.unit, number(each.value), str(each.runs))
+            for name, each in entries.items()
+            if name.startswith(prefix) and each.value is not None
+        ]
+        return _rows(("figure", "unit", "value", "samples"), found) if found else "Not measured yet."
+
+    return rows
+
+
+PARTS: dict[str, Callable[[Entries], str]] = {
+    "machine": machine,
+    "wanted": wanted,
+    "paths": paths,
+    "matrix": matrix,
+    "kinds": kinds,
+    "latency": latency,
+    "fleet": group("fleet."),
+    "handover": lambda entries: group("takeover_s.")(entries) + "\n\n" + group("switchover_s.")(entries),
+    "zookeeper": group("zookeeper."),
+}
+
+
+def page(entries: Entries) -> str:
+    text = TEXT.read_text()
+    for name, part in PARTS.items():
+        text = text.replace(f"<!-- {name} -->", part(entries))
+    return text
+
+
+def write_page(entries: Entries, path: Path = PAGE) -> None:
+    path.write_text(page(entries))

@@ -1,0 +1,121 @@
+"""Jobs over segments, each into a topic of its own that is deleted afterwards."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import msgspec
+
+from dev.bench.job import Job, Outcome, measure
+from dev.bench.load import Segment
+from dev.bench.ours import PARTITIONS
+from dev.checker.consumer import read_topics
+from dev.progress import say
+from dev.servers import Kafka
+from dev.servers.database import Database
+
+SLOW = ("plain", "twin")
+"""Paths that read only the beginning of a segment."""
+
+
+class Runner:
+    def __init__(self, database: Database, kafka: Kafka) -> None:
+        self.database = database
+        self.kafka = kafka
+        self._numbers = itertools.count(1)
+
+    def job(self, path: str, segment: Segment, name: str, *, short: bool, **options: str) -> Job:
+        user, password = self.database.replicator
+        return Job(
+            path=path,
+            flavor="mariadb" if self.database.name == "MariaDB" else "mysql",
+            host=self.database.host,
+            port=self.database.port,
+            user=user,
+            password=password,
+            bootstrap=self.kafka.bootstrap,
+            name=name,
+            file=segment.file,
+            start=segment.start,
+            end=segment.short if short else segment.end,
+            rows=segment.short_rows if short else segment.rows,
+            **options,
+        )
+
+    def run(
+        self,
+        path: str,
+        segment: Segment,
+        *,
+        short: bool | None = None,
+        tree: Path | None = None,
+        prefix: tuple[str, ...] = (),
+        **options: str,
+    ) -> Outcome:
+        """short: only the segment's beginning; None: as the path is used to. options: format, delivery, compression.
+        Raises RuntimeError when not everything has arrived."""
+        name = f"bench_{segment.name}_{path}_{next(self._numbers)}"
+        short = path in SLOW if short is None else short
+        self.create(name)
+        try:
+            job = self.job(path, segment, name, short=short, **options)
+            outcome = measure(job, tree=tree, prefix=prefix)
+            outcome = msgspec.structs.replace(outcome, sent=self.logged(name))
+        finally:
+            self.delete(name)
+        # Ours stops behind the end by up to one read of the socket: those rows are delivered and count too.
+        if outcome.rows < job.rows:
+            raise RuntimeError(f"{path} delivered {outcome.rows} of {job.rows} rows of {segment.name}")
+        what = " ".join((segment.name, path, *options.values()))
+        say(f"{what}: {outcome.rate:,.0f} rows/s, {outcome.cpu_us:.1f} us of CPU per row, {outcome.peak_mb:.0f} MB")
+        return outcome
+
+    def compare(self, segment: Segment) -> None:
+        """Ours, its twin and the plain packages must say the same of the same rows, else their speeds can't be
+        compared. Also warms Kafka up."""
+        names = [f"bench_compare_{path}" for path in ("ours", "twin", "plain")]
+        for name in names:
+            self.create(name)
+            measure(self.job(name.rpartition("_")[2], segment, name, short=False))
+        ours, *others = (contents(self.kafka.bootstrap, name) for name in names)
+        for name, other in zip(names[1:], others, strict=True):
+            for partition, told in other.items():
+                for mine, theirs in zip(ours.get(partition, []), told, strict=False):
+                    if mine != theirs:
+                        raise RuntimeError(f"{name} differs: ours {mine}, the other {theirs}")
+                if len(ours.get(partition, [])) < len(told):
+                    raise RuntimeError(f"partition {partition} of {segment.name} has fewer records than {name}")
+        for name in names:
+            self.delete(name)
+
+    def create(self, name: str) -> None:
+        self.kafka.create_topic(name, PARTITIONS, **{"file.delete.delay.ms": "100"})
+
+    def delete(self, name: str) -> None:
+        from kafka.admin import KafkaAdminClient
+
+        admin = KafkaAdminClient(bootstrap_servers=self.kafka.bootstrap)
+        try:
+            admin.delete_topics([name])
+        finally:
+            admin.close()
+
+    def logged(self, name: str) -> int:
+        """Bytes of the topic's log; 0 where the broker is not ours to look into."""
+        try:
+            logs = list((self.kafka.folder / "data").glob(f"{name}-*/*.log"))
+            return sum(log.stat().st_size for log in logs)
+        except OSError:
+            return 0
+
+
+def contents(bootstrap: str, topic: str) -> dict[int, list[tuple[bytes, str, object, object]]]:
+    """(key, op, before, after) per record, by partition in order; tombstones have op "tombstone"."""
+    found: dict[int, list[tuple[bytes, str, object, object]]] = {}
+    for record in read_topics(bootstrap, topic.__eq__):
+        value = json.loads(record.value) if record.value is not None else {"op": "tombstone"}
+        told = (record.key, value["op"], value.get("before"), value.get("after"))
+        found.setdefault(record.partition, []).append(told)
+    return found

@@ -1,0 +1,134 @@
+"""What is measured, by parts. Each part gives entries; one that fails or has no time left says so instead of ending the
+run."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from dev.bench.ceiling import mysqlbinlog_runs
+from dev.bench.job import Outcome
+from dev.bench.load import Segment
+from dev.bench.report import Entry, absent, figure, ratio
+from dev.bench.runner import Runner
+from replicator.config.task import KafkaSink
+
+FORMATS = ("debezium", "maxwell", "canal")
+DELIVERIES = ("exactly_once", "at_least_once")
+
+Found = dict[str, list[Outcome]]
+
+
+def interleaved(runner: Runner, segment: Segment, ways: dict[str, dict[str, Any]], runs: int) -> Found:
+    """Every way in turn, `runs` times, so that whatever else the machine does meets all of them.
+
+    ways: name -> `path` and options of `Runner.run`."""
+    found: Found = defaultdict(list)
+    for _ in range(runs):
+        for name, how in ways.items():
+            found[name].append(runner.run(how["path"], segment, **{k: v for k, v in how.items() if k != "path"}))
+    return found
+
+
+def against(runner: Runner, segment: Segment, size: str, runs: int) -> Iterator[Entry]:
+    """Ours against each alternative over the same segment. size: "tx1" or "tx10000"."""
+    ceiling = "mysqlbinlog" if runner.database.name == "MySQL" and mysqlbinlog_runs() else "socket"
+    paths = ("ours", "plain", "nowhere", ceiling, "twin", "guarded")
+    ways: dict[str, dict[str, Any]] = {path: {"path": path} for path in paths}
+    ways |= {each: {"path": "ours", "format": each} for each in FORMATS[1:]}
+    found = interleaved(runner, segment, ways, runs)
+    rates = {name: [each.rate for each in done] for name, done in found.items()}
+    cpu = {name: [each.cpu_us for each in done] for name, done in found.items()}
+    yield ratio(f"rows_{size}", "rows/s", rates["ours"], rates["plain"], value="ours")
+    yield ratio(f"plain.{size}", "ratio", rates["ours"], rates["plain"])
+    yield ratio(f"raw.{size}", "ratio", rates["ours"], rates[ceiling])
+    yield ratio(f"twin.{size}", "ratio", rates["ours"], rates["twin"])
+    yield ratio(f"nowhere.{size}", "ratio", rates["ours"], rates["nowhere"])
+    yield ratio(f"plain_cpu.{size}", "ratio", cpu["ours"], cpu["plain"])
+    for name in ("plain", "twin", "nowhere", ceiling):
+        yield figure(f"cpu_us.{name}.{size}", "us/row", cpu[name], 2)
+        yield figure(f"rate.{name}.{size}", "rows/s", rates[name], 0)
+    for form in FORMATS:
+        done = found["ours" if form == "debezium" else form]
+        yield figure(f"cpu_us.{form}.{size}", "us/row", [each.cpu_us for each in done], 2)
+        yield figure(f"rate.{form}.{size}", "rows/s", [each.rate for each in done], 0)
+        yield figure(f"bytes.{form}.{size}", "B/row", [each.sent / each.rows for each in done], 0)
+        yield figure(f"peak_mb.{form}.{size}", "MB", [each.peak_mb for each in done])
+    yield guards(size, found)
+
+
+def guards(size: str, found: Found) -> Entry:
+    """What the lease, the checkpoints and the metrics cost, in percent of the CPU time: of pairs of neighbouring runs,
+    as the machine's mood is larger than the difference."""
+    pairs = zip(found["guarded"], found["ours"], strict=True)
+    return figure(f"guards.{size}", "% CPU", [(with_.cpu_us / without.cpu_us - 1) * 100 for with_, without in pairs])
+
+
+def matrix(runner: Runner, segments: dict[str, Segment], runs: int) -> Iterator[Entry]:
+    """Rows per second of every format, delivery and compression, by size of the transactions."""
+    compressions = ("none", "lz4") if "compression" in KafkaSink.model_fields else ("none",)
+    for (size, segment), form, delivery, compression in itertools.product(
+        segments.items(), FORMATS, DELIVERIES, compressions
+    ):
+        name = f"rows_per_s.{form}.{delivery}.{compression}.{size}"
+        options: dict[str, Any] = {"format": form, "delivery": delivery, "compression": compression}
+        done = [runner.run("ours", segment, **options) for _ in range(runs)]
+        yield figure(name, "rows/s", [each.rate for each in done], 0)
+        if compression != "none":
+            name = f"bytes.{form}.{delivery}.{compression}.{size}"
+            yield figure(name, "B/row", [each.sent / each.rows for each in done])
+
+
+def kinds(runner: Runner, segments: dict[str, Segment], runs: int) -> Iterator[Entry]:
+    """Inserts, updates and deletes by themselves."""
+    for segment in segments.values():
+        done = [runner.run("ours", segment) for _ in range(runs)]
+        yield figure(f"rows_per_s.{segment.name}", "rows/s", [each.rate for each in done], 0)
+        yield figure(f"cpu_us.{segment.name}", "us/row", [each.cpu_us for each in done], 2)
+
+
+def memory(runner: Runner, huge: Segment, runs: int) -> Iterator[Entry]:
+    """One transaction, of 200,000 rows when nothing is scaled."""
+    ours = [runner.run("ours", huge).peak_mb for _ in range(runs)]
+    plain = [runner.run("plain", huge, short=False).peak_mb]
+    yield ratio("memory_tx200000", "MB", ours, plain, value="ours")
+
+
+def derived(entries: dict[str, Entry]) -> Iterator[Entry]:
+    """What follows from other figures: CPU seconds and gigabytes per million rows."""
+    for form, size in itertools.product(FORMATS, ("tx1", "tx10000")):
+        cpu, sent = entries.get(f"cpu_us.{form}.{size}"), entries.get(f"bytes.{form}.{size}")
+        if cpu is not None and cpu.value is not None:
+            yield figure(f"cpu_s_per_million.{form}.{size}", "s", [cpu.value])
+        if sent is not None and sent.value is not None:
+            yield figure(f"mb_per_million.{form}.{size}", "MB", [sent.value])
+
+
+REQUIRED = {
+    **{f"{other}.{size}": "ratio" for other in ("plain", "debezium", "raw") for size in ("tx1", "tx10000")},
+    **{f"cpu_us.{form}.{size}": "us/row" for form in FORMATS for size in ("tx1", "tx10000")},
+    **{f"latency_ms.{delivery}.{p}": "ms" for delivery in DELIVERIES for p in ("p50", "p99", "p999")},
+}
+"""Entries that are always there, with null and a reason if need be."""
+
+
+def missing(found: dict[str, Entry], reasons: dict[str, str]) -> list[Entry]:
+    """reasons: beginning of the names -> why; the first that fits counts."""
+    left = [name for name in REQUIRED if name not in found]
+    why = {name: next((text for start, text in reasons.items() if name.startswith(start)), "") for name in left}
+    return [absent(name, REQUIRED[name], why[name] or "not measured in this run") for name in left]
+
+
+def percentile(samples: list[float], share: float) -> float:
+    """Nearest rank: the smallest sample that is not below `share` of all."""
+    ordered = sorted(samples)
+    return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
+
+
+def spread(ours: list[float], base: list[float]) -> tuple[float, float, float]:
+    """Ratios of neighbouring runs: lowest, median, highest."""
+    pairs = [mine / other for mine, other in zip(ours, base, strict=True)]
+    return min(pairs), statistics.median(pairs), max(pairs)
