@@ -2,6 +2,8 @@
 the package is loaded, and its memory is only its own.
 
     python -m tests.support.streamed < configuration.json
+
+`many_tables` in the configuration: not its source, but a log in memory with a row of each of so many tables.
 """
 
 from __future__ import annotations
@@ -67,11 +69,14 @@ def _main() -> None:
 
         def progress(self, checkpoint: Checkpoint, figures: Figures) -> None: ...
 
-    config = parse_task(json.load(sys.stdin))
+    data = json.load(sys.stdin)
+    tables = data.pop("many_tables", 0)
+    config = parse_task(data)
     store = MemoryStore()
     term = Term.unlimited(config.name)
-    pipeline = build_pipeline(config, term=term, store=store, observer=Silent())
-    end = build_source(config).end_position()
+    source = _log_of(tables) if tables else build_source(config)
+    pipeline = build_pipeline(config, term=term, store=store, observer=Silent(), source=source)
+    end = source.end_position()
     idle, began, code = _peak_mb(), time.monotonic(), ""
     try:
         pipeline.run(end)
@@ -81,6 +86,19 @@ def _main() -> None:
     last = store.load() or Checkpoint(end)
     seconds = round(time.monotonic() - began, 2)
     print(json.dumps(Streamed(last.rows, last.dead_letters, idle, _peak_mb(), seconds, code)))
+
+
+def _log_of(tables: int) -> Any:
+    from replicator.model.position import Position
+    from replicator.source.memory import MemorySource
+    from tests.support.binlog_writer import VARCHAR, Column, MemoryBinlog, TableSpec
+
+    columns = (*(Column(f"c{number}", nullable=number > 0) for number in range(9)), Column("t", VARCHAR))
+    binlog = MemoryBinlog()
+    for number in range(tables):
+        table = TableSpec(f"db{number % 100}", f"table_{number:05}", columns, id=100 + number)
+        binlog.insert((*range(9), "text"), table=table)
+    return MemorySource(binlog.server, Position(binlog.writer.file, 4))
 
 
 def _peak_mb() -> float:

@@ -1,0 +1,118 @@
+"""What is large: a transaction, a row, many tables, many columns. Resident memory of a process that streams it, against
+the same process before its first row. The figures stand in docs/limits.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from kafka.admin import KafkaAdminClient
+
+from dev.servers.database import Database, MariaDB
+from tests.support.settings import set_global
+from tests.support.streamed import REFERENCE, Streamed, streamed
+
+pytestmark = pytest.mark.servers
+LARGE_MB = int(os.environ.get("LARGE_TRANSACTION_MB", "100"))
+"""2048 for the real thing; it takes as much on the disks of source and broker, several times over."""
+
+TABLES = int(os.environ.get("MANY_TABLES", "300"))
+"""10000 takes minutes: most of it is spent on making a plan and its program for each."""
+
+ROW = 3000  # bytes
+
+
+def log_end(server: Database) -> dict[str, Any]:
+    file, offset, *_ = server.execute(
+        "SHOW MASTER STATUS" if isinstance(server, MariaDB) else "SHOW BINARY LOG STATUS"
+    )[0]
+    return {"file": file, "position": offset}
+
+
+def task(server: Database, name: str, database: str, start: dict[str, Any], sink: dict[str, Any]) -> dict[str, Any]:
+    kind = "mariadb" if isinstance(server, MariaDB) else "mysql"
+    source = {"type": kind, "port": server.port, "user": "replicator", "password": REFERENCE}
+    return {"name": name, "source": {**source, "tables": [f"{database}.*"], "start": start}, "sink": sink}
+
+
+def shown(what: str, done: Streamed) -> None:
+    print(
+        f"\n{what}: {done.rows} rows, {done.peak_mb - done.idle_mb:.0f} MB over {done.idle_mb:.0f} MB, {done.seconds} s"
+    )
+
+
+@pytest.fixture
+def to_kafka(kafka: Any, topic_prefix: str) -> Iterator[dict[str, Any]]:
+    """A sink; what was written to it is thrown away at once, as it is large."""
+    yield {"type": "kafka", "bootstrap_servers": [kafka.bootstrap], "transaction_timeout_ms": 600_000}
+    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+    admin.delete_topics([name for name in admin.list_topics() if name.startswith(topic_prefix)])
+    admin.close()
+
+
+def test_a_large_transaction(mysql: Any, database: str, topic_prefix: str, to_kafka: dict[str, Any]) -> None:
+    rows = LARGE_MB * (1 << 20) // ROW
+    mysql.execute(f"CREATE TABLE {database}.seed (id INT AUTO_INCREMENT PRIMARY KEY, b VARCHAR(4000))")
+    mysql.execute(f"CREATE TABLE {database}.t LIKE {database}.seed")
+    mysql.execute(f"INSERT INTO {database}.seed (b) VALUES (REPEAT('x', {ROW}))")
+    for _ in range(12):
+        mysql.execute(f"INSERT INTO {database}.seed (b) SELECT b FROM {database}.seed")
+    start = log_end(mysql)
+    mysql.execute(f"INSERT INTO {database}.t (b) SELECT a.b FROM {database}.seed a, {database}.seed b LIMIT {rows}")
+    done = streamed(task(mysql, topic_prefix + "copy", database, start, to_kafka), timeout=900)
+    shown(f"one transaction of {LARGE_MB} MB", done)
+    assert (done.error, done.rows) == ("", rows)
+    assert done.peak_mb - done.idle_mb < 200
+
+
+@pytest.mark.parametrize("oversize", ["dead_letter", "sent"])
+def test_a_row_of_60_mb(
+    mysql: Any, database: str, topic_prefix: str, kafka: Any, to_kafka: dict[str, Any], oversize: str
+) -> None:
+    size = 60 << 20
+    mysql.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY, b LONGBLOB)")
+    start = log_end(mysql)
+    with set_global(mysql, "max_allowed_packet", str(256 << 20)):
+        connection: pymysql.connections.Connection[Any] = mysql.connect()
+        connection.cursor().execute(f"INSERT INTO {database}.t VALUES (1, REPEAT('x', {size}))")
+        connection.close()
+        if oversize == "dead_letter":
+            to_kafka["oversize"] = "dead_letter"
+        else:
+            to_kafka |= {"max_record_bytes": 100 << 20}
+            kafka.create_topic(f"{topic_prefix}copy.{database}.t", partitions=1, **{"max.message.bytes": 100 << 20})
+        done = streamed(task(mysql, topic_prefix + "copy", database, start, to_kafka))
+    shown(f"one row of 60 MB, {oversize}", done)
+    assert (done.error, done.rows, done.dead_letters) == ("", 1, int(oversize == "dead_letter"))
+    assert done.peak_mb - done.idle_mb < 12 * 60
+
+
+@pytest.mark.parametrize("kind", ["mysql", "mariadb"])
+def test_a_table_of_1000_columns(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    server: Database = request.getfixturevalue(kind)
+    database = request.getfixturevalue("database" if kind == "mysql" else "mariadb_database")
+    columns = ", ".join(f"column_{number} INT" for number in range(1, 1000))
+    server.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY AUTO_INCREMENT, {columns})")
+    start = log_end(server)
+    server.execute(f"INSERT INTO {database}.t (column_7) VALUES (1)")
+    for _ in range(10):
+        server.execute(f"INSERT INTO {database}.t (column_7, column_999) SELECT column_7, id FROM {database}.t")
+    sink = {"type": "file", "path": str(tmp_path / "out.jsonl")}
+    done = streamed(task(server, "wide", database, start, sink))
+    shown(f"1,000 columns on {kind}", done)
+    assert (done.error, done.rows) == ("", 1024)
+    assert done.peak_mb - done.idle_mb < 150
+
+
+def test_many_tables(mysql: Any, tmp_path: Path) -> None:
+    """Their definitions are in the log itself: no server is needed to have so many."""
+    sink = {"type": "file", "path": str(tmp_path / "out.jsonl")}
+    config = task(mysql, "many", "*", log_end(mysql), sink)
+    done = streamed({**config, "many_tables": TABLES}, timeout=900)
+    shown(f"{TABLES} tables of 10 columns", done)
+    assert (done.error, done.rows) == ("", TABLES)
+    assert done.peak_mb - done.idle_mb < 50 + TABLES * 0.1
