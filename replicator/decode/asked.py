@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from replicator.model.plan import TablePlan, Var
+from replicator.model.plan import TablePlan, Text, Var
 from replicator.model.table import Table
 from replicator.ports import Planner
 
@@ -22,15 +21,21 @@ class Asked:
     def __call__(self, table: Table) -> TablePlan | None:
         plan = self._planner(table)
         if plan is not None:
-            self.variables |= frozenset(step.name for step in _steps(plan) if isinstance(step, Var))
+            self.variables |= variables(plan)
         return plan
 
 
-def _steps(part: Any) -> Iterator[Any]:
-    """Every struct in a plan, however deep."""
-    if isinstance(part, msgspec.Struct):
-        yield part
-        part = msgspec.structs.astuple(part)
-    if isinstance(part, tuple):
-        for each in part:
-            yield from _steps(each)
+def variables(plan: TablePlan) -> frozenset[str]:
+    """Names of the variables in a plan, however deep. Not recursive: plans of many columns have thousands of steps."""
+    found: set[str] = set()
+    parts: list[Any] = [plan]
+    while parts:
+        part = parts.pop()
+        kind = type(part)
+        if kind is Var:
+            found.add(part.name)
+        elif kind is tuple:
+            parts.extend(part)
+        elif kind is not Text and isinstance(part, msgspec.Struct):
+            parts.extend(msgspec.structs.astuple(part))
+    return frozenset(found)
