@@ -5,13 +5,15 @@ RUN := $(VENV)/python -m
 PYTEST := $(RUN) pytest
 MINUTES ?= 5
 SEED ?= 1
+EXAMPLES ?= 500
+ROUNDS ?= 50
 
 COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser demo test unit conformance integration failover golden lint format types imports bench \
-	soak fuzz mutants up down clean lock docs docker
+	soak fuzz prove mutants up down clean lock docs docker
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 16
@@ -61,6 +63,9 @@ bench: setup ## our path against the plain packages, into build/bench.json
 soak: setup ## random faults under load for MINUTES from SEED, and a verdict over everything written and seen
 	@$(RUN) dev.soak --minutes $(MINUTES) --seed $(SEED)
 
+faults: setup ## ROUNDS random faults under load from SEED; figures, raw history, take-over times as a picture
+	@$(RUN) dev.soak --rounds $(ROUNDS) --seed $(SEED)
+
 wheel: setup ## dist/*.whl for this machine, with the compiled decoder where there is a C compiler
 	@$(RUN) dev.wheel
 
@@ -69,6 +74,9 @@ up: setup ## ZooKeeper, Kafka, MySQL and MariaDB on free loopback ports, until `
 
 fuzz: setup ## bent binlogs through both decoders for MINUTES from SEED; what is found goes to build/fuzz
 	@$(RUN) dev.fuzz --minutes $(MINUTES) --seed $(SEED)
+
+prove: setup ## the tables that consumers rebuild from random changes, EXAMPLES of them a server
+	@PROVE=$(EXAMPLES) $(PYTEST) tests/integration/test_rebuild.py
 
 mutants: setup ## remove each guard once and show which test notices
 	@$(RUN) dev.mutants
