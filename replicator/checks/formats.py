@@ -1,5 +1,4 @@
-"""Options of formats that stand side by side and don't go together. A schema registry is asked
-whether it is there."""
+"""Options of formats that stand side by side and don't go together; whether the schema registry is there."""
 
 from __future__ import annotations
 
