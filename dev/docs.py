@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import groupby
 
+from dev.faults.page import page as faults_page
 from dev.paths import TREE
 from dev.progress import say
 from replicator.codes import CODES
@@ -25,7 +26,7 @@ def errors_page() -> str:
     return "\n".join(parts) + "\n"
 
 
-PAGES = {"docs/errors.md": errors_page}
+PAGES = {"docs/errors.md": errors_page, "docs/faults.md": faults_page}
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import KafkaError
 
 from dev.checker.history import Op, Seen
 from replicator.sink.kafka.sockets import PROXY_URL
@@ -17,8 +18,20 @@ from replicator.sink.kafka.sockets import PROXY_URL
 def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 60.0) -> list[Any]:
     """All visible records (kafka-python ConsumerRecord) of the topics that are `wanted`, in order per partition.
 
-    Raises TimeoutError when the end that was seen at the beginning is not reached in time.
+    A broker that is gone is no reason to give up: others have copies. Raises TimeoutError when the end that was seen at
+    the beginning is not reached in time.
     """
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            return _read_once(bootstrap, wanted, end)
+        except KafkaError as error:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{bootstrap} could not be read: {error}") from error
+            time.sleep(0.2)
+
+
+def _read_once(bootstrap: str, wanted: Callable[[str], bool], end: float) -> list[Any]:
     consumer = KafkaConsumer(
         bootstrap_servers=bootstrap,
         proxy_url=PROXY_URL,
@@ -30,7 +43,7 @@ def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 
         max_poll_records=10_000,
     )
     try:
-        return _read(consumer, wanted, time.monotonic() + timeout)
+        return _read(consumer, wanted, end)
     finally:
         consumer.close(autocommit=False)
 

@@ -1,8 +1,9 @@
-"""`python -m dev.soak --minutes M --seed S`: random faults under load; the seed decides which and when."""
+"""`python -m dev.soak --minutes M` or `--rounds N`: random faults under load; `--seed S` decides which and when."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import signal
 import sys
 import tempfile
@@ -23,6 +24,7 @@ def interrupt(number: int, frame: FrameType | None) -> NoReturn:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m dev.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--rounds", type=int, help="so many faults, however long they take")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--session-timeout", type=float, default=4.0, help="T of the Cores, seconds")
     parser.add_argument("--rate", type=float, default=40.0, help="transactions a second per writer")
@@ -32,10 +34,15 @@ def main() -> int:
     signal.signal(signal.SIGTERM, interrupt)
     try:
         with Stack() as stack, tempfile.TemporaryDirectory(prefix="mysql-replicator-soak-") as folder:
-            story = Story(stack, Path(folder), options.seed, session_seconds=options.session_timeout, rate=options.rate)
+            name, t = "faults" if options.rounds else "soak", options.session_timeout
+            story = Story(name, stack, Path(folder), options.seed, session_seconds=t, rate=options.rate)
             try:
                 story.begin()
-                story.run(time.monotonic() + options.minutes * 60, options.only)
+                story.run(
+                    math.inf if options.rounds else time.monotonic() + options.minutes * 60,
+                    options.only,
+                    options.rounds,
+                )
                 return story.end(keep=options.keep)
             finally:
                 story.close()

@@ -33,6 +33,12 @@ def _frozen(who: str, seconds: float) -> Fault:
     return Fault(name, (("signal", who, "STOP"), ("sleep", seconds), ("signal", who, "CONT")), seconds)
 
 
+def _cut(way: str, verb: str, times: float, *arguments: str | float) -> Fault:
+    whose = "leader's way to ZooKeeper" if way == "zookeeper" else "ways to MySQL"
+    how = " ".join(str(word) for word in (verb.replace("_", " "), *arguments))
+    return Fault(f"{whose}: {how} for {times:g} T", (("cut", way, verb, times, *arguments),), times + 1.5)
+
+
 FAULTS: tuple[Fault, ...] = (
     *(_killed(who) for who in ("leader", "leader-host", "standby", "all")),
     *(_ended(who) for who in ("leader", "standby", "all")),
@@ -57,6 +63,19 @@ FAULTS: tuple[Fault, ...] = (
     Fault("MySQL: SIGKILL, restart", (("restart", "mysql", 0.2),), 2),
     Fault("MySQL: dump connections killed", (("kill_dumps",),)),
     Fault("MySQL: FLUSH BINARY LOGS", (("sql", "FLUSH BINARY LOGS"),)),
+    Fault("MySQL: SIGSTOP for 1 T", (("freeze", "mysql", 1.0),), 1.5),
+    *(_cut("zookeeper", "black_hole", t) for t in (0.4, 2.5)),
+    _cut("zookeeper", "black_hole", 2.0, "down"),
+    _cut("zookeeper", "black_hole", 2.0, "up"),
+    _cut("zookeeper", "reset", 0.0),
+    _cut("zookeeper", "cut_after", 0.5, 100),
+    _cut("zookeeper", "refuse", 1.5),
+    _cut("zookeeper", "delay", 2.0, 0.2),
+    _cut("mysql", "reset", 0.0),
+    _cut("mysql", "black_hole", 1.5),
+    _cut("mysql", "cut_after", 0.5, 3000),
+    _cut("mysql", "refuse", 0.5),
+    _cut("mysql", "throttle", 2.0, 20_000),
 )
 
 

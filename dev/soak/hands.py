@@ -13,6 +13,7 @@ from dev.job import Job
 from dev.servers.base import Server
 from dev.servers.database import Database
 from dev.soak.faults import Planned
+from dev.soak.ways import Ways
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import TaskOverview
 from replicator.coordination.ports import Coordinator
@@ -25,7 +26,13 @@ class Hands:
     """
 
     def __init__(
-        self, cluster: Cluster, servers: dict[str, Server], jobs: list[Job], coordinator: Coordinator, t: float
+        self,
+        cluster: Cluster,
+        servers: dict[str, Server],
+        jobs: list[Job],
+        coordinator: Coordinator,
+        t: float,
+        ways: Ways,
     ) -> None:
         self._cluster = cluster
         self._servers = servers
@@ -33,6 +40,7 @@ class Hands:
         self._coordinator = coordinator
         self._layout = Layout(cluster.root)
         self._t = t
+        self._ways = ways
         self._narrow = False
         self.everyone: list[Process] = list(cluster.cores.values())
         """Every Core process there ever was."""
@@ -56,7 +64,7 @@ class Hands:
         time.sleep(late)
         for core in ending:
             core.wait(30)
-            self.everyone.append(self._cluster.core(core.name))
+            self.everyone.append(self._cluster.core(core.name, zookeeper=self._ways.zookeeper[core.name].address))
         self._asked.clear()
 
     # Verbs
@@ -99,6 +107,15 @@ class Hands:
         self._servers[server].pause()
         self.sleep(times)
         self._servers[server].resume()
+
+    def cut(self, way: str, verb: str, times: float, *arguments: str | float) -> None:
+        """Does `verb` of the proxy to the leader's way to ZooKeeper, or to all ways to MySQL, for so long."""
+        proxy = self._ways.mysql if way == "mysql" else self._ways.zookeeper.get(self._before.host)
+        if proxy is None:
+            return  # nobody leads
+        getattr(proxy, verb)(*arguments)
+        self.sleep(times)
+        proxy.pass_()
 
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
         database = self._servers["mysql"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import re
 import shutil
 import time
@@ -12,7 +11,6 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
@@ -21,9 +19,12 @@ from dev.cluster import Cluster, wait_for
 from dev.job import Job
 from dev.paths import TREE
 from dev.servers.stack import Stack
+from dev.soak.archive import Archive, conditions
 from dev.soak.faults import FAULTS, Planned, schedule
+from dev.soak.figures import draw, percentile, seconds, takeovers
 from dev.soak.hands import Hands
 from dev.soak.samples import Samples, left_behind
+from dev.soak.ways import Ways
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
 from replicator.errors import NotConnected
@@ -36,12 +37,14 @@ PATIENCE = 90.0
 """Seconds after which a fault counts as not survived."""
 START = 5.0
 """Seconds that a take-over may need besides T, with the machine under the load of everything at once."""
-SAVED = TREE / "build" / "soak"
+SAVED = TREE / "build"
+KILLED = ("leader: SIGKILL", "leader-host: SIGKILL")
+PLANNED = ("leader: SIGTERM", "switchover", "switchover --to")
 _CODE = re.compile(r"\b[EW]\d{4}\b")
 
 
 def say(text: str) -> None:
-    print(f"soak: {text}", flush=True)
+    print(f"  {text}", flush=True)
 
 
 class Done(NamedTuple):
@@ -54,13 +57,19 @@ class Done(NamedTuple):
 
 
 class Story:
-    def __init__(self, stack: Stack, folder: Path, seed: int, *, session_seconds: float, rate: float) -> None:
+    """Args: name: of the last line, and of the folder under build/ where histories go."""
+
+    def __init__(
+        self, name: str, stack: Stack, folder: Path, seed: int, *, session_seconds: float, rate: float
+    ) -> None:
+        self._name = name
         self._stack, self._folder, self._seed = stack, folder, seed
         self._t = session_seconds
         layout = Layout("/soak")
         self._cluster = Cluster(stack.zookeeper.address, folder, session_timeout=session_seconds, root=layout.root)
         self._coordinator = connect(stack.zookeeper.address, session_timeout=10)
         overview = Overview(self._coordinator, layout)
+        self._ways = Ways(HOSTS, stack.zookeeper, stack.mysql)
         self.jobs = [
             Job(
                 name,
@@ -68,6 +77,7 @@ class Story:
                 stack.kafka,
                 overview,
                 sink={"delivery": name},
+                source={"port": self._ways.mysql.port, "connect_timeout_s": 5},
                 role_folder=self._cluster.role_folder,
                 rate=rate,
                 seed=seed + number,
@@ -80,9 +90,10 @@ class Story:
         self._wrong: list[str] = []
 
     def begin(self) -> None:
+        self._ways.start()
         self._cluster.start_server()
         for host in HOSTS:
-            self._cluster.core(host)
+            self._cluster.core(host, zookeeper=self._ways.zookeeper[host].address)
         for job in self.jobs:
             job.writer.prepare()
             self._cluster.apply(job.task)
@@ -91,16 +102,17 @@ class Story:
         for job in self.jobs:
             self._arrives(job, PATIENCE)
         servers = {"zookeeper": self._stack.zookeeper, "kafka": self._stack.kafka, "mysql": self._stack.mysql}
-        self._hands = Hands(self._cluster, dict(servers), self.jobs, self._coordinator, self._t)
+        self._hands = Hands(self._cluster, dict(servers), self.jobs, self._coordinator, self._t, self._ways)
         self._samples.start()
         say(f"seed {self._seed}: three Cores, T = {self._t:g} s, {len(FAULTS)} kinds of faults; both tasks deliver")
 
-    def run(self, until: float, only: str = "") -> None:
+    def run(self, until: float, only: str = "", rounds: int | None = None) -> None:
+        """Until the monotonic time `until`, or for so many faults."""
         assert self._hands is not None
         for planned in schedule(self._seed, len(self.jobs)):
             if only not in planned.fault.name:
                 continue
-            if time.monotonic() + planned.wait > until:
+            if time.monotonic() + planned.wait > until or len(self._done) == rounds:
                 return
             time.sleep(planned.wait)
             begun = time.time_ns() // 1_000_000
@@ -164,18 +176,38 @@ class Story:
         self._cluster.close()
         self._processes()
         self._tell_logs()
+        self._archive()
         if self._wrong or keep:
             self._save()
-        repeated = len(verdicts["at_least_once"].duplicated)
-        lost = sum(len(verdict.lost) for verdict in verdicts.values())
-        reordered = sum(len(verdict.reordered) for verdict in verdicts.values())
-        longest = max((done.outage for done in self._done), default=0.0)
-        say(
-            f"faults {len(self._done)}, rows {sum(verdict.delivered for verdict in verdicts.values())}, lost {lost}, "
-            f"reordered {reordered}, duplicated {len(verdicts['exactly_once'].duplicated)} "
-            f"(at_least_once: {repeated}), longest outage {longest:.1f} s"
-        )
+        self._figures(verdicts)
         return 1 if self._wrong else 0
+
+    def _figures(self, verdicts: dict[str, Verdict]) -> None:
+        killed, planned = self._takeovers(KILLED), self._takeovers(PLANNED)
+        say(f"longest outage {max((done.outage for done in self._done), default=0.0):.1f} s")
+        say(f"planned hand-over p50 {seconds(percentile(planned, 0.5))} s p99 {seconds(percentile(planned, 0.99))} s")
+        say(f"at_least_once sent {len(verdicts['at_least_once'].duplicated)} records again")
+        if killed or planned:
+            draw(SAVED / self._name / "takeover.png", {"SIGKILL": killed, "planned": planned}, self._t)
+        print(
+            f"{self._name}: rounds {len(self._done)}, rows {sum(v.delivered for v in verdicts.values())}, "
+            f"lost {sum(len(v.lost) for v in verdicts.values())}, "
+            f"reordered {sum(len(v.reordered) + len(v.stale) for v in verdicts.values())}, "
+            f"duplicated {len(verdicts['exactly_once'].duplicated)}, "
+            f"overlap {sum(v.overlap_s for v in verdicts.values()) * 1000:.0f} ms, "
+            f"take-over p50 {seconds(percentile(killed, 0.5))} s p99 {seconds(percentile(killed, 0.99))} s",
+            flush=True,
+        )
+
+    def _takeovers(self, names: tuple[str, ...]) -> list[float]:
+        """Seconds, of both tasks, that followed upon a fault of these names."""
+        windows = [(d.begun_ms - 500, d.ended_ms) for d in self._done if d.planned.fault.name in names]
+        return [
+            taken.seconds
+            for job in self.jobs
+            for taken in takeovers(job.seen())
+            if any(begun <= taken.begun_ms <= ended for begun, ended in windows)
+        ]
 
     def _judge(self, name: str, verdict: Verdict) -> None:
         for kind, findings in verdict.findings():
@@ -216,25 +248,31 @@ class Story:
             if traces or codes["E5011"]:
                 self._wrong.append(f"{path.name}: {traces} tracebacks, E5011 x{codes['E5011']}")
 
+    def _archive(self) -> None:
+        path = SAVED / self._name / f"seed-{self._seed}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl.gz"
+        with Archive(path) as archive:
+            archive.add("run", {"seed": self._seed, "session_seconds": self._t, **conditions()})
+            for done in self._done:
+                facts = {"name": done.planned.fault.name, "task": self.jobs[done.planned.task].name}
+                archive.add("fault", {**facts, "begun_ms": done.begun_ms, "ended_ms": done.ended_ms})
+            for job in self.jobs:
+                archive.history(job.name, job.writer.journal, job.seen(), job.roles())
+        say(f"the history is in {path}")
+
     def _save(self) -> None:
-        """Everything that an inquiry needs, under build/soak/."""
-        folder = SAVED / f"seed-{self._seed}-{time.strftime('%H%M%S')}"
+        """What an inquiry needs besides the history."""
+        folder = SAVED / self._name / f"seed-{self._seed}-{time.strftime('%H%M%S')}-logs"
         folder.mkdir(parents=True)
         for path in self._folder.glob("*.log"):
             shutil.copy(path, folder)
         (folder / "wrong.txt").write_text("\n".join(self._wrong))
-        (folder / "faults.json").write_text(
-            json.dumps([[d.begun_ms, d.ended_ms, d.outage, d.planned.fault.name, d.planned.task] for d in self._done])
-        )
-        for job in self.jobs:
-            (folder / f"{job.name}.journal.json").write_bytes(msgspec.json.encode(job.writer.journal))
-            (folder / f"{job.name}.seen.json").write_bytes(msgspec.json.encode(job.seen()))
         for line in self._wrong:
             say(f"WRONG: {line}")
-        say(f"histories and logs are in {folder}")
+        say(f"logs are in {folder}")
 
     def close(self) -> None:
         for job in self.jobs:
             job.writer.close()
         self._cluster.close()
         self._coordinator.close()
+        self._ways.close()

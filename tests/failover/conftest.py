@@ -1,15 +1,21 @@
-"""`make_bus(**options)`: a started bus under load; everything of it is stopped at the end."""
+"""`make_bus(**options)`: a started bus under load; everything of it is stopped at the end.
+
+What came out of each test is kept in build/faults/results.json, for `python -m dev.faults`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dev.paths import TREE
 from dev.servers import Kafka, MySQL, ZooKeeper
+from dev.soak.archive import conditions
 from tests.failover.bus import Bus
 
 
@@ -33,3 +39,25 @@ def make_bus(
             return bus.start(*hosts, how=how)
 
         yield make
+
+
+RESULTS: dict[str, dict[str, Any]] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """A test is as good as the worst of its parameters and phases."""
+    file, _, name = report.nodeid.rpartition("::")
+    if "tests/failover/" not in file:
+        return
+    result = RESULTS.setdefault(f"{Path(file).name}::{name.partition('[')[0]}", {"outcome": "passed", "seconds": 0.0})
+    result["seconds"] = round(result["seconds"] + report.duration, 1)
+    if report.outcome == "failed" or (report.outcome == "skipped" and result["outcome"] == "passed"):
+        result["outcome"] = report.outcome
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if RESULTS and not hasattr(session.config, "workerinput"):  # the workers' reports reach the one who started them
+        path = TREE / "build" / "faults" / "results.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        seen = {key: value for key, value in conditions().items() if key != "python"}
+        path.write_text(json.dumps({name: {**result, **seen} for name, result in RESULTS.items()}))

@@ -1,0 +1,85 @@
+"""What may happen, and what must happen then. The numbers stand in the names of the tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    number: int
+    fault: str
+    must: str
+
+
+MATRIX: tuple[Row, ...] = (
+    Row(1, "The leader is killed", "A standby goes on within T and a start; nothing lost, nothing repeated"),
+    Row(2, "The leader is asked to end", "It drains, stores its position, leaves its place, ends with 0; no repeats"),
+    Row(3, "The leader is frozen for longer than T", "A standby leads; nothing of the old one is seen when it wakes"),
+    Row(4, "The leader is frozen for less than its lease", "It goes on; nobody takes over"),
+    Row(5, "All hosts are killed", "The next that starts goes on at the checkpoint"),
+    Row(6, "A standby is killed", "Delivery does not notice; that no standby is left is shown"),
+    Row(7, "Two hosts of one name", "They are told apart, and both are shown"),
+    Row(8, "The way to ZooKeeper is cut for less than the lease", "Goes on, recovers, keeps its term"),
+    Row(
+        9,
+        "The session expires",
+        "Emission ends with the lease; the host comes back as another, last in line",
+    ),
+    Row(10, "ZooKeeper is silent while the connection stands", "The lease ends by our own clock"),
+    Row(11, "The leading ZooKeeper is killed", "The session survives; nobody takes over"),
+    Row(12, "One ZooKeeper is cut off", "Clients go to those that have the majority"),
+    Row(13, "ZooKeeper has no quorum for long", "No emission without a lease; back by itself; logs stay small"),
+    Row(14, "ZooKeeper restarts with its sessions", "The same leader goes on"),
+    Row(
+        15,
+        "ZooKeeper has lost its data",
+        "The task stops with a reason, never begins now; its position can be set",
+    ),
+    Row(16, "An operator deletes the own election node", "The term ends at once; the host stands again"),
+    Row(17, "An operator deletes the election", "It is made again; terms rise on"),
+    Row(18, "Foreign nodes in the election", "Ignored and reported"),
+    Row(19, "The answer to a create is lost", "The node is found by its GUID and owner; no ghost stands in line"),
+    Row(20, "A checkpoint is in flight when its term ends", "Refused by its version"),
+    Row(21, "The wall clock is wrong by an hour", "No effect on leadership; lag is clamped"),
+    Row(22, "One broker of three is killed", "Retried; order is kept"),
+    Row(23, "All brokers are down for long", "Reading stops, memory stays flat, nothing is lost"),
+    Row(24, "Brokers restart one after another", "Nothing lost, reordered or repeated"),
+    Row(25, "Too few replicas are in step", "Nothing is checkpointed until they are"),
+    Row(26, "The transactions' coordinator moves", "A new producer reads its position and goes on"),
+    Row(27, "A record is too large", "The task stops, or leaves a reference in its place: never dropped"),
+    Row(28, "A topic is deleted", "The task stops with a reason; the topic is not made again behind anybody's back"),
+    Row(29, "A topic gets more partitions", "The known number stays in use; the next term stops until someone decides"),
+    Row(30, "Kafka is slow; a consumer sleeps", "Reading slows down with the broker; consumers hold nobody up"),
+    Row(31, "MySQL is killed and restarted", "Reconnects and goes on at its position"),
+    Row(32, "MySQL is frozen", "Noticed within two timeouts; nobody takes over, as nobody could do better"),
+    Row(33, "Dump connections are killed", "The transaction is read again; what was sent of it is not sent twice"),
+    Row(34, "The binlog rotates", "Positions follow"),
+    Row(35, "The binlog was purged past our position", "The task stops and shows the gap"),
+    Row(36, "A replica is promoted (GTID)", "Read from when it has all of ours, else refused with the difference"),
+    Row(37, "A replica is promoted (file positions)", "Refused: they mean nothing there"),
+    Row(38, "Another replica has our server id", "The task stops and names it"),
+    Row(39, "Columns change in mid-stream", "Each row is read with the columns of its time"),
+    Row(40, "Old rows are read after a change", "With the columns of their time"),
+    Row(48, "The password is rotated", "The task stops after few tries; the new one is read without a restart"),
+    Row(49, "A grant is taken away", "The task stops and names the grant"),
+    Row(
+        50,
+        "A configuration nobody understands",
+        "The last good one stays; the problem is shown; the process lives",
+    ),
+    Row(51, "Two operators at once", "The second is told; nobody overwrites another unseen"),
+    Row(52, "A GTID set of very many intervals", "Positions are stored and taken over"),
+    Row(53, "The disk for logs is full", "Logging stops no task"),
+    Row(54, "Too few descriptors; a thousand reconnects", "A clean end; nothing is left open"),
+    Row(
+        55,
+        "A certificate has expired, is another host's or authority's",
+        "Refused; the new one without a restart",
+    ),
+    Row(56, "ZooKeeper denies us a task", "Shown as such, not as no task"),
+    Row(57, "The Server dies", "The Cores go on; the CLI says what it does not know"),
+    Row(59, "The network flaps", "Few take-overs; nothing lost or repeated"),
+    Row(60, "Only a standby reaches the source or the sink", "It leads; when nobody does, nothing moves"),
+    Row(61, "State of a newer version", "Refused, not overwritten"),
+    Row(62, "Maintenance or a pause during a fault", "Nobody is promoted; shown everywhere"),
+)
