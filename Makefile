@@ -5,6 +5,9 @@ RUN := $(VENV)/python -m
 PYTEST := $(RUN) pytest
 MINUTES ?= 5
 SEED ?= 1
+SIZE ?= default
+TRIES ?= 50
+BASE ?= HEAD
 EXAMPLES ?= 500
 ROUNDS ?= 50
 
@@ -13,10 +16,10 @@ COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --ge
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser demo test unit conformance integration failover golden lint format types imports bench \
-	soak fuzz prove mutants up down clean lock docs docker
+	bench-handover bench-compare soak fuzz prove mutants up down clean lock docs docker
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
 
 setup: ## .venv with the locked requirements; Java and Maven where missing
 	@$(PYTHON) dev/bootstrap.py
@@ -57,8 +60,14 @@ types: setup ## mypy --strict
 imports: setup ## the import contracts of pyproject.toml
 	@$(RUN) dev.check imports
 
-bench: setup ## our path against the plain packages, into build/bench.json
-	@$(RUN) dev.bench
+bench: setup ## every figure of docs/performance.md in 12 minutes; SIZE=full for more, PEERS=1 adds Debezium
+	@$(RUN) dev.bench --size $(SIZE) $(if $(filter 1,$(PEERS)),--peers)
+
+bench-handover: setup ## take-over and switchover under load, TRIES of each
+	@$(RUN) dev.bench.handover --tries $(TRIES)
+
+bench-compare: setup ## this tree against the revision BASE, run by run: ratios and their spread
+	@$(RUN) dev.bench.versus $(BASE)
 
 soak: setup ## random faults under load for MINUTES from SEED, and a verdict over everything written and seen
 	@$(RUN) dev.soak --minutes $(MINUTES) --seed $(SEED)

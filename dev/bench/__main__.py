@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from dev.bench import latency, sections
+from dev.bench.flames import flames
 from dev.bench.fleet import fleet
 from dev.bench.load import KINDS, Load, Segment
 from dev.bench.machine import facts
+from dev.bench.peer import debezium
 from dev.bench.report import OUTPUT, Entry, absent, read, table, write
 from dev.bench.runner import Runner
 from dev.errors import ServerUnavailable
@@ -25,7 +27,8 @@ from dev.servers.stack import start_all
 
 BINLOG = ["--max-binlog-size=1073741824", "--sync-binlog=0", "--max-connections=1000"]
 SIZES = {"small": 0.02, "default": 1.0, "full": 5.0}
-PARTS = ("tx1", "tx10000", "workers", "latency", "memory", "matrix", "kinds", "fleet", "flames")
+BIG: tuple[str, ...] = ("tx1", "tx10000")
+PARTS = ("tx1", "tx10000", "debezium", "workers", "latency", "memory", "matrix", "kinds", "fleet", "flames")
 
 
 class Plan:
@@ -46,7 +49,7 @@ class Plan:
         if not self.wants(name):
             return
         if time.monotonic() > self._end:
-            self._keep(absent(f"left_out.{name}", "part", "no time was left for it: MINUTES=30 make bench"))
+            self._keep(absent(f"left_out.{name}", "part", "no time was left for it: make bench SIZE=full"))
             say(f"{name}: left out, the time is over")
             return
         try:
@@ -95,7 +98,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    minutes = options.minutes or (11 if options.size == "default" else 1e6)
+    minutes = options.minutes or (11 if options.size == "default" and not options.peers else 1e6)
     plan = Plan(options.output, minutes, options.only)
     database, kafka = start_servers()
     try:
@@ -127,8 +130,11 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     with step("comparing what the paths say"):
         runner.compare(segments["warm"])
     plan.part("facts", lambda: facts(runner, options))
-    for size in ("tx1", "tx10000"):
+    for size in BIG:
         plan.part(size, lambda size=size: sections.against(runner, segments[size], size, runs))  # type: ignore[misc]
+    if options.peers:
+        both = {size: segments[size] for size in BIG if size in segments}
+        plan.part("debezium", lambda: debezium(runner, both, runs))
     plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), min(runs, 5)))
     rates = {100: 3.0, 1000: 3.0} if small else {100: 30.0 * max(scale, 1), 1000: 12.0 * max(scale, 1)}
     plan.part("latency", lambda: latency.latencies(runner, rates))
@@ -136,10 +142,10 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     sizes = {name.removeprefix("matrix_"): segment for name, segment in segments.items() if name.startswith("matrix_")}
     plan.part("matrix", lambda: sections.matrix(runner, sizes, few))
     plan.part("fleet", lambda: fleet(runner, 5 if small else 100, 3 if small else 20))
-    plan.part(
-        "kinds",
-        lambda: sections.kinds(runner, {k: v for k, v in segments.items() if k.partition("_")[0] in KINDS}, few),
-    )
+    alone = {name: segment for name, segment in segments.items() if name.partition("_")[0] in KINDS}
+    plan.part("kinds", lambda: sections.kinds(runner, alone, few))
+    profiled = {size: segments[size] for size in BIG if size in segments}
+    plan.part("flames", lambda: flames(runner, profiled))
 
 
 def load(load: Load, scale: float, plan: Plan) -> dict[str, Segment]:
@@ -149,8 +155,8 @@ def load(load: Load, scale: float, plan: Plan) -> dict[str, Segment]:
         return max(int(rows * scale) // per, 2) * per
 
     sizes: dict[str, Any] = {
-        "tx1": (200_000, 1, ("tx1", "flames")),
-        "tx10000": (800_000, 10_000, ("tx10000", "workers", "flames")),
+        "tx1": (200_000, 1, ("tx1", "debezium", "flames")),
+        "tx10000": (800_000, 10_000, ("tx10000", "debezium", "workers", "flames")),
         "matrix_tx1": (80_000, 1, ("matrix",)),
         "matrix_tx10": (100_000, 10, ("matrix",)),
         "matrix_tx10000": (200_000, 10_000, ("matrix",)),

@@ -27,7 +27,8 @@ _VALUES = """n, n % 50000, CONCAT('SKU-', LPAD(n % 9000, 6, '0')), n % 40 + 1, (
     JSON_OBJECT('channel', 'web', 'n', n, 'gift', n % 2 = 0)"""
 
 # Statements of `per` rows, each a transaction. Of ten "mixed" ones, six insert, three update and one deletes what was
-# inserted last, in such an order that the first few are a mixture, too; the other kinds go over the keys from `first_id` on.
+# inserted last, in such an order that the first few are a mixture, too; the other kinds go over the keys from
+# `first_id` on.
 _FILL = f"""
 CREATE PROCEDURE {DATABASE}.fill(IN kind VARCHAR(10), IN first_id BIGINT, IN total INT, IN per INT)
 BEGIN

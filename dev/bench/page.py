@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -69,7 +69,7 @@ def _value(entries: Entries, name: str) -> str:
     return number(entries[name].value) if name in entries else "-"
 
 
-def _rows(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def _rows(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     lines = [header, ("---",) * len(header), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 

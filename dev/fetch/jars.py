@@ -49,7 +49,7 @@ def kafka_libs() -> Path:
     """KAFKA_HOME's libs when it is set, otherwise the cached jars."""
     home = os.environ.get("KAFKA_HOME")
     if not home:
-        return folder_once(f"kafka-{KAFKA}", lambda draft: _copy("Kafka", _KAFKA_ARTEFACTS, draft))
+        return folder_once(f"kafka-{KAFKA}", lambda draft: copy_jars("Kafka", _KAFKA_ARTEFACTS, draft))
     libs = Path(home) / "libs"
     if not any(libs.glob("kafka_*.jar")):
         raise ServerUnavailable("Kafka", f"KAFKA_HOME={home} has no libs/kafka_*.jar")
@@ -57,7 +57,7 @@ def kafka_libs() -> Path:
 
 
 def zookeeper_libs() -> Path:
-    return folder_once(f"zookeeper-{ZOOKEEPER}", lambda draft: _copy("ZooKeeper", _ZOOKEEPER_ARTEFACTS, draft))
+    return folder_once(f"zookeeper-{ZOOKEEPER}", lambda draft: copy_jars("ZooKeeper", _ZOOKEEPER_ARTEFACTS, draft))
 
 
 def registry_libs() -> Path:
@@ -80,7 +80,8 @@ def registry_libs() -> Path:
     return folder_once(f"apicurio-registry-{REGISTRY}", build)
 
 
-def _copy(owner: str, artefacts: tuple[tuple[str, str, str], ...], libs: Path) -> None:
+def copy_jars(owner: str, artefacts: tuple[tuple[str, str, str], ...], libs: Path) -> None:
+    """(group, artefact, version) each, with what they need, into the folder `libs`."""
     pom = libs / "pom.xml"
     pom.write_text(_POM.format(dependencies="".join(_DEPENDENCY.format(*each) for each in artefacts)))
     goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={libs}"]

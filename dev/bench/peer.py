@@ -1,0 +1,90 @@
+"""Debezium over the same segments: rows per second and CPU from its first tenth of the records to the last."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+from kafka import KafkaConsumer, TopicPartition
+
+from dev.bench.connect import TOPIC, Connect
+from dev.bench.job import Outcome
+from dev.bench.load import Segment
+from dev.bench.ours import PARTITIONS
+from dev.bench.report import Entry, figure, ratio
+from dev.bench.runner import Runner
+from dev.progress import say
+from replicator.sink.kafka.sockets import PROXY_URL
+
+_LEFT_OUT = 0.1
+_SECONDS = 300.0
+
+
+def debezium(runner: Runner, segments: dict[str, Segment], runs: int) -> Iterator[Entry]:
+    """Ours and Debezium in turn. segments: "tx1" and "tx10000"."""
+    connect = Connect(runner.database, runner.kafka)
+    runner.create(TOPIC)
+    try:
+        connect.start()
+        connect.make()
+        for size, segment in segments.items():
+            ours, theirs = [], []
+            for _ in range(runs):
+                ours.append(runner.run("ours", segment))
+                theirs.append(_read(runner, connect, segment))
+            yield ratio(f"debezium.{size}", "ratio", [each.rate for each in ours], [each.rate for each in theirs])
+            cpu = [each.cpu_us for each in ours], [each.cpu_us for each in theirs]
+            yield ratio(f"debezium_cpu.{size}", "ratio", *cpu)
+            yield figure(f"rate.debezium.peer.{size}", "rows/s", [each.rate for each in theirs], 0)
+            yield figure(f"cpu_us.debezium.peer.{size}", "us/row", cpu[1], 2)
+            yield figure(f"peak_mb.debezium.peer.{size}", "MB", [each.peak_mb for each in theirs])
+    finally:
+        connect.close()
+        runner.delete(TOPIC)
+
+
+def _read(runner: Runner, connect: Connect, segment: Segment) -> Outcome:
+    """One pass over the segment. It goes on behind its end until it is halted: what comes then is not counted."""
+    process = psutil.Process(connect.pid)
+    with _Ends(runner.kafka.bootstrap) as ends:
+        before, wanted = ends.total(), segment.rows + segment.deletes  # a delete has a tombstone
+        connect.read(segment.file, segment.start)
+        first = _wait(connect, ends, before + int(wanted * _LEFT_OUT), process)
+        last = _wait(connect, ends, before + wanted, process)
+    connect.halt()
+    seconds, records = last[0] - first[0], last[2] - first[2]
+    rows = int(records * segment.rows / wanted)
+    outcome = Outcome(rows, seconds, process.memory_info().rss / 1e6, last[1] - first[1])
+    say(f"{segment.name} debezium: {outcome.rate:,.0f} rows/s, {outcome.cpu_us:.1f} us of CPU per row")
+    return outcome
+
+
+def _wait(connect: Connect, ends: _Ends, wanted: int, process: psutil.Process) -> tuple[float, float, int]:
+    """(when, CPU seconds so far, records) as soon as there are as many records."""
+    end = time.monotonic() + _SECONDS
+    while (found := ends.total()) < wanted:
+        if time.monotonic() > end:
+            connect.check()
+            raise TimeoutError(f"Debezium has written {found} of {wanted} records in {_SECONDS:g} s")
+        time.sleep(0.05)
+    times = process.cpu_times()
+    return time.monotonic(), times.user + times.system, found
+
+
+class _Ends:
+    """How many records the topic has."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._consumer: Any = KafkaConsumer(bootstrap_servers=bootstrap, proxy_url=PROXY_URL, group_id=None)
+        self._places = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
+
+    def __enter__(self) -> _Ends:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._consumer.close(autocommit=False)
+
+    def total(self) -> int:
+        return sum(self._consumer.end_offsets(self._places).values())
