@@ -33,6 +33,7 @@ from kafka.structs import TopicPartition
 
 from replicator.errors import ReplicatorError
 from replicator.model.batch import Record
+from replicator.sink.kafka.compression import Codec
 from replicator.sink.kafka.errors import refused_size, translate
 from replicator.sink.kafka.feed import Body
 from replicator.sink.kafka.records import BATCH_OVERHEAD, Stamp, encode, encode_plain
@@ -56,6 +57,7 @@ class Prebuilt:
 
     __slots__ = (
         "_closed",
+        "_code",
         "_count",
         "_room",
         "_time_ms",
@@ -65,9 +67,10 @@ class Prebuilt:
         "producer_id",
     )
 
-    def __init__(self, count: int, room: bytearray | memoryview, time_ms: int) -> None:
-        """`room`: as many bytes as the batch's header takes, and the records behind them."""
+    def __init__(self, count: int, room: bytearray | memoryview, time_ms: int, code: int = 0) -> None:
+        """`room`: as many bytes as the batch's header takes, and the records behind them, compressed as `code` says."""
         self._count = count
+        self._code = code
         self._room = room
         self._time_ms = time_ms
         self._transactional = False
@@ -110,7 +113,7 @@ class Prebuilt:
             0,  # partition leader epoch: the broker's
             2,  # magic
             0,  # crc, below
-            _TRANSACTIONAL if self._transactional else 0,
+            self._code | (_TRANSACTIONAL if self._transactional else 0),
             self._count - 1,
             self._time_ms,
             self._time_ms,
@@ -130,19 +133,35 @@ def roomy(body: bytes) -> bytearray:
     return bytearray(BATCH_OVERHEAD) + body
 
 
+def compressed(room: bytearray | memoryview, codec: Codec) -> tuple[bytearray | memoryview, int]:
+    """The same batch with its records compressed, and the code of that; as it was, and 0, where that is not smaller."""
+    whole = memoryview(room)
+    smaller = codec.compress(whole[BATCH_OVERHEAD:])
+    return (roomy(smaller), codec.code) if len(smaller) < len(whole) - BATCH_OVERHEAD else (room, 0)
+
+
 class BulkFeed:
     """A `feed.Feed` that hands over whole batches.
 
     Args:
         producer: connected, freshly made; closed by `close`.
         guard: raises when nothing may be emitted any more; also called in the sender thread.
+        codec: compresses the batches of records; None: they leave as they are.
     """
 
-    def __init__(self, producer: KafkaProducer, stamp: Stamp, window: Window, guard: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        producer: KafkaProducer,
+        stamp: Stamp,
+        window: Window,
+        guard: Callable[[], None],
+        codec: Codec | None = None,
+    ) -> None:
         self._producer = producer
         self._stamp = stamp
         self._window = window
         self._guard = guard
+        self._codec = codec
         self._accumulator: Any = producer._accumulator
         self._sender: Any = producer._sender
         self._manager: Any = producer._transaction_manager
@@ -184,11 +203,14 @@ class BulkFeed:
         self, topic: Topic, place: TopicPartition, count: int, room: bytearray | memoryview, single: Single
     ) -> None:
         self._guard()
+        code = 0
+        if self._codec is not None:
+            room, code = compressed(room, self._codec)
         size = len(room)
         if self._waiting and not self._window.fits(size):
             self.pushed()  # what is waited for has to leave first
         number = self._window.admit(size)
-        batch = ProducerBatch(place, Prebuilt(count, room, time.time_ns() // 1_000_000))
+        batch = ProducerBatch(place, Prebuilt(count, room, time.time_ns() // 1_000_000, code))
         batch.produce_future.add_callback(self._finished, number, topic, size, single)
         try:
             if self._transactional:

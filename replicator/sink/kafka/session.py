@@ -14,6 +14,7 @@ from replicator.model.batch import Record
 from replicator.model.packed import PackedRecords
 from replicator.model.term import Term
 from replicator.sink.kafka.bulk import BulkFeed, unfit
+from replicator.sink.kafka.compression import CODECS
 from replicator.sink.kafka.counts import dump
 from replicator.sink.kafka.dead_letters import DeadLetters
 from replicator.sink.kafka.errors import translating
@@ -58,14 +59,15 @@ class Session:
         self._next_look = 0.0
         self.window = Window(config.max_in_flight_bytes, max(1.0, config.delivery_timeout_ms / 1000), self._waiting)
         self._producer = connect_producer(config, transactional_id)
-        self.feed = self._make_feed(bulk)
+        self.feed = self._make_feed(bulk, config.compression)
 
-    def _make_feed(self, bulk: bool) -> Feed:
+    def _make_feed(self, bulk: bool, compression: str) -> Feed:
         stamp = self._stamp = Stamp(self.term.task, self.term.epoch)
         reason = unfit(self._producer) if bulk else "switched off"
         if not reason:
-            return BulkFeed(self._producer, stamp, self.window, self.term.check)
-        log.warning("records are sent one by one, which is many times slower: %s", reason)
+            return BulkFeed(self._producer, stamp, self.window, self.term.check, CODECS[compression])
+        how = "one by one, which is many times slower" + (", and uncompressed" if compression != "none" else "")
+        log.warning("records are sent %s: %s", how, reason)
         return PlainFeed(self._producer, stamp, self.window, self.term.check)
 
     def init_transactions(self) -> None:
