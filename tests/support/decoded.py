@@ -55,7 +55,9 @@ def kinds_in(file: Path) -> Counter[int]:
 def decoded(server: Database, task: str, wanted: Wanted, since: str | None = None) -> list[Record]:
     """The records of a task with the default topics, from the beginning of a file on, or of the oldest."""
     topics = Topics("{task}.{database}.{table}", task)
-    debezium = formats["debezium"](task, StdoutSink(type="stdout"), "mysql")
+    exact = {"enable_time_adjuster": False, "replace_null_with_default": False}
+    sink = StdoutSink.model_validate({"type": "stdout", "debezium": exact})
+    debezium = formats["debezium"](task, sink, "mysql")
 
     def plan(table: Table) -> TablePlan | None:
         return debezium.plan(table, topics.topic(table)) if wanted(table) else None
