@@ -29,11 +29,14 @@ def _refuse(what: str, found: str, wanted: str) -> SourceError:
 class GtidSet:
     """A MySQL GTID set; changes in place by `add` and `update` only."""
 
-    __slots__ = ("_intervals",)
+    __slots__ = ("_intervals", "_texts")
 
     def __init__(self) -> None:
         # tsid -> [[first, last + 1], ...], sorted, with gaps between
         self._intervals: dict[str, list[list[int]]] = {}
+        # tsid -> its intervals as text, while they are as they were: the set is printed after each transaction, when
+        # only the server's own intervals have changed, be those of others never so many
+        self._texts: dict[str, str] = {}
 
     @classmethod
     def parse(cls, text: str) -> GtidSet:
@@ -121,6 +124,7 @@ class GtidSet:
         """Adds one GTID; the successor of the highest one, the usual case, costs next to nothing."""
         intervals = self._intervals.get(tsid)
         if intervals is not None and intervals[-1][1] == gno:
+            self._texts.pop(tsid, None)
             intervals[-1][1] = gno + 1
         else:
             self._insert(tsid, gno, gno + 1)
@@ -130,6 +134,7 @@ class GtidSet:
         self._insert(tsid, first, last + 1)
 
     def _insert(self, tsid: str, first: int, after: int) -> None:
+        self._texts.pop(tsid, None)
         intervals = self._intervals.setdefault(tsid, [])
         low = bisect_right(intervals, first, key=lambda interval: interval[0])
         if low and intervals[low - 1][1] >= first:
@@ -190,7 +195,10 @@ class GtidSet:
         last = ""
         for tsid in self._sorted():
             uuid, _, tag = tsid.partition(":")
-            text = ":".join(f"{a}-{z - 1}" if z - a > 1 else str(a) for a, z in self._intervals[tsid])
+            text = self._texts.get(tsid)
+            if text is None:
+                text = ":".join(f"{a}-{z - 1}" if z - a > 1 else str(a) for a, z in self._intervals[tsid])
+                self._texts[tsid] = text
             if uuid == last:
                 parts[-1] += f":{tag}:{text}"
             else:

@@ -162,7 +162,7 @@ def test_52_a_gtid_set_of_many_intervals(make_bus: MakeBus, make_mysql: Callable
     numbers = ":".join(str(number) for number in range(1, 80_000, 2))
     server.execute("RESET BINARY LOGS AND GTIDS")
     server.execute(f"SET GLOBAL gtid_purged = '{uuid.uuid4()}:{numbers}'")
-    bus = make_bus(database=server, session_seconds=6.0)
+    bus = make_bus(database=server, session_seconds=6.0, rate=20)
     leader = bus.look().host
     bus.cluster.cores[leader].kill()
     bus.wait_running(other_than=leader)

@@ -151,3 +151,18 @@ def test_mariadb_keeps_the_last_of_each_domain():
 def test_mariadb_refuses_what_is_no_position(text):
     with pytest.raises(SourceError, match="E2209"):
         MariaDBPosition.parse(text)
+
+
+def test_a_printed_set_that_grows_is_printed_anew() -> None:
+    """What has not changed is kept as text."""
+    other, own = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "4e11fa47-71ca-11e1-9e33-c80aa9429562"
+    made = GtidSet.parse(f"{other}:1-3:5")
+    assert str(made) == f"{other}:1-3:5"
+    made.add(own, 1)
+    assert str(made) == f"{other}:1-3:5,{own}:1"
+    made.add(own, 2)
+    assert str(made) == f"{other}:1-3:5,{own}:1-2"
+    made.add(other, 4)
+    assert str(made) == f"{other}:1-5,{own}:1-2"
+    made.update(GtidSet.parse(f"{other}:9"))
+    assert str(made) == f"{other}:1-5:9,{own}:1-2" == str(made.copy())
