@@ -173,3 +173,9 @@ def page(entries: Entries) -> str:
 
 def write_page(entries: Entries, path: Path = PAGE) -> None:
     path.write_text(page(entries))
+
+
+if __name__ == "__main__":  # the page anew, of figures that are there
+    from dev.bench.report import read
+
+    write_page(read())
