@@ -58,8 +58,8 @@ class MySQLSource(Model):
     hosts: tuple[Address, ...] = Field(
         (),
         max_length=20,
-        description="instead of host and port: host:port of servers of one replication group, which all have GTIDs; the "
-        "one that is writable is read from, another one when it goes",
+        description="instead of host and port: host:port of servers of one replication group, all with GTIDs; the one "
+        "that is writable is read from, another one when it goes",
     )
     user: str = Field(min_length=1, description="account with REPLICATION SLAVE, REPLICATION CLIENT and SELECT")
     password: SecretRef
