@@ -335,6 +335,21 @@ def test_nothing_is_written_or_saved_after_the_lease() -> None:
     assert [checkpoint.position.offset for checkpoint in bench.store.saved] == [0]
 
 
+def test_what_was_written_is_not_committed_after_the_lease() -> None:
+    """It ends while the sink takes the batch: the check before the write has passed."""
+
+    class Slow(Recorder):
+        def write(self, batch: Batch) -> None:
+            super().write(batch)
+            bench.deadline = 0.0
+
+    bench = Bench(Script(whole(0)), Slow())
+    with pytest.raises(LeadershipLost):
+        bench.pipeline.run()
+    assert len(bench.sink.of("write")) == 1
+    assert bench.sink.of("commit") == []
+
+
 def test_an_end_that_is_reached_already_reads_nothing() -> None:
     bench = Bench(Script(whole(0)), Recorder())
     bench.run_until(0)
