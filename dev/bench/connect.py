@@ -3,6 +3,7 @@ read from."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import httpx
@@ -91,7 +92,7 @@ class Connect(Server):
         }
         self._call("PUT", f"/connectors/{NAME}/config", config)
         self._until("RUNNING")
-        wait_for(self._offsets, "Debezium to say where it stands", 60, every=0.3)
+        wait_for(self._knows_tables, "Debezium to have read the tables", 60, every=0.3)
         self.halt()
 
     def read(self, file: str, start: int) -> None:
@@ -113,8 +114,11 @@ class Connect(Server):
             if task["state"] == "FAILED":
                 raise RuntimeError(f"Debezium: {task.get('trace', '')[:600]}")
 
-    def _offsets(self) -> bool:
-        return bool(httpx.get(f"{self._url}/connectors/{NAME}/offsets", timeout=10).json().get("offsets"))
+    def _knows_tables(self) -> bool:
+        """The history has been written, and no more for a while. An offset there is only with the first record."""
+        self.check()
+        history = self.folder / "data" / "history"
+        return history.exists() and "orders" in history.read_text() and time.time() - history.stat().st_mtime > 3
 
     def _status(self) -> dict[str, Any]:
         answer = httpx.get(f"{self._url}/connectors/{NAME}/status", timeout=10)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from pathlib import Path
 
 import msgspec
@@ -18,6 +19,11 @@ from dev.servers.database import Database
 
 SLOW = ("plain", "twin")
 """Paths that read only the beginning of a segment."""
+
+
+Contents = dict[int, list[tuple[bytes, str, object, object]]]
+
+_VISIBLE_SECONDS = 20.0
 
 
 class Runner:
@@ -79,7 +85,7 @@ class Runner:
         for name in names:
             self.create(name)
             measure(self.job(name.rpartition("_")[2], segment, name, short=False))
-        ours, *others = (contents(self.kafka.bootstrap, name) for name in names)
+        ours, *others = (self._all(name, segment.rows + segment.deletes) for name in names)
         for name, other in zip(names[1:], others, strict=True):
             for partition, told in other.items():
                 for mine, theirs in zip(ours.get(partition, []), told, strict=False):
@@ -89,6 +95,15 @@ class Runner:
                     raise RuntimeError(f"partition {partition} of {segment.name} has fewer records than {name}")
         for name in names:
             self.delete(name)
+
+    def _all(self, name: str, records: int) -> Contents:
+        """What the topic holds, once it is as much as there has to be: commits are visible a moment after they end."""
+        end = time.monotonic() + _VISIBLE_SECONDS
+        while sum(map(len, (found := contents(self.kafka.bootstrap, name)).values())) < records:
+            if time.monotonic() > end:
+                break
+            time.sleep(0.2)
+        return found
 
     def create(self, name: str) -> None:
         self.kafka.create_topic(name, PARTITIONS, **{"file.delete.delay.ms": "100"})
@@ -111,9 +126,9 @@ class Runner:
             return 0
 
 
-def contents(bootstrap: str, topic: str) -> dict[int, list[tuple[bytes, str, object, object]]]:
+def contents(bootstrap: str, topic: str) -> Contents:
     """(key, op, before, after) per record, by partition in order; tombstones have op "tombstone"."""
-    found: dict[int, list[tuple[bytes, str, object, object]]] = {}
+    found: Contents = {}
     for record in read_topics(bootstrap, topic.__eq__):
         value = json.loads(record.value) if record.value is not None else {"op": "tombstone"}
         told = (record.key, value["op"], value.get("before"), value.get("after"))
