@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.golden.rules_debezium import masked
 from tests.support.script import run
 
 Wanted = Callable[[Table], bool]
+_GTID = re.compile(r'"gtid":"\d+-\d+-\d+"')  # MariaDB's
 
 
 def new_file(server: Database) -> str:
@@ -89,7 +91,8 @@ def told(server: Database, statements: Iterator[str]) -> tuple[list[object], Cou
     found = decoded(server, "same", lambda table: table.database == database, since)
     server.execute(f"DROP DATABASE {database}")
     return [
-        (topic, key, value and masked(value.decode()), row, headers) for topic, key, value, _, row, headers in found
+        (topic, key, value and _GTID.sub('"gtid":0', masked(value.decode())), row, headers)
+        for topic, key, value, _, row, headers in found
     ], kinds(server, since)
 
 
