@@ -343,6 +343,10 @@ def test_what_was_written_is_not_committed_after_the_lease() -> None:
             super().write(batch)
             bench.deadline = 0.0
 
+        def commit(self, position: Position) -> None:
+            super().commit(position)
+            bench.pipeline.drain()  # it must not come here, and if it does the test ends
+
     bench = Bench(Script(whole(0)), Slow())
     with pytest.raises(LeadershipLost):
         bench.pipeline.run()
