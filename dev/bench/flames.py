@@ -1,9 +1,8 @@
-"""Flame graphs of a run, one for each thread of the pipeline: py-spy's collapsed stacks drawn as SVG."""
+"""Flame graphs of a run, one for each side of the pipeline: py-spy's collapsed stacks drawn as SVG."""
 
 from __future__ import annotations
 
 import html
-import re
 import shutil
 import sys
 import tempfile
@@ -19,11 +18,15 @@ from dev.bench.runner import Runner
 
 FOLDER = Path("build")
 _WIDTH, _ROW, _LEAST = 1200.0, 17, 0.4  # pixels
-_THREAD = re.compile(r"^thread \(\S+\):? ?(.*)$")
+_SIDES = {
+    "reader": "_read (replicator/pipeline.py",
+    "deliver": "_deliver (replicator/pipeline.py",
+    "client": "(kafka/",  # the client's own threads
+}
 
 
 def flames(runner: Runner, segments: dict[str, Segment]) -> Iterator[Entry]:
-    """build/flame-THREAD-SIZE.svg; the share of each thread's samples. Without py-spy: an entry that says so."""
+    """build/flame-SIDE-SIZE.svg, and the share of the samples that each side has. Without py-spy: why not."""
     spy = shutil.which("py-spy", path=str(Path(sys.executable).parent)) or shutil.which("py-spy")
     if spy is None:
         yield absent("flames", "files", "py-spy is not installed")
@@ -32,27 +35,26 @@ def flames(runner: Runner, segments: dict[str, Segment]) -> Iterator[Entry]:
         with tempfile.NamedTemporaryFile(suffix=".txt") as file:
             options = ("--native", "--threads", "--rate", "200", "--format", "raw", "--output", file.name)
             runner.run("ours", segment, prefix=(spy, "record", *options, "--"))
-            sides = by_thread(Path(file.name).read_text().splitlines())
+            sides = by_side(Path(file.name).read_text().splitlines())
         total = sum(sum(stacks.values()) for stacks in sides.values()) or 1
         FOLDER.mkdir(exist_ok=True)
-        for thread, stacks in sides.items():
-            (FOLDER / f"flame-{thread}-{size}.svg").write_text(svg(stacks, f"{thread}, {size}"))
-            yield figure(f"flame.{thread}.{size}", "% of samples", [sum(stacks.values()) / total * 100])
+        for side, stacks in sides.items():
+            (FOLDER / f"flame-{side}-{size}.svg").write_text(svg(stacks, f"{side}, {size}"))
+            yield figure(f"flame.{side}.{size}", "% of samples", [sum(stacks.values()) / total * 100])
 
 
 Stacks = dict[tuple[str, ...], int]
 
 
-def by_thread(lines: list[str]) -> dict[str, Stacks]:
-    """Collapsed stacks (`frame;frame;frame count`), whose first frame names the thread, by the thread's name."""
+def by_side(lines: list[str]) -> dict[str, Stacks]:
+    """Collapsed stacks (`thread;frame;frame count`) by the side of the pipeline that they belong to. Frames tell it:
+    the profiler does not know the names of all threads."""
     found: dict[str, Stacks] = defaultdict(dict)
     for line in lines:
         text, _, count = line.rpartition(" ")
-        frames = text.split(";")
-        named = _THREAD.match(frames[0])
-        name = re.sub(r"\W+", "", named[1] if named else frames[0]) or "unnamed"
-        stack = tuple(frames[1:])
-        found[name][stack] = found[name].get(stack, 0) + int(count)
+        side = next((side for side, frame in _SIDES.items() if frame in text), "start")
+        stack = tuple(text.split(";")[1:])
+        found[side][stack] = found[side].get(stack, 0) + int(count)
     return dict(found)
 
 

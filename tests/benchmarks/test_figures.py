@@ -90,16 +90,13 @@ def test_the_plot_is_a_small_png(tmp_path: Path) -> None:
 
 
 def test_flames_are_as_wide_as_their_samples() -> None:
-    lines = [
-        "thread (0x7F): reader;read;decode 30",
-        "thread (0x7F): reader;read 10",
-        "thread (0x80): MainThread;<write> 5",
-    ]
-    sides = flames.by_thread(lines)
-    assert {name: sum(stacks.values()) for name, stacks in sides.items()} == {"reader": 40, "MainThread": 5}
+    read, write = "_read (replicator/pipeline.py:9)", "_deliver (replicator/pipeline.py:7)"
+    lines = [f"thread (1);{read};decode 30", f"thread (1);{read} 10", f"thread (2): MainThread;{write};<write> 5"]
+    sides = flames.by_side([*lines, "thread (2): MainThread;import 2"])
+    assert {name: sum(stacks.values()) for name, stacks in sides.items()} == {"reader": 40, "deliver": 5, "start": 2}
     drawn = ElementTree.fromstring(flames.svg(sides["reader"], "reader"))  # noqa: S314  (our own)
     widths = {
         box[0].text: float(box[1].attrib["width"]) for box in drawn.iter("{http://www.w3.org/2000/svg}g") if box[0].text
     }
-    assert widths == {"reader (100.0 %)": 1200.0, "read (100.0 %)": 1200.0, "decode (75.0 %)": 900.0}
-    assert "&lt;write&gt;" in flames.svg(sides["MainThread"], "main")
+    assert widths == {"reader (100.0 %)": 1200.0, f"{read} (100.0 %)": 1200.0, "decode (75.0 %)": 900.0}
+    assert "&lt;write&gt;" in flames.svg(sides["deliver"], "deliver")
