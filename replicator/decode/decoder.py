@@ -18,6 +18,7 @@ from typing import Final, Literal
 from zlib import crc32
 
 from replicator.decode import events, payload, refusals
+from replicator.decode.around import Around
 from replicator.decode.asked import Asked
 from replicator.decode.branches import Branch
 from replicator.decode.changes import Changes, Work
@@ -31,8 +32,6 @@ from replicator.decode.variables import Context
 from replicator.decode.versions import Compile, Versions
 from replicator.errors import DecodeError, ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.batch import Batch
-from replicator.model.gtid import GtidSet, MariaDBPosition
-from replicator.model.jsontext import quote
 from replicator.model.position import Position, Prepared
 from replicator.ports import Catalog, Narrator, Planner, Stream
 
@@ -147,14 +146,21 @@ class BinlogDecoder:
             self.counters,
             read_again=self._read_again,
         )
-        self._handlers = self._table(self._changes)
-        self._checksum = False
+        self._around = Around(
+            self._progress,
+            collector,
+            self._versions,
+            self._narration,
+            context,
+            self.counters,
+            in_file=self._in_file,
+        )
+        self._handlers = self._table(self._changes, self._around)
         self._kind = 0
         self._failure: ReplicatorError | None = None
         self.more = False
         self._work: Iterator[bool] = iter(())
         self._inflated = 0
-        self._name_file()
 
     # What a compiled decoder does otherwise
 
@@ -196,7 +202,7 @@ class BinlogDecoder:
                 if framing.held:
                     self._kind, self._progress.at = framing.kind, self._progress.offset
                     raise refusals.structure("the file ends inside an event", f"{framing.held} bytes of it")
-                self._between()
+                self._around.between()
             except DecodeError as error:
                 self._failure = self._located(error)
         if self._failure is not None:
@@ -256,7 +262,7 @@ class BinlogDecoder:
 
     def _events(self, data: bytes) -> Iterator[bool]:
         """Reads the events that `data` completes; yields True where what has come so far should leave first."""
-        progress, handlers = self._progress, self._handlers
+        progress, handlers, around = self._progress, self._handlers, self._around
         current, view = b"", memoryview(b"")
         for buffer, start, end in self._framing.split(data):
             if buffer is not current:
@@ -268,7 +274,7 @@ class BinlogDecoder:
                 raise refusals.structure("an event's size is not that of its frame", f"{size} and {end - start} bytes")
             if kind in _UNSURE:
                 end = self._unsure_end(buffer, start, end, flags)
-            elif self._checksum:
+            elif around.checksum:
                 end -= 4
                 if end < start + 19 or crc32(view[start:end]) != _U32(buffer, end)[0]:
                     raise refusals.structure("the checksum of an event is wrong")
@@ -323,7 +329,7 @@ class BinlogDecoder:
         plain = b[start:flags_at] + bytes((b[flags_at] & ~events.FLAG_IN_USE,)) + b[flags_at + 1 : body]
         fits = crc32(plain) == _U32(b, body)[0]
         described = self._kind == events.FORMAT_DESCRIPTION
-        used = b[body - 1] == 1 if described else self._checksum and not flags & events.FLAG_ARTIFICIAL
+        used = b[body - 1] == 1 if described else self._around.checksum and not flags & events.FLAG_ARTIFICIAL
         if used and not fits:
             raise refusals.structure("the checksum of an event is wrong")
         return body if fits or described else end
@@ -339,7 +345,7 @@ class BinlogDecoder:
             raise refusals.unreadable(kind)
         self.counters[events.name(kind)] += 1
 
-    def _table(self, changes: Changes) -> dict[int, Handler]:
+    def _table(self, changes: Changes, around: Around) -> dict[int, Handler]:
         rows: dict[int, Handler] = {}
         for operation in range(3):  # insert, update, delete
             rows[events.WRITE_ROWS_V1 + operation] = partial(changes.rows_v1, operation=operation)
@@ -367,89 +373,14 @@ class BinlogDecoder:
             **gtids,
             events.XA_PREPARE: changes.xa_prepare,
             events.INCIDENT: changes.incident,
-            events.PREVIOUS_GTIDS: self._previous_gtids,
-            events.MARIADB_GTID_LIST: self._gtid_list,
-            events.FORMAT_DESCRIPTION: self._format_description,
-            events.ROTATE: self._rotate,
-            events.HEARTBEAT: self._heartbeat,
-            events.HEARTBEAT_V2: self._heartbeat_v2,
-            events.MARIADB_START_ENCRYPTION: self._encrypted,
+            events.PREVIOUS_GTIDS: around.previous_gtids,
+            events.MARIADB_GTID_LIST: around.gtid_list,
+            events.FORMAT_DESCRIPTION: around.format_description,
+            events.ROTATE: around.rotate,
+            events.HEARTBEAT: around.heartbeat,
+            events.HEARTBEAT_V2: around.heartbeat_v2,
+            events.MARIADB_START_ENCRYPTION: around.encrypted,
         }
 
-    # Handlers of the events around transactions
-
     def _skipped(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        self.counters[events.name(self._kind)] += 1
-
-    def _between(self) -> None:
-        if not self._collector.between:
-            raise refusals.structure("a transaction is not finished where its file ends or begins")
-
-    def _format_description(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        """Binlog version 2 bytes, server version 50, created 4, header length 1, post-header lengths, checksum 1."""
-        self._between()
-        version, header = int.from_bytes(b[p : p + 2], "little"), b[p + 56]
-        lengths = b[p + 57 : end - 1]
-        mapped = lengths[events.TABLE_MAP - 1 : events.TABLE_MAP] == b"\x08"
-        usual = mapped and version == 4 and header == events.HEADER_SIZE
-        if not usual or b[end - 1] > 1:
-            found = f"binlog version {version}, headers of {header} bytes, checksum algorithm {b[end - 1]}"
-            raise refusals.structure("the binlog's format is not known", found)
-        self._checksum = b[end - 1] == 1
-        self._versions.forget_ids()
-
-    def _rotate(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        self._between()
-        offset, file = int.from_bytes(b[p : p + 8], "little"), b[p + 8 : end].decode("utf-8")
-        if not file or not file.isprintable() or offset < 4:
-            raise refusals.structure("a rotation to a file without a name", repr(file))
-        moved = (file, offset) != (self._progress.file, self._progress.offset)
-        self._progress.rotate(file, offset)
-        self._versions.forget_ids()
-        self._name_file()
-        if moved:
-            self._collector.boundary()
-
-    def _name_file(self) -> None:
-        self._changes.context.file = quote(self._progress.file).encode().decode("latin-1")
-
-    def _heartbeat(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        """Its header has moved the position; between transactions it is a boundary."""
-        if self._collector.between:
-            self._collector.boundary()
-            self._narration.heartbeat(timestamp, server_id)
-
-    def _heartbeat_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        """Fields (type, length, value): 1 file name, 2 position as a length-encoded integer."""
-        at = p
-        while at + 2 <= end and b[at]:
-            kind, size = b[at], b[at + 1]
-            value = b[at + 2 : min(at + 2 + size, end)]
-            if kind == 2 and value:
-                width = {252: 2, 253: 3, 254: 8}.get(value[0], 0)
-                offset = int.from_bytes(value[1 : 1 + width], "little") if width else value[0]
-                self._progress.offset = max(self._progress.offset, offset)
-            at += 2 + size
-        self._heartbeat(b, p, end, timestamp, server_id)
-
-    def _previous_gtids(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        if not self._progress.tracked:
-            self._progress.earlier_mysql(GtidSet.decode(b[p:end]))
-        if self._collector.between:
-            self._progress.settle()
-
-    def _gtid_list(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        """Count 4 (upper 4 bits: flags), then domain 4, server 4, sequence 8 each; a domain's last one counts."""
-        count = int.from_bytes(b[p : p + 4], "little") & 0x0FFFFFFF
-        if p + 4 + 16 * count > end:
-            raise refusals.structure("a GTID list is cut short")
-        executed = MariaDBPosition()
-        for at in range(p + 4, p + 4 + 16 * count, 16):
-            executed.add(*struct.unpack_from("<IIQ", b, at))
-        self._progress.earlier_mariadb(executed)
-
-    def _encrypted(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        """A server decrypts what it streams; a file's bytes from here on are not events."""
-        if self._in_file:
-            raise refusals.unreadable(self._kind)
         self.counters[events.name(self._kind)] += 1

@@ -34,7 +34,7 @@ class CompiledDecoder(BinlogDecoder):
         )
 
     def _take(self, buffer: bytes, at: int) -> int:
-        behind = self._taking(buffer, at, checksum=self._checksum)
+        behind = self._taking(buffer, at, checksum=self._around.checksum)
         if behind != at:
             self._kind = self._taking.kind
         return behind

@@ -1,0 +1,117 @@
+"""Events around transactions: what a file begins and ends with, and what a stream says in between."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+
+from replicator.decode import events, refusals
+from replicator.decode.collector import Collector
+from replicator.decode.narration import Narration
+from replicator.decode.progress import Progress
+from replicator.decode.variables import Context
+from replicator.decode.versions import Versions
+from replicator.model.gtid import GtidSet, MariaDBPosition
+from replicator.model.jsontext import quote
+
+
+class Around:
+    """Handlers, as `decoder.Handler` describes them.
+
+    Args:
+        in_file: the events come from a file, not from a server.
+
+    Attributes:
+        checksum: whether events end with one, as the last format description says.
+    """
+
+    def __init__(
+        self,
+        progress: Progress,
+        collector: Collector,
+        versions: Versions,
+        narration: Narration,
+        context: Context,
+        counters: Counter[str],
+        *,
+        in_file: bool,
+    ) -> None:
+        self.checksum = False
+        self._progress, self._collector, self._versions = progress, collector, versions
+        self._narration, self._context, self._counters = narration, context, counters
+        self._in_file = in_file
+        self._name_file()
+
+    def between(self) -> None:
+        """Raises DecodeError E2302 inside a transaction."""
+        if not self._collector.between:
+            raise refusals.structure("a transaction is not finished where its file ends or begins")
+
+    def format_description(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Binlog version 2 bytes, server version 50, created 4, header length 1, post-header lengths, checksum 1."""
+        self.between()
+        version, header = int.from_bytes(b[p : p + 2], "little"), b[p + 56]
+        lengths = b[p + 57 : end - 1]
+        mapped = lengths[events.TABLE_MAP - 1 : events.TABLE_MAP] == b"\x08"
+        usual = mapped and version == 4 and header == events.HEADER_SIZE
+        if not usual or b[end - 1] > 1:
+            found = f"binlog version {version}, headers of {header} bytes, checksum algorithm {b[end - 1]}"
+            raise refusals.structure("the binlog's format is not known", found)
+        self.checksum = b[end - 1] == 1
+        self._versions.forget_ids()
+
+    def rotate(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        self.between()
+        offset, file = int.from_bytes(b[p : p + 8], "little"), b[p + 8 : end].decode("utf-8")
+        if not file or not file.isprintable() or offset < 4:
+            raise refusals.structure("a rotation to a file without a name", repr(file))
+        moved = (file, offset) != (self._progress.file, self._progress.offset)
+        self._progress.rotate(file, offset)
+        self._versions.forget_ids()
+        self._name_file()
+        if moved:
+            self._collector.boundary()
+
+    def _name_file(self) -> None:
+        self._context.file = quote(self._progress.file).encode().decode("latin-1")
+
+    def heartbeat(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Its header has moved the position; between transactions it is a boundary."""
+        if self._collector.between:
+            self._collector.boundary()
+            self._narration.heartbeat(timestamp, server_id)
+
+    def heartbeat_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Fields (type, length, value): 1 file name, 2 position as a length-encoded integer."""
+        at = p
+        while at + 2 <= end and b[at]:
+            kind, size = b[at], b[at + 1]
+            value = b[at + 2 : min(at + 2 + size, end)]
+            if kind == 2 and value:
+                width = {252: 2, 253: 3, 254: 8}.get(value[0], 0)
+                offset = int.from_bytes(value[1 : 1 + width], "little") if width else value[0]
+                self._progress.offset = max(self._progress.offset, offset)
+            at += 2 + size
+        self.heartbeat(b, p, end, timestamp, server_id)
+
+    def previous_gtids(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        if not self._progress.tracked:
+            self._progress.earlier_mysql(GtidSet.decode(b[p:end]))
+        if self._collector.between:
+            self._progress.settle()
+
+    def gtid_list(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Count 4 (upper 4 bits: flags), then domain 4, server 4, sequence 8 each; a domain's last one counts."""
+        count = int.from_bytes(b[p : p + 4], "little") & 0x0FFFFFFF
+        if p + 4 + 16 * count > end:
+            raise refusals.structure("a GTID list is cut short")
+        executed = MariaDBPosition()
+        for at in range(p + 4, p + 4 + 16 * count, 16):
+            executed.add(*struct.unpack_from("<IIQ", b, at))
+        self._progress.earlier_mariadb(executed)
+
+    def encrypted(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """A server decrypts what it streams; a file's bytes from here on are not events."""
+        if self._in_file:
+            raise refusals.unreadable(events.MARIADB_START_ENCRYPTION)
+        self._counters[events.name(events.MARIADB_START_ENCRYPTION)] += 1
