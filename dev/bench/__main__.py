@@ -15,10 +15,10 @@ from dev.bench.flames import flames
 from dev.bench.fleet import fleet
 from dev.bench.load import KINDS, Load, Segment
 from dev.bench.machine import facts
-from dev.bench.peer import debezium
+from dev.bench.peer import debezium, prepare
 from dev.bench.report import OUTPUT, Entry, absent, read, table, write
 from dev.bench.runner import Runner
-from dev.errors import ServerUnavailable
+from dev.errors import DevError, ServerUnavailable
 from dev.progress import say, step
 from dev.servers import Kafka, MariaDB, MySQL
 from dev.servers.database import Database
@@ -57,9 +57,12 @@ class Plan:
                 for entry in measure():
                     self._keep(entry)
         except Exception as error:
-            self.failed.append(name)
-            self._keep(absent(f"failed.{name}", "part", f"{type(error).__name__}: {error}"[:500]))
-            say(f"{name}: {type(error).__name__}: {error}")
+            self.failure(name, error)
+
+    def failure(self, name: str, error: Exception) -> None:
+        self.failed.append(name)
+        self._keep(absent(f"failed.{name}", "part", f"{type(error).__name__}: {error}"[:500]))
+        say(f"{name}: {type(error).__name__}: {error}")
 
     def _keep(self, entry: Entry) -> None:
         self.entries[entry.name] = entry
@@ -125,16 +128,23 @@ def publish(output: Path) -> None:
 
 def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     scale, runs, small = SIZES[options.size], options.runs, options.size == "small"
-    segments = load(Load(runner.database), scale, plan)
+    writer, connect = Load(runner.database), None
+    writer.prepare()
+    if options.peers and plan.wants("debezium"):
+        try:
+            connect = prepare(runner)
+        except (DevError, RuntimeError) as error:
+            plan.failure("debezium", error)
+    segments = load(writer, scale, plan)
     few = 1 if options.size != "full" else runs
     with step("comparing what the paths say"):
         runner.compare(segments["warm"])
     plan.part("facts", lambda: facts(runner, options))
     for size in BIG:
         plan.part(size, lambda size=size: sections.against(runner, segments[size], size, runs))  # type: ignore[misc]
-    if options.peers:
+    if connect is not None:
         both = {size: segments[size] for size in BIG if size in segments}
-        plan.part("debezium", lambda: debezium(runner, both, runs))
+        plan.part("debezium", lambda: debezium(runner, connect, both, runs))
     plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), min(runs, 5)))
     rates = {100: 3.0, 1000: 3.0} if small else {100: 30.0 * max(scale, 1), 1000: 12.0 * max(scale, 1)}
     plan.part("latency", lambda: latency.latencies(runner, rates))
@@ -162,7 +172,6 @@ def load(load: Load, scale: float, plan: Plan) -> dict[str, Segment]:
         "matrix_tx10000": (200_000, 10_000, ("matrix",)),
     }
     with step("writing the load"):
-        load.prepare()
         segments = {"warm": load.mixed("warm", 2000, 1)}
         for size, (rows, per, parts) in sizes.items():
             if any(plan.wants(part) for part in parts):

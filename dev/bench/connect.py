@@ -65,7 +65,7 @@ class Connect(Server):
             return False
 
     def make(self) -> None:
-        """The connector, which learns the tables and reads nothing of what was written before."""
+        """The connector, halted. It reads only what is written after this: its history of the tables begins here."""
         user, password = self._database.replicator
         history = {
             "schema.history.internal": "io.debezium.storage.file.history.FileSchemaHistory",
@@ -95,10 +95,11 @@ class Connect(Server):
         wait_for(self._knows_tables, "Debezium to have read the tables", 60, every=0.3)
         self.halt()
 
-    def read(self, file: str, start: int) -> None:
-        """Begins at a place of the binlog. The connector has to be halted."""
+    def read(self, file: str, start: int, gtids: str) -> None:
+        """Begins at a place of the binlog, before which `gtids` were executed: a server that has GTIDs is asked by
+        them. The connector has to be halted."""
         partition = {"server": _PREFIX}
-        offset = {"file": file, "pos": start, "ts_sec": 0}
+        offset = {"file": file, "pos": start, "gtids": gtids, "ts_sec": 0}
         self._call("DELETE", f"/connectors/{NAME}/offsets")
         self._call("PATCH", f"/connectors/{NAME}/offsets", {"offsets": [{"partition": partition, "offset": offset}]})
         self._call("PUT", f"/connectors/{NAME}/resume")
@@ -112,7 +113,9 @@ class Connect(Server):
         """Raises RuntimeError when the task has failed."""
         for task in self._status().get("tasks", ()):
             if task["state"] == "FAILED":
-                raise RuntimeError(f"Debezium: {task.get('trace', '')[:600]}")
+                trace = task.get("trace", "").splitlines()
+                causes = [line for line in trace if line.startswith("Caused by")] or trace[:1]
+                raise RuntimeError(f"Debezium: {'; '.join(causes)[:600]}")
 
     def _knows_tables(self) -> bool:
         """The history has been written, and no more for a while. An offset there is only with the first record."""

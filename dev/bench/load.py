@@ -67,7 +67,8 @@ KINDS = ("inserts", "updates", "deletes")
 class Segment(NamedTuple):
     """Row changes between two places of a binlog: `file`:`start` is where its first transaction begins, `file`:`end`
     where its last one ended. `short`: where a smaller number of transactions ends, `short_rows`: how many rows those
-    are, for paths so slow that a median of the whole would take hours. deletes: those among `rows`."""
+    are, for paths so slow that a median of the whole would take hours. deletes: those among `rows`.
+    gtids: executed before `start`; "" on MariaDB."""
 
     name: str
     file: str
@@ -77,6 +78,7 @@ class Segment(NamedTuple):
     short: int
     short_rows: int
     deletes: int = 0
+    gtids: str = ""
 
 
 def _deletes(transactions: int, per: int) -> int:
@@ -109,11 +111,12 @@ class Load:
         transactions = max(rows // per, 1)
         short = min(max(transactions // _SHORT, _FEWEST), transactions)
         file, start = self._rotate()
+        gtids = self._gtids()
         self._fill("mixed", short, per)
         middle = self._status()[1]
         self._fill("mixed", transactions - short, per)
         deletes = _deletes(short, per) + _deletes(transactions - short, per)
-        return self._segment(Segment(name, file, start, 0, transactions * per, middle, short * per, deletes))
+        return self._segment(Segment(name, file, start, 0, transactions * per, middle, short * per, deletes, gtids))
 
     def kinds(self, rows: int, per: int) -> dict[str, Segment]:
         """Kind -> a segment of nothing else; the same rows are inserted, updated and deleted."""
@@ -147,6 +150,11 @@ class Load:
         if file != draft.file:
             raise RuntimeError(f"the segment {draft.name} went over the end of {draft.file}: raise max_binlog_size")
         return draft._replace(end=end, short=draft.short or end)
+
+    def _gtids(self) -> str:
+        if self._server.name == "MariaDB":
+            return ""
+        return str(self._server.execute("SELECT @@GLOBAL.gtid_executed")[0][0]).replace("\n", "")
 
     def _status(self) -> tuple[str, int]:
         statement = "SHOW MASTER STATUS" if self._server.name == "MariaDB" else "SHOW BINARY LOG STATUS"

@@ -22,13 +22,22 @@ _LEFT_OUT = 0.1
 _SECONDS = 300.0
 
 
-def debezium(runner: Runner, segments: dict[str, Segment], runs: int) -> Iterator[Entry]:
-    """Ours and Debezium in turn. segments: "tx1" and "tx10000"."""
+def prepare(runner: Runner) -> Connect:
+    """Before the load is written, when its table is there. Raises ServerFailed, RuntimeError."""
     connect = Connect(runner.database, runner.kafka)
     runner.create(TOPIC)
     try:
         connect.start()
         connect.make()
+    except BaseException:
+        connect.close()
+        raise
+    return connect
+
+
+def debezium(runner: Runner, connect: Connect, segments: dict[str, Segment], runs: int) -> Iterator[Entry]:
+    """Ours and Debezium in turn. segments: "tx1" and "tx10000"."""
+    try:
         for size, segment in segments.items():
             ours, theirs = [], []
             for _ in range(runs):
@@ -50,7 +59,7 @@ def _read(runner: Runner, connect: Connect, segment: Segment) -> Outcome:
     process = psutil.Process(connect.pid)
     with _Ends(runner.kafka.bootstrap) as ends:
         before, wanted = ends.total(), segment.rows + segment.deletes  # a delete has a tombstone
-        connect.read(segment.file, segment.start)
+        connect.read(segment.file, segment.start, segment.gtids)
         first = _wait(connect, ends, before + int(wanted * _LEFT_OUT), process)
         last = _wait(connect, ends, before + wanted, process)
     connect.halt()
