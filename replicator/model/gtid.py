@@ -218,14 +218,19 @@ def _format_uuid(raw: bytes) -> str:
 
 
 def _without(intervals: list[list[int]], holes: list[list[int]]) -> Iterator[list[int]]:
+    """Both are sorted, so that one pass over each is enough."""
+    index = 0
     for first, after in intervals:
         at = first
-        for hole, end in holes:
-            if end <= at or hole >= after:
-                continue
+        while index < len(holes) and holes[index][1] <= at:
+            index += 1
+        look = index
+        while look < len(holes) and holes[look][0] < after:
+            hole, end = holes[look]
             if hole > at:
                 yield [at, hole]
             at = end
+            look += 1
         if at < after:
             yield [at, after]
 

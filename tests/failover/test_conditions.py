@@ -240,9 +240,11 @@ def test_55_certificates_expire_change_hands_and_are_for_another_host(
             if new != old:
                 shutil.copyfile(new, old)
         server.execute("ALTER INSTANCE RELOAD TLS")
+        if lasts < timedelta(minutes=1):
+            time.sleep(lasts.total_seconds() + 1)  # MySQL takes none that has expired; it expires while it serves
         kill_dumps(bus, server.replicator[0])
 
-    for host, lasts in (("127.0.0.1", timedelta(minutes=-1)), ("192.0.2.1", timedelta(hours=1))):
+    for host, lasts in (("127.0.0.1", timedelta(seconds=3)), ("192.0.2.1", timedelta(hours=1))):
         serve(host, lasts, ours)
         wait_for(lambda: bus.look().state == "failed", "failed", 40)
         assert bus.look().problems[0]["code"] == "E2102", bus.look().problems
