@@ -19,7 +19,7 @@ import pytest
 
 from dev.cluster import wait_for
 from dev.errors import ServerFailed
-from dev.servers import MySQL
+from dev.servers import MySQL, ZooKeeper
 from replicator.coordination.records import CommitRecord, dump
 from tests.failover.bus import Bus
 from tests.support.authority import Authority
@@ -157,12 +157,15 @@ def test_51_of_many_operators_nobody_overwrites_another_unseen(make_bus: MakeBus
     clean(bus)
 
 
-def test_52_a_gtid_set_of_many_intervals(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
+def test_52_a_gtid_set_of_many_intervals(
+    make_bus: MakeBus, make_mysql: Callable[..., MySQL], make_zookeeper: Callable[..., ZooKeeper]
+) -> None:
+    """Of some 300 kB, in every checkpoint: on a ZooKeeper of its own."""
     server = make_mysql()
     numbers = ":".join(str(number) for number in range(1, 80_000, 2))
     server.execute("RESET BINARY LOGS AND GTIDS")
     server.execute(f"SET GLOBAL gtid_purged = '{uuid.uuid4()}:{numbers}'")
-    bus = make_bus(database=server, session_seconds=6.0, rate=20)
+    bus = make_bus(database=server, zookeeper=make_zookeeper(), session_seconds=6.0, rate=20)
     leader = bus.look().host
     bus.cluster.cores[leader].kill()
     bus.wait_running(other_than=leader)
