@@ -31,6 +31,10 @@ _NOT_ALLOWED = 29  # TOPIC_AUTHORIZATION_FAILED
 _READY_MS = 10_000
 
 
+def _gone(name: str) -> SinkError:
+    return SinkError("E3101", f"the topic '{name}' is gone", fix="Restore or create it; then resume the task.")
+
+
 class Topics:
     """The topics of one sink. Connects on first use, and again after each `disconnect`.
 
@@ -101,9 +105,7 @@ class Topics:
         """Asks the broker now. Raises E3101 for a topic that was there and is gone."""
         for name in names:
             if self._describe(name) is None:
-                raise SinkError(
-                    "E3101", f"the topic '{name}' is gone", fix="Restore or create it; then resume the task."
-                )
+                raise _gone(name)
 
     def disconnect(self) -> None:
         """Closes the admin client; every topic is looked up again after this."""
@@ -118,6 +120,8 @@ class Topics:
     def _obtain(self, name: str, partitions: int, settings: dict[str, str]) -> Topic:
         found = self._describe(name)
         if found is None:
+            if name in self._known:  # it was there in this very term: deleted by somebody, and not ours to make again
+                raise _gone(name)
             if not self._config.create_topics:
                 raise SinkError(
                     "E3101",

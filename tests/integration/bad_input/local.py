@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -101,6 +102,10 @@ class Local:
         statement = "SHOW MASTER STATUS" if isinstance(self.server, MariaDB) else "SHOW BINARY LOG STATUS"
         file, offset = self.server.execute(statement)[0][:2]
         return {"file": file, "position": offset}
+
+    def events_since(self, at: dict[str, Any]) -> Sequence[Any]:
+        """Of the binlog file of `at`: what is before it may be of other tests, and too large for the server to show."""
+        return self.server.execute(f"SHOW BINLOG EVENTS IN '{at['file']}' FROM {at['position']}")
 
     # The consumers' side
 
