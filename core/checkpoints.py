@@ -1,7 +1,8 @@
 """The checkpoint writer: one thread that puts the progress of all running terms into their lastCommit.
 
 ZooKeeper pays a disk flush for each write, so a term writes at most once per `checkpoint_interval_ms`, and only the
-latest progress; what is urgent (at_least_once waits for it) goes at once.
+latest progress; what is urgent (the worker waits for it) goes at once. A position that moved over events without rows
+of ours waits a little longer, and what stands already is written again only now and then.
 """
 
 from __future__ import annotations
@@ -13,9 +14,16 @@ from collections.abc import Callable
 from core.protocol import Progress
 from replicator.coordination.progress import TermProgress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected
+from replicator.model.checkpoint import Checkpoint
 
 _RETRY = 0.2
 """Seconds until a write whose outcome is unknown is tried again."""
+
+_QUIET = 5
+"""Intervals between writes that say nothing but a position: a successor would read as much again, and send nothing."""
+
+_AGAIN = 60.0
+"""Seconds after which what stands is written again: a node that was deleted by hand comes back."""
 
 
 class _Pen:
@@ -25,8 +33,27 @@ class _Pen:
         self.saved = saved
         self.writing = threading.Lock()
         self.pending: Progress | None = None
-        self.due = 0.0
+        self.stands: Checkpoint | None = None
+        """What lastCommit holds, as far as we know."""
+        self.due = 0.0  # monotonic seconds, as the next two
+        self.written = 0.0
         self.ended = False
+
+    def news(self, checkpoint: Checkpoint, now: float) -> bool:
+        """Whether there is anything to write."""
+        return checkpoint != self.stands or now - self.written >= _AGAIN
+
+    def when(self) -> float:
+        """When the pending progress is due."""
+        if self.stands is None or self.pending is None or self.due == 0.0:
+            return self.due
+        after, before = self.pending.checkpoint, self.stands
+        quiet = (after.rows, after.dead_letters, after.quarantined) == (
+            before.rows,
+            before.dead_letters,
+            before.quarantined,
+        )
+        return self.due + (_QUIET - 1) * self.interval if quiet else self.due
 
 
 class CheckpointWriter:
@@ -45,7 +72,7 @@ class CheckpointWriter:
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
         self.written_ms: dict[str, int] = {}
-        """When each task's lastCommit was last written by us, ms since the epoch."""
+        """When each task's lastCommit was last written by us, or found to say all there is; ms since the epoch."""
 
     def start(self) -> None:
         self._thread.start()
@@ -60,6 +87,9 @@ class CheckpointWriter:
         with self._changed:
             pen = self._pens.get(task)
             if pen is None or pen.ended:
+                return
+            if not progress.urgent and pen.pending is None and not pen.news(progress.checkpoint, self._clock()):
+                self.written_ms[task] = _now_ms()
                 return
             pen.pending = progress
             if progress.urgent:
@@ -94,7 +124,7 @@ class CheckpointWriter:
         """Waits for the next thing to write; None at the end."""
         with self._changed:
             while not self._stopped:
-                waiting = [(pen.due, task) for task, pen in self._pens.items() if pen.pending is not None]
+                waiting = [(pen.when(), task) for task, pen in self._pens.items() if pen.pending is not None]
                 if not waiting:
                     self._changed.wait()
                     continue
@@ -122,19 +152,21 @@ class CheckpointWriter:
             except CoordinationError as error:
                 self._give_up(task, pen, error)
             else:
-                self._done(task, pen)
+                self._done(task, pen, progress.checkpoint)
                 pen.saved(progress.number)
 
-    def _done(self, task: str, pen: _Pen) -> None:
+    def _done(self, task: str, pen: _Pen, checkpoint: Checkpoint) -> None:
         with self._changed:
-            self.written_ms[task] = time.time_ns() // 1_000_000
+            self.written_ms[task] = _now_ms()
+            pen.stands, pen.written = checkpoint, self._clock()
             urgent = pen.pending is not None and pen.pending.urgent
-            pen.due = 0.0 if urgent else self._clock() + pen.interval
+            pen.due = 0.0 if urgent else pen.written + pen.interval
 
     def _later(self, pen: _Pen, progress: Progress) -> None:
         with self._changed:
             if pen.pending is None:
                 pen.pending = progress
+            pen.stands = None  # the outcome is unknown
             pen.due = self._clock() + _RETRY
 
     def _give_up(self, task: str, pen: _Pen, error: CoordinationError) -> None:
@@ -142,3 +174,7 @@ class CheckpointWriter:
             pen.ended = True
             pen.pending = None
         self._failed(task, error)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -62,10 +62,10 @@ class Remember(msgspec.Struct, frozen=True, tag=True):
 
 
 class Progress(msgspec.Struct, frozen=True, tag=True):
-    """Worker -> agent, about five times a second, and at once when `urgent`: everything up to `checkpoint` is
-    delivered. The agent writes it to lastCommit, paced by `checkpoint_interval_ms`, at once when `urgent`, and answers
-    `Saved(number)`. rows, transactions and bytes count what this worker delivered since it started; runway_s: until the
-    source may purge what we still need."""
+    """Worker -> agent, about five times a second while something changes, and at once when `urgent`: everything up to
+    `checkpoint` is delivered. The agent writes it to lastCommit, paced by `checkpoint_interval_ms`, at once when
+    `urgent`, and answers `Saved(number)`, unless it stands there already. rows, transactions and bytes count what this
+    worker delivered since it started; runway_s: until the source may purge what we still need."""
 
     number: int
     checkpoint: Checkpoint

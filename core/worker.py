@@ -13,6 +13,8 @@ import time
 from multiprocessing.connection import Connection
 from typing import Any
 
+import msgspec
+
 from core.protocol import (
     Drain,
     Drained,
@@ -40,6 +42,8 @@ from replicator.sink import open_sink
 from replicator.telemetry import log
 
 PROGRESS_SECONDS = 0.2
+_UNCHANGED_SECONDS = 5.0
+"""After as much, what has not changed is said again: idle tasks leave their agent alone."""
 _SAVED_SECONDS = 30.0
 LEASE_OVER, AGENT_GONE = 3, 4  # exit statuses
 
@@ -97,6 +101,8 @@ class AgentStore:
 
     def save(self, checkpoint: Checkpoint) -> None:
         loaded, self._loaded = self._loaded, checkpoint
+        for mark in set(left_out(checkpoint.quarantined)) - set(left_out(loaded.quarantined) if loaded else ()):
+            self._log.warning("table left out", table=mark)
         if loaded is not None and loaded.quarantined == checkpoint.quarantined:
             return  # the observer's progress, which follows, carries it
         self.report(checkpoint, urgent=True)
@@ -126,6 +132,8 @@ class AgentObserver:
         self._link = link
         self._store = store
         self._log = logger
+        self._told: tuple[object, ...] = ()
+        self._told_at = 0.0
 
     def streaming(self, position: Position) -> None:
         self._log.info("streaming", position=str(position))
@@ -136,6 +144,11 @@ class AgentObserver:
         self._link.send(Waiting(error.to_dict()))
 
     def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+        told = (checkpoint, *msgspec.structs.astuple(figures), self._store.runway_s)
+        now = time.monotonic()
+        if told == self._told and now - self._told_at < _UNCHANGED_SECONDS:
+            return
+        self._told, self._told_at = told, now
         self._store.figures = figures
         self._store.report(checkpoint)
 

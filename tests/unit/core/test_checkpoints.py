@@ -16,8 +16,9 @@ from replicator.model.position import Position
 from tests.support.waiting import eventually
 
 
-def progress(number: int, urgent: bool = False) -> Progress:
-    return Progress(number, Checkpoint(Position("b.1", number)), urgent)
+def progress(number: int, urgent: bool = False, *, rows: int | None = None) -> Progress:
+    """rows: delivered so far; None: one for each number."""
+    return Progress(number, Checkpoint(Position("b.1", number), rows=number if rows is None else rows), urgent)
 
 
 class Term:
@@ -119,3 +120,33 @@ def test_tasks_do_not_wait_for_each_others_interval(bench):
     for number in range(1, 4):
         bench.writer.submit("u", progress(number))
         eventually(lambda number=number: number in other.written, 1)
+
+
+def test_what_stands_is_not_written_again_for_a_while(bench, monkeypatch):
+    bench.begin(interval=0)
+    bench.writer.submit("t", progress(7))
+    eventually(lambda: bench.saved == [7])
+    before = bench.writer.written_ms["t"]
+    for _ in range(20):
+        bench.writer.submit("t", progress(7))
+        time.sleep(0.005)
+    assert bench.term.written == [7]
+    assert bench.writer.written_ms["t"] > before, "its age says that it is up to date"
+    monkeypatch.setattr("core.checkpoints._AGAIN", 0.0)  # one that was deleted by hand comes back
+    bench.writer.submit("t", progress(7))
+    eventually(lambda: bench.term.written == [7, 7])
+
+
+def test_positions_without_rows_are_written_less_often_and_rows_at_once(bench):
+    bench.begin(interval=0.1)
+    bench.writer.submit("t", progress(1, rows=1))
+    eventually(lambda: bench.saved == [1])
+    began = time.monotonic()
+    bench.writer.submit("t", progress(2, rows=1))
+    eventually(lambda: bench.saved == [1, 2], 2)
+    assert time.monotonic() - began >= 0.4
+    bench.writer.submit("t", progress(3, rows=1))
+    time.sleep(0.2)
+    assert bench.saved == [1, 2]
+    bench.writer.submit("t", progress(4, rows=2))
+    eventually(lambda: bench.saved == [1, 2, 4], 0.2)
