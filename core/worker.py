@@ -101,8 +101,6 @@ class AgentStore:
 
     def save(self, checkpoint: Checkpoint) -> None:
         loaded, self._loaded = self._loaded, checkpoint
-        for mark in set(left_out(checkpoint.quarantined)) - set(left_out(loaded.quarantined) if loaded else ()):
-            self._log.warning("table left out", table=mark)
         if loaded is not None and loaded.quarantined == checkpoint.quarantined:
             return  # the observer's progress, which follows, carries it
         self.report(checkpoint, urgent=True)
