@@ -1,4 +1,5 @@
-# Dates and times of the binlog: the layouts of `model.types`, in the notations of `decode/renderers/temporal.py`.
+# Dates and times of the binlog as numbers, and what their texts (`datetexts.pxd`) share: the layouts of `model.types`, in
+# the notations of `decode/renderers/temporal.py` and `debezium_temporal.py`.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
@@ -8,6 +9,13 @@ from replicator.compiled.out cimport (
 
 cdef enum:
     NO_DAY = 1 << 30
+    WINDOWED = 16  # beside the digits of a fraction: the years 1 to 99 are in 1970 to 2069
+
+
+cdef inline int year_of(int year, int flags) noexcept nogil:
+    if flags & WINDOWED and 0 < year < 100:
+        return year + (2000 if year < 70 else 1900)
+    return year
 
 
 cdef inline int64_t days_of(int year, int month, int day) noexcept nogil:
@@ -71,9 +79,44 @@ cdef inline int64_t fraction_us(const uint8_t* p, int digits) noexcept nogil:
     return <int64_t>big(p, size) * power(6 - 2 * size)
 
 
-cdef inline int put_date_days(Out* out, const uint8_t* p, const char* zero, size_t zero_size) noexcept nogil:
+cdef inline int64_t date_of(const uint8_t* p, int flags) noexcept nogil:
+    """Days since the epoch of a DATE; NO_DAY."""
     cdef uint32_t packed = <uint32_t>little(p, 3)
-    cdef int64_t days = days_of(packed >> 9, packed >> 5 & 15, packed & 31)
+    return days_of(year_of(packed >> 9, flags), packed >> 5 & 15, packed & 31)
+
+
+cdef inline bint datetime_of(const uint8_t* p, int digits, int64_t* seconds, int64_t* us) noexcept nogil:
+    """Of a DATETIME2: seconds since the epoch and microseconds of its fraction; False for a day that is none. 40 bits: 1,
+    year * 13 + month, day (5 bits), hour (5), minute (6), second (6); then the fraction."""
+    cdef uint64_t whole = big(p, 5)
+    cdef int month = whole >> 22 & 0x1FFFF
+    cdef int64_t days = days_of(year_of(month // 13, digits), month % 13, whole >> 17 & 31)
+    if days == NO_DAY:
+        return False
+    seconds[0] = (
+        days * 86400 + <int64_t>(whole >> 12 & 31) * 3600 + <int64_t>(whole >> 6 & 63) * 60 + <int64_t>(whole & 63)
+    )
+    us[0] = fraction_us(p + 5, digits & ~WINDOWED)
+    return True
+
+
+cdef inline int64_t time_of(const uint8_t* p, int digits, bint* negative) noexcept nogil:
+    """Of a TIME2, its size in microseconds. Whole part (hours << 12 | minutes << 6 | seconds) and fraction are one number,
+    biased by its middle."""
+    cdef int size = (digits + 1) // 2
+    cdef int shift = 8 * size
+    cdef int64_t packed = <int64_t>big(p, 3 + size) - (<int64_t>0x800000 << shift)
+    cdef int64_t absolute = -packed if packed < 0 else packed
+    cdef int64_t whole = absolute >> shift
+    cdef int64_t us = ((whole >> 12) * 3600 + (whole >> 6 & 63) * 60 + (whole & 63)) * 1000000
+    negative[0] = packed < 0
+    return us + (absolute & ((<int64_t>1 << shift) - 1)) * power(6 - 2 * size)
+
+
+cdef inline int put_date_days(
+    Out* out, const uint8_t* p, int flags, const char* zero, size_t zero_size
+) noexcept nogil:
+    cdef int64_t days = date_of(p, flags)
     if days == NO_DAY:
         return put(out, zero, zero_size)
     return put_signed(out, days)
@@ -82,28 +125,30 @@ cdef inline int put_date_days(Out* out, const uint8_t* p, const char* zero, size
 cdef inline int put_datetime_epoch(
     Out* out, const uint8_t* p, int digits, int64_t unit, const char* zero, size_t zero_size
 ) noexcept nogil:
-    """DATETIME2 in units of 1/`unit` seconds since the epoch. 40 bits: 1, year * 13 + month, day (5 bits), hour (5),
-    minute (6), second (6); then the fraction."""
-    cdef uint64_t whole = big(p, 5)
-    cdef int month = whole >> 22 & 0x1FFFF
-    cdef int64_t days = days_of(month // 13, month % 13, whole >> 17 & 31)
-    cdef int64_t seconds
-    if days == NO_DAY:
+    """DATETIME2 in units of 1/`unit` seconds since the epoch."""
+    cdef int64_t seconds, us
+    if not datetime_of(p, digits, &seconds, &us):
         return put(out, zero, zero_size)
-    seconds = days * 86400 + <int64_t>(whole >> 12 & 31) * 3600 + <int64_t>(whole >> 6 & 63) * 60 + <int64_t>(whole & 63)
-    return put_signed(out, seconds * unit + fraction_us(p + 5, digits) // (1000000 // unit))
+    return put_signed(out, seconds * unit + us // (1000000 // unit))
+
+
+cdef inline int put_datetime_ns(
+    Out* out, const uint8_t* p, int digits, const char* zero, size_t zero_size
+) noexcept nogil:
+    """DATETIME2 in nanoseconds since the epoch, as far as 64 bits hold them."""
+    cdef int64_t seconds, us
+    if not datetime_of(p, digits, &seconds, &us):
+        return put(out, zero, zero_size)
+    us += seconds * 1000000
+    if us > 9223372036854775LL or us < -9223372036854775LL:
+        return put(out, zero, zero_size)
+    return put_signed(out, us * 1000)
 
 
 cdef inline int put_time_us(Out* out, const uint8_t* p, int digits) noexcept nogil:
-    """TIME2: whole part (hours << 12 | minutes << 6 | seconds) and fraction are one number, biased by its middle."""
-    cdef int size = (digits + 1) // 2
-    cdef int shift = 8 * size
-    cdef int64_t packed = <int64_t>big(p, 3 + size) - (<int64_t>0x800000 << shift)
-    cdef int64_t absolute = -packed if packed < 0 else packed
-    cdef int64_t whole = absolute >> shift
-    cdef int64_t us = ((whole >> 12) * 3600 + (whole >> 6 & 63) * 60 + (whole & 63)) * 1000000
-    us += (absolute & ((<int64_t>1 << shift) - 1)) * power(6 - 2 * size)
-    if packed < 0:  # also for -0, as the twin
+    cdef bint negative
+    cdef int64_t us = time_of(p, digits, &negative)
+    if negative:  # also for -0, as the twin
         if reserve(out, 24) != OK:
             return NO_MEMORY
         out.base[out.used] = c'-'
@@ -112,127 +157,20 @@ cdef inline int put_time_us(Out* out, const uint8_t* p, int digits) noexcept nog
     return put_signed(out, us)
 
 
-cdef inline int put_timestamp_iso(
-    Out* out, const uint8_t* p, int digits, const char* zero, size_t zero_size
-) noexcept nogil:
-    """TIMESTAMP2 as "YYYY-MM-DDThh:mm:ss[.fraction]Z"."""
-    cdef int64_t seconds = <int64_t>big(p, 4)
-    cdef int size = (digits + 1) // 2
-    cdef int64_t fraction = <int64_t>big(p + 4, size)
-    cdef int of_day = <int>(seconds % 86400)
-    cdef char* o
-    if seconds == 0:
-        return put(out, zero, zero_size)
-    if fraction >= power(2 * size):
-        return ASK_PYTHON
-    if reserve(out, 40) != OK:
-        return NO_MEMORY
-    o = out.base + out.used
-    o[0] = c'"'
-    o = date_at(o + 1, seconds // 86400)
-    o[0] = c'T'
-    o = clock_at(o + 1, of_day // 3600, of_day // 60 % 60, of_day % 60)
-    if digits:
-        o[0] = c'.'
-        o = digits_at(o + 1, fraction // (10 if digits & 1 else 1), digits)
-    o[0] = c'Z'
-    o[1] = c'"'
-    out.used = o + 2 - out.base
-    return OK
+cdef inline bint of_day(int64_t us, bint negative) noexcept nogil:
+    return us <= 86400000000LL and (not negative or us == 0)
 
 
-cdef inline int _put_fraction(Out* out, const uint8_t* p, int digits) noexcept nogil:
-    """A point and `digits` digits, and the closing quote."""
-    cdef int size = (digits + 1) // 2
-    cdef int64_t fraction = <int64_t>big(p, size)
-    cdef char* o = out.base + out.used
-    if fraction >= power(2 * size) and digits:
-        return ASK_PYTHON
-    if digits:
-        o[0] = c'.'
-        o = digits_at(o + 1, fraction // (10 if digits & 1 else 1), digits)
-    o[0] = c'"'
-    out.used = o + 1 - out.base
-    return OK
-
-
-cdef inline int put_datetime_text(Out* out, const uint8_t* p, int digits, bint or_null) noexcept nogil:
-    """DATETIME2 as "YYYY-MM-DD hh:mm:ss", whatever the calendar says."""
-    cdef uint64_t whole = big(p, 5)
-    cdef int months = whole >> 22 & 0x1FFFF
-    cdef int day = whole >> 17 & 31
-    cdef int minutes = <int>(whole >> 12 & 31) * 60 + <int>(whole >> 6 & 63)
-    cdef char* o
-    if months // 13 > 9999 or minutes >= 1440:
-        return ASK_PYTHON
-    if or_null and (months < 13 or months % 13 == 0 or day == 0):
+cdef inline int put_time_ms(Out* out, const uint8_t* p, int digits, bint of_a_day) noexcept nogil:
+    """`of_a_day`: null for all others, here and in ISO 8601."""
+    cdef bint negative
+    cdef int64_t us = time_of(p, digits, &negative)
+    if of_a_day and not of_day(us, negative):
         return put(out, "null", 4)
-    if reserve(out, 40) != OK:
-        return NO_MEMORY
-    o = out.base + out.used
-    o[0] = c'"'
-    o = digits_at(o + 1, months // 13, 4)
-    o[0] = c'-'
-    o = digits_at(o + 1, months % 13, 2)
-    o[0] = c'-'
-    o = digits_at(o + 1, day, 2)
-    o[0] = c' '
-    o = clock_at(o + 1, minutes // 60, minutes % 60, whole & 63)
-    out.used = o - out.base
-    return _put_fraction(out, p + 5, digits)
+    return put_signed(out, -(us // 1000) if negative else us // 1000)
 
 
-cdef inline int put_timestamp_text(Out* out, const uint8_t* p, int digits, bint or_null) noexcept nogil:
-    """TIMESTAMP2 in UTC; 0 is the zero date."""
-    cdef int64_t seconds = <int64_t>big(p, 4)
-    cdef int of_day = <int>(seconds % 86400)
-    cdef char* o
-    if reserve(out, 40) != OK:
-        return NO_MEMORY
-    if seconds == 0:
-        if or_null:
-            return put(out, "null", 4)
-        put(out, '"0000-00-00 00:00:00', 20)
-        return _put_fraction(out, p + 4, digits)
-    o = out.base + out.used
-    o[0] = c'"'
-    o = date_at(o + 1, seconds // 86400)
-    o[0] = c' '
-    o = clock_at(o + 1, of_day // 3600, of_day // 60 % 60, of_day % 60)
-    out.used = o - out.base
-    return _put_fraction(out, p + 4, digits)
-
-
-cdef inline int put_time_text(Out* out, const uint8_t* p, int digits) noexcept nogil:
-    """TIME2 as "[-]hh:mm:ss"."""
-    cdef int size = (digits + 1) // 2
-    cdef int shift = 8 * size
-    cdef int64_t packed = <int64_t>big(p, 3 + size) - (<int64_t>0x800000 << shift)
-    cdef int64_t absolute = -packed if packed < 0 else packed
-    cdef int64_t whole = absolute >> shift
-    cdef int64_t fraction = absolute & ((<int64_t>1 << shift) - 1)
-    cdef char* o
-    if fraction >= power(2 * size) and digits:
-        return ASK_PYTHON
-    if reserve(out, 40) != OK:
-        return NO_MEMORY
-    o = out.base + out.used
-    o[0] = c'"'
-    o += 1
-    if packed < 0:
-        o[0] = c'-'
-        o += 1
-    if whole >> 12 < 100:
-        o = digits_at(o, whole >> 12, 2)
-    else:
-        o = signed_at(o, whole >> 12)
-    o[0] = c':'
-    o = digits_at(o + 1, whole >> 6 & 63, 2)
-    o[0] = c':'
-    o = digits_at(o + 1, whole & 63, 2)
-    if digits:
-        o[0] = c'.'
-        o = digits_at(o + 1, fraction // (10 if digits & 1 else 1), digits)
-    o[0] = c'"'
-    out.used = o + 1 - out.base
-    return OK
+cdef inline int put_time_ns(Out* out, const uint8_t* p, int digits) noexcept nogil:
+    cdef bint negative
+    cdef int64_t us = time_of(p, digits, &negative)
+    return put_signed(out, -us * 1000 if negative else us * 1000)

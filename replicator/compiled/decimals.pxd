@@ -70,7 +70,7 @@ cdef inline int put_decimal_base64(Out* out, const uint8_t* p, int precision, in
     if negative:
         for size in range(at, 17):
             raw[size] = raw[size] ^ 0xFF
-    return put_base64(out, raw + at, 17 - at, 0)
+    return put_base64(out, raw + at, 17 - at, 0, False)
 
 
 cdef inline int put_decimal_plain(

@@ -1,21 +1,23 @@
-# MySQL's binary JSON to JSON text, as `decode/json_binary.py` writes it.
+# MySQL's binary JSON to JSON text, as `decode/json_binary.py` writes it, and in Canal's notation (`canal_json.py`).
 #
 # Whatever is rare (opaque values, doubles with an exponent, bytes that are not UTF-8) or wrong is left to the twin.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from replicator.compiled.floats cimport Digits, digits_of, double_at, plain_at
+from libc.string cimport memchr
+
+from replicator.compiled.floats cimport Digits, digits_of, double_at, plain_at, put_java
 from replicator.compiled.out cimport (
     ASK_PYTHON, NO_MEMORY, OK, Out, little, little_signed, put, put_signed, put_unsigned, reserve,
 )
-from replicator.compiled.quoted cimport RAW_BEYOND, put_quoted
+from replicator.compiled.quoted cimport LOWER, RAW_BEYOND, put_quoted
 
 cdef enum:
     MOST_DEPTH = 100  # the servers' own limit
 
 cdef enum:
     COMPACT = 0  # Debezium's
-    SPACED = 1  # MySQL's own: ", " and ": "
+    SPACED = 1  # Canal's: ", " and ": ", doubles as Java writes them, DEL escaped, digits of escapes in lower case
 
 
 cdef inline int put_document(Out* out, const uint8_t* raw, size_t size, int style) noexcept nogil:
@@ -50,23 +52,25 @@ cdef inline int _value(
             return put_signed(out, little_signed(raw + at, width))
         return put_unsigned(out, little(raw + at, width))
     if kind == 11:
-        return _double(out, raw, size, at)
+        return _double(out, raw, size, at, style)
     if kind == 12:
-        return _string(out, raw, size, at)
+        return _string(out, raw, size, at, style)
     return ASK_PYTHON
 
 
-cdef inline int _double(Out* out, const uint8_t* raw, size_t size, size_t at) noexcept nogil:
+cdef inline int _double(Out* out, const uint8_t* raw, size_t size, size_t at, int style) noexcept nogil:
     cdef Digits found
     if at + 8 > size or reserve(out, 40) != OK:
         return ASK_PYTHON
+    if style == SPACED:
+        return put_java(out, double_at(raw + at), False, False)
     if digits_of(double_at(raw + at), False, &found) != OK or found.exponent < -3 or found.exponent > 6:
         return ASK_PYTHON
     out.used = plain_at(out.base + out.used, &found) - out.base
     return OK
 
 
-cdef inline int _string(Out* out, const uint8_t* raw, size_t size, size_t at) noexcept nogil:
+cdef inline int _string(Out* out, const uint8_t* raw, size_t size, size_t at, int style) noexcept nogil:
     """Behind a length of 1 to 5 bytes, seven bits each, lowest first."""
     cdef uint64_t length = 0
     cdef int shift = 0
@@ -82,7 +86,13 @@ cdef inline int _string(Out* out, const uint8_t* raw, size_t size, size_t at) no
         shift += 7
     if length > size - at:
         return ASK_PYTHON
-    return put_quoted(out, raw + at, length, RAW_BEYOND)
+    return _text(out, raw + at, length, style)
+
+
+cdef inline int _text(Out* out, const uint8_t* p, size_t size, int style) noexcept nogil:
+    if style == COMPACT:
+        return put_quoted(out, p, size, RAW_BEYOND)
+    return ASK_PYTHON if size and memchr(p, 0x7F, size) != NULL else put_quoted(out, p, size, RAW_BEYOND | LOWER)
 
 
 cdef inline int _container(
@@ -116,7 +126,7 @@ cdef inline int _container(
             key_entry += width + 2
             if start + length > size:
                 return ASK_PYTHON
-            status = put_quoted(out, raw + start, length, RAW_BEYOND)
+            status = _text(out, raw + start, length, style)
             if status != OK:
                 return status
             if put(out, ": ", 1 if style == COMPACT else 2) != OK:

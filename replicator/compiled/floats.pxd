@@ -1,15 +1,18 @@
 # Floating point numbers: the shortest digits that read back as the same number, as `repr` finds them.
 #
-# Zeros, numbers that are not finite, subnormal ones and powers of two (where the gap below is half the one above) are
-# left to the twin.
+# Numbers that are not finite, subnormal ones, and powers of two that take more than 15 digits (the gap below them is half
+# the one above) are left to the twin.
 
-from libc.math cimport frexp, isfinite
+from libc.math cimport fabs, frexp, isfinite, rint, signbit
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport strtod
 from libc.string cimport memcpy, memset
 
-from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK, Out, reserve
+from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK, Out, reserve, unsigned_at
+
+cdef enum:
+    MOST_DECIMALS = 9  # that are looked for without printing the number first
 
 ctypedef struct Digits:
     char text[24]
@@ -46,13 +49,38 @@ cdef inline int _parse(const char* text, Digits* found) noexcept nogil:
     return OK
 
 
+cdef inline bint _few_digits(double size, bint single, Digits* found) noexcept nogil:
+    """Whether it is a number of few digits (12.5, 1999.0). Two numbers of up to 15 digits, 6 of the shorter type, are
+    never the same: one that reads back is the one that is sought, and nothing shorter is."""
+    cdef double scaled = rint(size)
+    cdef double power = 1
+    cdef int decimals = 0
+    while scaled < (1e6 if single else 1e15):
+        if (<double><float>(scaled / power) if single else scaled / power) == size:
+            found.count = <int>(unsigned_at(found.text, <uint64_t>scaled) - found.text)
+            found.exponent = found.count - 1 - decimals
+            while found.count > 1 and found.text[found.count - 1] == c'0':
+                found.count -= 1
+            return True
+        if decimals == MOST_DECIMALS:
+            return False
+        decimals += 1
+        power *= 10
+        scaled = rint(size * power)
+    return False
+
+
 cdef inline int digits_of(double value, bint single, Digits* found) noexcept nogil:
     cdef char text[40]
     cdef int exponent
     cdef int precision = 6 if single else 15
+    cdef int least = precision
     cdef int most = 9 if single else 17
-    cdef double size = -value if value < 0 else value
-    if not isfinite(value) or size < (1.2e-38 if single else 2.3e-308) or frexp(size, &exponent) == 0.5:
+    cdef double size = fabs(value)
+    found.negative = signbit(value) != 0
+    if _few_digits(size, single, found):
+        return OK
+    if not isfinite(value) or size < (1.2e-38 if single else 2.3e-308):
         return ASK_PYTHON
     while precision < most:
         snprintf(text, 40, "%.*e", precision - 1, value)
@@ -62,6 +90,8 @@ cdef inline int digits_of(double value, bint single, Digits* found) noexcept nog
         elif strtod(text, NULL) == value:
             break
         precision += 1
+    if precision > least and frexp(size, &exponent) == 0.5:
+        return ASK_PYTHON
     if precision == most:
         snprintf(text, 40, "%.*e", precision - 1, value)
     return _parse(text, found)

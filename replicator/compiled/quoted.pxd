@@ -1,4 +1,4 @@
-# JSON strings, as `model.jsontext.quote` writes them, and Base64.
+# JSON strings, as `model.jsontext.quote` writes them; bytes as Base64, hexadecimal digits, or characters.
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -9,6 +9,7 @@ cdef extern from *:
     """
     static const char REPLICATOR_HEX[] = "0123456789ABCDEF";
     static const char REPLICATOR_BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    static const char REPLICATOR_BASE64_URL[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     /* What follows a backslash: a letter, or 1 for \\u00XX. 0: needs no escape. */
     static const unsigned char REPLICATOR_ESCAPE[256] = {
         1, 1, 1, 1, 1, 1, 1, 1, 'b', 't', 'n', 1, 'f', 'r', 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
@@ -17,6 +18,7 @@ cdef extern from *:
     """
     const char* REPLICATOR_HEX
     const char* REPLICATOR_BASE64
+    const char* REPLICATOR_BASE64_URL
     const unsigned char* REPLICATOR_ESCAPE
 
 cdef enum:
@@ -174,8 +176,9 @@ cdef inline int put_plain_ascii(Out* out, const uint8_t* p, size_t size) noexcep
     return OK
 
 
-cdef inline int put_base64(Out* out, const uint8_t* p, size_t size, size_t padded) noexcept nogil:
+cdef inline int put_base64(Out* out, const uint8_t* p, size_t size, size_t padded, bint url) noexcept nogil:
     """Quoted Base64 of the bytes and of zeros behind them up to `padded` bytes."""
+    cdef const char* letters = REPLICATOR_BASE64_URL if url else REPLICATOR_BASE64
     cdef size_t whole = size if size > padded else padded
     cdef size_t at = 0
     cdef uint32_t three
@@ -190,12 +193,89 @@ cdef inline int put_base64(Out* out, const uint8_t* p, size_t size, size_t padde
             three = <uint32_t>p[at] << 16 | <uint32_t>p[at + 1] << 8 | p[at + 2]
         else:
             three = (<uint32_t>p[at] << 16 if at < size else 0) | (<uint32_t>p[at + 1] << 8 if at + 1 < size else 0)
-        o[0] = REPLICATOR_BASE64[three >> 18]
-        o[1] = REPLICATOR_BASE64[three >> 12 & 63]
-        o[2] = REPLICATOR_BASE64[three >> 6 & 63] if at + 1 < whole else c'='
-        o[3] = REPLICATOR_BASE64[three & 63] if at + 2 < whole else c'='
+        o[0] = letters[three >> 18]
+        o[1] = letters[three >> 12 & 63]
+        o[2] = letters[three >> 6 & 63] if at + 1 < whole else c'='
+        o[3] = letters[three & 63] if at + 2 < whole else c'='
         at += 3
         o += 4
+    o[0] = c'"'
+    out.used = o + 1 - out.base
+    return OK
+
+
+cdef inline int put_hex(Out* out, const uint8_t* p, size_t size, size_t padded) noexcept nogil:
+    """Quoted lower-case digits of the bytes and of zeros behind them up to `padded` bytes."""
+    cdef size_t whole = size if size > padded else padded
+    cdef size_t at
+    cdef uint8_t byte
+    cdef char* o
+    if reserve(out, 2 * whole + 2) != OK:
+        return NO_MEMORY
+    o = out.base + out.used
+    o[0] = c'"'
+    o += 1
+    for at in range(whole):
+        byte = p[at] if at < size else 0
+        o[0] = REPLICATOR_HEX[byte >> 4] | 0x20
+        o[1] = REPLICATOR_HEX[byte & 15] | 0x20
+        o += 2
+    o[0] = c'"'
+    out.used = o + 1 - out.base
+    return OK
+
+
+cdef inline int put_reversed(Out* out, const uint8_t* p, size_t size) noexcept nogil:
+    """Quoted Base64 of at most eight bytes, the last one first."""
+    cdef uint8_t turned[8]
+    cdef size_t at
+    if size > 8:
+        return ASK_PYTHON
+    for at in range(size):
+        turned[at] = p[size - 1 - at]
+    return put_base64(out, turned, size, 0, False)
+
+
+cdef inline int put_unscaled(Out* out, uint64_t value) noexcept nogil:
+    """Quoted Base64 of its two's complement, highest byte first, in as few bytes as hold it with a sign."""
+    cdef uint8_t raw[9]
+    cdef int at
+    cdef int first = 8
+    for at in range(9):
+        raw[8 - at] = <uint8_t>(value >> 8 * at) if at < 8 else 0
+    while first > 0 and value >> (8 * (8 - first) + 7):
+        first -= 1
+    return put_base64(out, raw + first, 9 - first, 0, False)
+
+
+cdef inline int put_latin1(Out* out, const uint8_t* p, size_t size, size_t padded) noexcept nogil:
+    """Quoted text of one character per byte (ISO 8859-1) and of zeros behind them, escapes in lower case."""
+    cdef size_t whole = size if size > padded else padded
+    cdef size_t at
+    cdef uint8_t byte, escape
+    cdef char* o
+    if reserve(out, 6 * whole + 2) != OK:
+        return NO_MEMORY
+    o = out.base + out.used
+    o[0] = c'"'
+    o += 1
+    for at in range(whole):
+        byte = p[at] if at < size else 0
+        escape = REPLICATOR_ESCAPE[byte]
+        if byte >= 0x80:
+            o[0] = <char>(0xC0 | byte >> 6)
+            o[1] = <char>(0x80 | byte & 63)
+            o += 2
+        elif escape == 0:
+            o[0] = <char>byte
+            o += 1
+        elif escape == 1:
+            o = _unicode(o, byte)
+            (o - 1)[0] = REPLICATOR_HEX[byte & 15] | 0x20
+        else:
+            o[0] = c'\\'
+            o[1] = <char>escape
+            o += 2
     o[0] = c'"'
     out.used = o + 1 - out.base
     return OK

@@ -5,7 +5,10 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from replicator.compiled.dates cimport (
-    put_date_days, put_datetime_epoch, put_datetime_text, put_time_text, put_time_us, put_timestamp_iso,
+    put_date_days, put_datetime_epoch, put_datetime_ns, put_time_ms, put_time_ns, put_time_us,
+)
+from replicator.compiled.datetexts cimport (
+    put_date_iso, put_date_text, put_datetime_iso, put_datetime_text, put_time_iso, put_time_text, put_timestamp_iso,
     put_timestamp_text,
 )
 from replicator.compiled.decimals cimport put_decimal_base64, put_decimal_plain
@@ -14,35 +17,51 @@ from replicator.compiled.floats cimport double_at, put_java, single_at
 from replicator.compiled.out cimport (
     ASK_PYTHON, DECLINED, NO_MEMORY, OK, Out, big, little, little_signed, put, put_signed, put_unsigned, reserve,
 )
-from replicator.compiled.quoted cimport put_base64, put_plain_ascii, put_quoted
+from replicator.compiled.quoted cimport (
+    put_base64, put_hex, put_latin1, put_plain_ascii, put_quoted, put_reversed, put_unscaled,
+)
 
 cdef enum Writer:
-    # Numbers are those of `WRITERS` in __init__.py. `a`, `b`: parameters.
+    # Numbers are those of `decode/native/writers.py`. `a`, `b`, `text`: parameters.
     BY_PYTHON = 0
     REMEMBERED = 1  # by the twin once per value; of at most 8 bytes
     SIGNED = 2
     UNSIGNED = 3
-    DECIMAL_BASE64 = 4  # a: precision, b: scale
+    DECIMAL_BASE64 = 4  # a: precision, b: scale, here and in the other decimals
     DECIMAL_NUMBER = 5
     DECIMAL_STRING = 6
     DOUBLE_JAVA = 7  # a: between quotes, in the next one too
     FLOAT_JAVA = 8
     TEXT_UTF8 = 9  # a: style
     TEXT_ASCII = 10
-    BASE64 = 11  # a: bytes with the zeros that the binlog cuts off
-    DATE_DAYS = 12  # text: for dates that are none, here and in the next two
-    DATETIME_EPOCH = 13  # a: digits, b: units in a second
+    BASE64 = 11  # a: bytes with the zeros that the binlog cuts off, here and in HEX, LATIN1; b: URL-safe
+    DATE_DAYS = 12  # a: WINDOWED or 0; text: for dates that are none, here and in the next two
+    DATETIME_EPOCH = 13  # a: digits and WINDOWED, b: units in a second
     TIMESTAMP_ISO = 14  # a: digits
     TIME_US = 15  # a: digits
-    JSON_STRING = 16
+    JSON_STRING = 16  # a: style of the document, b: of the string
     JSON_TEXT = 17  # a: style
     SIGNED_STRING = 18
     UNSIGNED_STRING = 19
-    BIG_UNSIGNED = 20
+    BIG_UNSIGNED = 20  # a: between quotes
     DECIMAL_JAVA = 21
-    DATETIME_TEXT = 22  # a: digits, b: null for dates that have a zero, in the next one too
+    DATETIME_TEXT = 22  # a: digits, b: null for dates that have a zero, in the next one and in DATE_TEXT too
     TIMESTAMP_TEXT = 23
     TIME_TEXT = 24  # a: digits
+    DATE_TEXT = 25
+    DATE_ISO = 26  # as DATE_DAYS
+    DATETIME_NS = 27  # as DATETIME_EPOCH
+    DATETIME_ISO = 28
+    TIME_MS = 29  # a: digits, b: null for what is no time of day, in TIME_ISO too
+    TIME_NS = 30
+    TIME_ISO = 31
+    HEX = 32
+    LATIN1 = 33
+    BIT_BASE64 = 34
+    UNSCALED = 35
+    BOOLEAN = 36
+    CONSTANT = 37  # text
+    BEYOND = 38  # text: a bytes for numbers above b, then what others get
 
 cdef enum:
     REMEMBERED_SLOTS = 512
@@ -98,13 +117,15 @@ cdef inline int _native(Out* out, Value* value, const uint8_t* p, size_t size, O
     elif writer == TIME_TEXT:
         return put_time_text(out, p, value.a)
     elif writer == BIG_UNSIGNED:
-        return put_unsigned(out, big(p, <int>size))
+        return _big(out, p, size, value.a != 0)
     elif writer == DATETIME_EPOCH:
         return put_datetime_epoch(out, p, value.a, value.b, value.text, value.text_size)
     elif writer == TIMESTAMP_ISO:
         return put_timestamp_iso(out, p, value.a, value.text, value.text_size)
     elif writer == DATE_DAYS:
-        return put_date_days(out, p, value.text, value.text_size)
+        return put_date_days(out, p, value.a, value.text, value.text_size)
+    elif writer == DATE_TEXT:
+        return put_date_text(out, p, value.b != 0)
     elif writer == TIME_US:
         return put_time_us(out, p, value.a)
     elif writer == JSON_TEXT:
@@ -112,7 +133,9 @@ cdef inline int _native(Out* out, Value* value, const uint8_t* p, size_t size, O
     elif writer == JSON_STRING:
         scratch.used = 0
         status = put_document(scratch, p, size, value.a)
-        return status if status != OK else put_quoted(out, <const uint8_t*>scratch.base, scratch.used, 0)
+        return status if status != OK else put_quoted(
+            out, <const uint8_t*>scratch.base, scratch.used, <int>value.b
+        )
     elif writer == DOUBLE_JAVA:
         return put_java(out, double_at(p), False, value.a != 0)
     elif writer == FLOAT_JAVA:
@@ -120,7 +143,7 @@ cdef inline int _native(Out* out, Value* value, const uint8_t* p, size_t size, O
     elif writer == TEXT_ASCII:
         return put_plain_ascii(out, p, size)
     elif writer == BASE64:
-        return put_base64(out, p, size, value.a)
+        return put_base64(out, p, size, value.a, value.b != 0)
     elif writer == SIGNED_STRING or writer == UNSIGNED_STRING:
         if put(out, '"', 1) != OK:
             return NO_MEMORY
@@ -129,7 +152,43 @@ cdef inline int _native(Out* out, Value* value, const uint8_t* p, size_t size, O
         else:
             put_unsigned(out, little(p, <int>size))
         return put(out, '"', 1)
+    elif writer == BOOLEAN:
+        return put(out, "true", 4) if p[0] else put(out, "false", 5)
+    elif writer == BEYOND:
+        if little(p, <int>size) > <uint64_t>value.b:
+            return put(out, value.text, value.a)
+        return put(out, value.text + value.a, value.text_size - value.a)
+    elif writer == CONSTANT:
+        return put(out, value.text, value.text_size)
+    elif writer == DATE_ISO:
+        return put_date_iso(out, p, value.a, value.text, value.text_size)
+    elif writer == DATETIME_NS:
+        return put_datetime_ns(out, p, value.a, value.text, value.text_size)
+    elif writer == DATETIME_ISO:
+        return put_datetime_iso(out, p, value.a, value.text, value.text_size)
+    elif writer == TIME_MS:
+        return put_time_ms(out, p, value.a, value.b != 0)
+    elif writer == TIME_NS:
+        return put_time_ns(out, p, value.a)
+    elif writer == TIME_ISO:
+        return put_time_iso(out, p, value.a, value.b != 0)
+    elif writer == HEX:
+        return put_hex(out, p, size, value.a)
+    elif writer == LATIN1:
+        return put_latin1(out, p, size, value.a)
+    elif writer == BIT_BASE64:
+        return put_reversed(out, p, size)
+    elif writer == UNSCALED:
+        return put_unscaled(out, little(p, <int>size))
     return ASK_PYTHON
+
+
+cdef inline int _big(Out* out, const uint8_t* p, size_t size, bint quoted) noexcept nogil:
+    if quoted and put(out, '"', 1) != OK:
+        return NO_MEMORY
+    if put_unsigned(out, big(p, <int>size)) != OK:
+        return NO_MEMORY
+    return put(out, '"', 1) if quoted else OK
 
 
 cdef inline int _remembered(Out* out, Value* value, const uint8_t* p, size_t size) noexcept nogil:

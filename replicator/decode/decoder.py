@@ -255,6 +255,9 @@ class BinlogDecoder:
         raise SourceUnavailable("E2002", f"the rows of XA transaction {xid} do not come again")
 
     def _located(self, error: ReplicatorError) -> ReplicatorError:
+        # Without checksums nobody knows whether the event is what the server wrote.
+        if not error.table and (error.code != "E2302" or self._around.checksum):
+            error.table = self._versions.at_fault
         if not isinstance(error, DecodeError) or error.position:
             return error
         fields = {**error.to_dict(), "position": f"{self._progress} ({events.name(self._kind)})"}

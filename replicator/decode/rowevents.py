@@ -163,8 +163,12 @@ class RowEvents:
             collector.late = version.late
         if attentive:
             self._narration.before_rows(version.table, self._asked.variables, timestamp, server_id)
-        rows = version.functions[operation] or version.compile(operation)
-        row, size = rows(b, self.text, at, end, collector.row, collector.append, context)
+        try:
+            rows = version.functions[operation] or version.compile(operation)
+            row, size = rows(b, self.text, at, end, collector.row, collector.append, context)
+        except Exception:
+            self._versions.at_fault = version.table.qualified
+            raise
         if attentive:
             self._narration.after_rows(version.table, row - collector.row, ended=bool(b[p + 6] & _STATEMENT_END))
         collector.took(row, size)
@@ -183,7 +187,11 @@ class RowEvents:
         if version is None or version.plan is None:
             self._rows(b, p, at, end, timestamp, server_id, UPDATE)
         else:
-            body = b[p:at] + version.whole_rows(b, at, end)
+            try:
+                body = b[p:at] + version.whole_rows(b, at, end)
+            except Exception:
+                self._versions.at_fault = version.table.qualified
+                raise
             self._made(body, at - p, timestamp, server_id, UPDATE)
 
     def _made(self, body: bytes, at: int, timestamp: int, server_id: int, operation: int) -> None:

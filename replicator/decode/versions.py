@@ -71,6 +71,9 @@ class Versions:
         accept_partial: also rows that come without some of their columns.
         catalog: asked for what a table map does not say, of tables that are `selected`.
         compile: makes the functions.
+
+    Attributes:
+        at_fault: `database.table` whose map or rows could not be read; "" so far.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Versions:
         compile: Compile = compile_rows,  # noqa: A002
     ) -> None:
         self.ids: dict[int, Version] = {}
+        self.at_fault = ""
         self._known: OrderedDict[bytes, Version] = OrderedDict()
         self._planner = planner
         self._rendering = rendering
@@ -131,7 +135,13 @@ class Versions:
 
     def _parse(self, raw: bytes) -> Version:
         mapped = tablemap.parse(raw, mariadb=self._mariadb)
-        table, named = mapped.table, mapped.named
+        try:
+            return self._planned(raw, mapped.table, mapped.named)
+        except Exception:
+            self.at_fault = mapped.table.qualified
+            raise
+
+    def _planned(self, raw: bytes, table: Table, named: bool) -> Version:
         if self._catalog is not None and self._selected(table.database, table.name):
             table, named = self._catalog.describe(table, named=named), True
         plan = self._planner(table)

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from replicator.decode import charsets
 from replicator.decode.extents import fixed_size
+from replicator.decode.renderers import canal
 from replicator.decode.rendering import Rendering
 from replicator.model import types
 from replicator.model.table import Column
@@ -21,6 +22,7 @@ REMEMBERED: Final = 1
 SIGNED: Final = 2
 UNSIGNED: Final = 3
 DECIMAL_BASE64: Final = 4
+DECIMAL_STRING: Final = 6
 DOUBLE_JAVA: Final = 7
 FLOAT_JAVA: Final = 8
 TEXT_UTF8: Final = 9
@@ -31,21 +33,36 @@ DATETIME_EPOCH: Final = 13
 TIMESTAMP_ISO: Final = 14
 TIME_US: Final = 15
 JSON_STRING: Final = 16
-
+JSON_TEXT: Final = 17
 SIGNED_STRING: Final = 18
 UNSIGNED_STRING: Final = 19
-JSON_TEXT: Final = 17
-DECIMAL_STRING: Final = 6
 BIG_UNSIGNED: Final = 20
 DECIMAL_JAVA: Final = 21
 DATETIME_TEXT: Final = 22
 TIMESTAMP_TEXT: Final = 23
 TIME_TEXT: Final = 24
+DATE_TEXT: Final = 25
+DATE_ISO: Final = 26
+DATETIME_NS: Final = 27
+DATETIME_ISO: Final = 28
+TIME_MS: Final = 29
+TIME_NS: Final = 30
+TIME_ISO: Final = 31
+HEX: Final = 32
+LATIN1: Final = 33
+BIT_BASE64: Final = 34
+UNSCALED: Final = 35
+BOOLEAN: Final = 36
+CONSTANT: Final = 37
+BEYOND: Final = 38
 
 _RAW_BEYOND: Final = 1
 _LOWER: Final = 2
+_SPACED: Final = 1
+_WINDOWED: Final = 16
 _WIDEST_REMEMBERED: Final = 8
 _NOT_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
+_DATES: Final = frozenset({types.DATE, types.NEWDATE})
 
 
 class Writer(NamedTuple):
@@ -56,12 +73,15 @@ class Writer(NamedTuple):
 
 
 Chooser: TypeAlias = Callable[[Column], "Writer | None"]
+Dated: TypeAlias = Callable[[Column, str | None, int], "Writer | None"]
+"""Of a column, with what is written for dates that are none (None: as the column's nullability has it), and a flag."""
 
 
 def writer(name: str, column: Column, rendering: Rendering) -> Writer:
     """For a column that the twin's renderer `name` has accepted."""
-    chooser = _CHOOSERS.get(name)
-    chosen = chooser(column) if chooser is not None else None
+    chosen = _dated(name, column)
+    if chosen is None and name in _CHOOSERS:
+        chosen = _CHOOSERS[name](column)
     if chosen is not None:
         return chosen
     size = fixed_size(column)
@@ -109,35 +129,64 @@ def _text(column: Column) -> Writer | None:
     return Writer(TEXT_ASCII)
 
 
-def _binary(column: Column) -> Writer | None:
-    if column.type in types.COMPRESSED:
-        return None
-    return Writer(BASE64, column.meta if column.type == types.STRING else 0)
+def _bytes(number: int, *, url: bool = False) -> Chooser:
+    """The binlog cuts the trailing zeros of BINARY(n) off."""
 
-
-def _days(column: Column) -> Writer:
-    return Writer(DATE_DAYS, text=b"null" if column.nullable else b"0")
-
-
-def _datetime(unit: int) -> Chooser:
     def choose(column: Column) -> Writer | None:
-        if column.type != types.DATETIME2:
+        if column.type in types.COMPRESSED:
             return None
-        return Writer(DATETIME_EPOCH, column.meta, unit, b"null" if column.nullable else b"0")
+        return Writer(number, column.meta if column.type == types.STRING else 0, int(url))
 
     return choose
 
 
-def _timestamp(column: Column) -> Writer | None:
+def _bit(column: Column) -> Writer:
+    return Writer(BOOLEAN if column.meta == 1 else BIT_BASE64)
+
+
+def _dated(name: str, column: Column) -> Writer | None:
+    """NAME, NAME_windowed, either of them with :TEXT."""
+    name, takes, text = name.partition(":")
+    base = name.removesuffix("_windowed")
+    chooser = _DATED.get(base)
+    return chooser(column, text if takes else None, _WINDOWED if base != name else 0) if chooser is not None else None
+
+
+def _or_else(column: Column, invalid: str | None, zero: str) -> bytes:
+    if invalid is None:
+        invalid = "null" if column.nullable else zero
+    return invalid.encode("latin-1")
+
+
+def _date(number: int, zero: str) -> Dated:
+    def choose(column: Column, invalid: str | None, windowed: int) -> Writer | None:
+        return Writer(number, windowed, text=_or_else(column, invalid, zero))
+
+    return choose
+
+
+def _datetime(number: int, zero: str = "0", unit: int = 0) -> Dated:
+    def choose(column: Column, invalid: str | None, windowed: int) -> Writer | None:
+        if column.type != types.DATETIME2:
+            return None
+        return Writer(number, column.meta | windowed, unit, _or_else(column, invalid, zero))
+
+    return choose
+
+
+def _timestamp(column: Column, invalid: str | None, windowed: int) -> Writer | None:
     if column.type != types.TIMESTAMP2:
         return None
     fraction = "." + "0" * column.meta if column.meta else ""
-    epoch = f'"1970-01-01T00:00:00{fraction}Z"'.encode()
-    return Writer(TIMESTAMP_ISO, column.meta, text=b"null" if column.nullable else epoch)
+    zero = f'"1970-01-01T00:00:00{fraction}Z"'
+    return Writer(TIMESTAMP_ISO, column.meta, text=_or_else(column, invalid, zero))
 
 
-def _time(column: Column) -> Writer | None:
-    return Writer(TIME_US, column.meta) if column.type == types.TIME2 else None
+def _time(number: int, *, of_day: bool = False) -> Chooser:
+    def choose(column: Column) -> Writer | None:
+        return Writer(number, column.meta, int(of_day and column.nullable)) if column.type == types.TIME2 else None
+
+    return choose
 
 
 def _json(column: Column) -> Writer:
@@ -150,10 +199,6 @@ def _json_text(column: Column) -> Writer:
 
 def _decimal_of(number: int) -> Chooser:
     return lambda column: Writer(number, column.meta >> 8, column.meta & 0xFF)
-
-
-def _bit_number(column: Column) -> Writer | None:
-    return Writer(BIG_UNSIGNED)
 
 
 def _temporal(column: Column) -> Writer | None:
@@ -171,36 +216,68 @@ def _canal(column: Column) -> Writer | None:
         return Writer(UNSIGNED_STRING if column.unsigned else SIGNED_STRING)
     if column.type in (types.ENUM, types.SET):
         return Writer(UNSIGNED_STRING)
+    if column.type == types.BIT:
+        return Writer(BIG_UNSIGNED, 1)
     if column.type == types.NEWDECIMAL:
         return Writer(DECIMAL_STRING, column.meta >> 8, column.meta & 0xFF)
     if column.type in (types.FLOAT, types.DOUBLE):
         return Writer(_floating(column).number, 1)
-    if column.type in types.CHARACTERS | types.BLOBS and column.collation != types.BINARY_COLLATION:
+    if column.type == types.JSON:
+        return Writer(JSON_STRING, _SPACED, _RAW_BEYOND | _LOWER)
+    if column.type == types.GEOMETRY or column.collation == types.BINARY_COLLATION:
+        return _bytes(LATIN1)(column)
+    if column.type in types.CHARACTERS | types.BLOBS:
         chosen = _text(column)
         return Writer(TEXT_UTF8, _RAW_BEYOND | _LOWER) if chosen == Writer(TEXT_UTF8) else chosen
     return _temporal(column)
 
 
-_TEXTS: Final = {types.DATETIME2: DATETIME_TEXT, types.TIMESTAMP2: TIMESTAMP_TEXT, types.TIME2: TIME_TEXT}
+def _canal_sql_type(column: Column) -> Writer:
+    if column.type in canal.SQL_TYPES:
+        _, limit, beyond, usual = canal.SQL_TYPES[column.type]
+        return Writer(BEYOND, len(str(beyond)), limit, f"{beyond}{usual}".encode())
+    return Writer(CONSTANT, text=b"-7" if column.type == types.SET else b"12")
 
+
+_TEXTS: Final = {
+    types.DATETIME2: DATETIME_TEXT,
+    types.TIMESTAMP2: TIMESTAMP_TEXT,
+    types.TIME2: TIME_TEXT,
+    **dict.fromkeys(_DATES, DATE_TEXT),
+}
+
+_DATED: Final[dict[str, Dated]] = {
+    "date_days": _date(DATE_DAYS, "0"),
+    "date_iso": _date(DATE_ISO, '"1970-01-01Z"'),
+    "datetime_ms": _datetime(DATETIME_EPOCH, unit=1000),
+    "datetime_us": _datetime(DATETIME_EPOCH, unit=1_000_000),
+    "datetime_ns": _datetime(DATETIME_NS),
+    "datetime_iso": _datetime(DATETIME_ISO, '"1970-01-01T00:00:00Z"'),
+    "timestamp_iso": _timestamp,
+}
 _CHOOSERS: Final[dict[str, Chooser]] = {
     "int": _integer,
     "int_java": _integer_java,
+    "bool": lambda column: Writer(BOOLEAN),
+    "bit": _bit,
     "decimal_base64": _decimal,
     "float_java": _floating,
     "text": _text,
-    "base64": _binary,
-    "date_days": _days,
-    "datetime_ms": _datetime(1000),
-    "datetime_us": _datetime(1_000_000),
-    "timestamp_iso": _timestamp,
-    "time_us": _time,
+    "base64": _bytes(BASE64),
+    "base64_url": _bytes(BASE64, url=True),
+    "hex": _bytes(HEX),
+    "time_us": _time(TIME_US),
+    "time_ms": _time(TIME_MS, of_day=True),
+    "time_ns": _time(TIME_NS),
+    "time_iso": _time(TIME_ISO, of_day=True),
     "json_string": _json,
     "json": _json_text,
     "decimal_java": _decimal_of(DECIMAL_JAVA),
     "decimal_string": _decimal_of(DECIMAL_STRING),
-    "bit_int": _bit_number,
+    "unsigned_base64": lambda column: Writer(UNSCALED),
+    "bit_int": lambda column: Writer(BIG_UNSIGNED),
     "temporal": _temporal,
     "temporal_or_null": _temporal_or_null,
     "canal": _canal,
+    "canal_sql_type": _canal_sql_type,
 }

@@ -206,16 +206,17 @@ def sql_type(column: Column, table: Table) -> Rendering:
     next wider type. SET and JSON have another one for NULL, which the plan gives."""
     if column.type in _CONSTANT:
         return Rendering(*_CONSTANT[column.type](column))
-    cut, limit, wide, narrow = _UNSIGNED[column.type]
+    cut, limit, wide, narrow = SQL_TYPES[column.type]
     return Rendering(cut, f'("{wide}" if v > {limit} else "{narrow}")')
 
 
-_UNSIGNED: Final = {
+SQL_TYPES: Final = {
     types.TINY: ("B", 0x7F, 5, -6),
     types.SHORT: ("<H", 0x7FFF, 4, 5),
     types.LONG: ("<I", 0x7FFFFFFF, -5, 4),
     types.LONGLONG: ("<Q", 0x7FFFFFFFFFFFFFFF, 3, -5),
 }
+"""By an UNSIGNED integer's type: layout, largest value of the signed one, type beyond that, type up to it."""
 _CONSTANT: Final[dict[int, Callable[[Column], tuple[str, str]]]] = {
     types.SET: lambda column: (f"<{column.meta}s", '"-7"'),
     types.JSON: lambda column: ("bytes", '"12"'),
@@ -223,5 +224,5 @@ _CONSTANT: Final[dict[int, Callable[[Column], tuple[str, str]]]] = {
 
 RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset[int]]]] = {
     "canal": (value, frozenset(_BUILDERS)),
-    "canal_sql_type": (sql_type, frozenset(_UNSIGNED) | frozenset(_CONSTANT)),
+    "canal_sql_type": (sql_type, frozenset(SQL_TYPES) | frozenset(_CONSTANT)),
 }

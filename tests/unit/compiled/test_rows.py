@@ -30,7 +30,7 @@ _DECIMALS = [(10, 2), (18, 0), (9, 9), (38, 10), (65, 30), (1, 0), (37, 37), (20
 _UTF8, _LATIN1, _BINARY = 255, 8, 63
 
 
-def _columns() -> list[dict[str, Any]]:
+def column_kinds() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for kind in sorted(types.INTEGERS):
         found += [{"type": kind}, {"type": kind, "unsigned": True}]
@@ -39,10 +39,12 @@ def _columns() -> list[dict[str, Any]]:
         found += [{"type": kind, "meta": digits} for digits in range(7)]
     found += [{"type": types.FLOAT, "meta": 4}, {"type": types.DOUBLE, "meta": 8}]
     found += [{"type": types.DATE}, {"type": types.YEAR}, {"type": types.BIT, "meta": 1}]
-    found += [{"type": types.BIT, "meta": 2 << 8 | 3}]
+    found += [{"type": types.BIT, "meta": meta} for meta in (2 << 8 | 3, 1 << 8, 8 << 8)]
+    found += [{"type": kind} for kind in (types.DATETIME, types.TIME, types.TIMESTAMP)]
     found += [{"type": types.VARCHAR, "meta": 80, "collation": number} for number in (_UTF8, _LATIN1, _BINARY)]
     found += [{"type": types.STRING, "meta": 20, "collation": number} for number in (_UTF8, _BINARY)]
     found += [{"type": types.BLOB, "meta": size, "collation": _UTF8} for size in (1, 2, 3, 4)]
+    found += [{"type": types.BLOB, "meta": 2, "collation": _BINARY}]
     found += [{"type": types.JSON, "meta": 4}]
     found += [{"type": types.ENUM, "meta": 1, "collation": _UTF8, "members": ("a", "bé", '"')}]
     found += [{"type": types.SET, "meta": 1, "collation": _UTF8, "members": ("x", "y", "z😀")}]
@@ -51,7 +53,7 @@ def _columns() -> list[dict[str, Any]]:
 
 @st.composite
 def tables(draw: Callable[[Any], Any]) -> Table:
-    kinds = draw(st.lists(st.sampled_from(_columns()), min_size=1, max_size=11))
+    kinds = draw(st.lists(st.sampled_from(column_kinds()), min_size=1, max_size=11))
     columns = tuple(
         Column(index, f"c{index}", nullable=draw(st.booleans()), **kind) for index, kind in enumerate(kinds)
     )
@@ -59,17 +61,23 @@ def tables(draw: Callable[[Any], Any]) -> Table:
     return Table("shop", "t", columns, keys)
 
 
-_numbers = st.floats(allow_nan=True) | st.sampled_from([0.0, -0.0, 0.1, 1e7, 1e-3, 123.456, 5e-324, 2.0**70])
+_numbers = (
+    st.floats(allow_nan=True)
+    | st.sampled_from([0.0, -0.0, 0.1, 1e7, 1e-3, 123.456, 5e-324, 2.0**70, 0.3, 2.0**-10, 1e15, 999999999999999.0])
+    | st.integers(-(10**17), 10**17).flatmap(lambda n: st.integers(0, 12).map(lambda places: n / 10**places))
+    | st.integers(-1074, 1023).map(lambda power: 2.0**power)
+)
+_short = st.integers(-(10**7), 10**7).flatmap(lambda n: st.integers(-3, 9).map(lambda places: n / 10**places))
 _texts = st.text(max_size=30).map(str.encode) | st.binary(max_size=30)
 
 
-def _value(draw: Callable[[Any], Any], column: Column) -> bytes:
+def drawn(draw: Callable[[Any], Any], column: Column) -> bytes:
     """As it stands in a row: behind a length where the type has one."""
     size = fixed_size(column)
     if column.type == types.DOUBLE:
         return struct.pack("<d", draw(_numbers))
     if column.type == types.FLOAT:
-        return draw(st.floats(width=32).map(lambda number: struct.pack("<f", number)))
+        return draw((st.floats(width=32) | _short).map(lambda number: struct.pack("<f", number)))
     if size is not None:
         edges = st.sampled_from([bytes(size), b"\xff" * size, b"\x80" + bytes(size - 1)]) if size else st.just(b"")
         return draw(edges | st.binary(min_size=size, max_size=size))
@@ -102,7 +110,7 @@ def events(draw: Callable[[Any], Any], table: Table, operation: Operation) -> by
                     bits |= 1 << place
                     continue
                 same = index in before and draw(st.booleans())
-                value = before[index] if same else _value(draw, column)
+                value = before[index] if same else drawn(draw, column)
                 before[index] = value
                 body += value
             raw += bits.to_bytes((len(present) + 7) // 8, "little") + body
@@ -125,7 +133,7 @@ def _context() -> Context:
     return context
 
 
-def _run(rows: Any, raw: bytes, append: Any) -> Any:
+def run(rows: Any, raw: bytes, append: Any) -> Any:
     try:
         return rows(raw, raw.decode("latin-1"), 0, len(raw), 5, append, _context())
     except Exception as error:
@@ -145,8 +153,8 @@ def test_any_values(form: str, data: st.DataObject) -> None:
     partial = data.draw(st.booleans())
     expected: list[Record] = []
     arena = compiled.module("arena").Arena()
-    twin = _run(compile_rows(plan, table, operation, rendering, partial), raw, expected.append)
-    ours = _run(native_rows(plan, table, operation, rendering, partial), raw, arena)
+    twin = run(compile_rows(plan, table, operation, rendering, partial), raw, expected.append)
+    ours = run(native_rows(plan, table, operation, rendering, partial), raw, arena)
     assert ours == twin
     if not isinstance(twin[0], type):
         assert list(arena[:]) == expected
