@@ -30,6 +30,7 @@ SUITES = (
     "integration",
     "conformance",
     "golden",
+    "benchmarks",
     "unit",
 )  # long files first, so that the workers end together
 

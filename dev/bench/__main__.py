@@ -28,7 +28,9 @@ from dev.servers.stack import start_all
 BINLOG = ["--max-binlog-size=1073741824", "--sync-binlog=0", "--max-connections=1000"]
 SIZES = {"small": 0.02, "default": 1.0, "full": 5.0}
 BIG: tuple[str, ...] = ("tx1", "tx10000")
-PARTS = ("tx1", "tx10000", "debezium", "workers", "latency", "memory", "matrix", "kinds", "fleet", "flames")
+PARTS = (
+    "tx1", "tx10000", "debezium", "latency", "workers", "guards", "memory", "fleet", "kinds", "matrix", "flames",
+)  # fmt: skip
 
 
 class Plan:
@@ -142,20 +144,20 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     plan.part("facts", lambda: facts(runner, options))
     for size in BIG:
         plan.part(size, lambda size=size: sections.against(runner, segments[size], size, runs))  # type: ignore[misc]
+    both = {size: segments[size] for size in BIG if size in segments}
     if connect is not None:
-        both = {size: segments[size] for size in BIG if size in segments}
         plan.part("debezium", lambda: debezium(runner, connect, both, runs))
-    plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), min(runs, 5)))
     rates = {100: 3.0, 1000: 3.0} if small else {100: 30.0 * max(scale, 1), 1000: 12.0 * max(scale, 1)}
     plan.part("latency", lambda: latency.latencies(runner, rates))
-    plan.part("memory", lambda: sections.memory(runner, segments["huge"], min(runs, 3)))
-    sizes = {name.removeprefix("matrix_"): segment for name, segment in segments.items() if name.startswith("matrix_")}
-    plan.part("matrix", lambda: sections.matrix(runner, sizes, few))
+    plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), runs))
+    plan.part("guards", lambda: sections.guards(runner, both, 1 if small else 2 * runs - 1))
+    plan.part("memory", lambda: sections.memory(runner, segments["huge"], min(runs, 3), plain=options.size == "full"))
     plan.part("fleet", lambda: fleet(runner, 5 if small else 100, 3 if small else 20))
     alone = {name: segment for name, segment in segments.items() if name.partition("_")[0] in KINDS}
     plan.part("kinds", lambda: sections.kinds(runner, alone, few))
-    profiled = {size: segments[size] for size in BIG if size in segments}
-    plan.part("flames", lambda: flames(runner, profiled))
+    sizes = {name.removeprefix("matrix_"): segment for name, segment in segments.items() if name.startswith("matrix_")}
+    plan.part("matrix", lambda: sections.matrix(runner, sizes, few))
+    plan.part("flames", lambda: flames(runner, both))
 
 
 def load(load: Load, scale: float, plan: Plan) -> dict[str, Segment]:
@@ -165,8 +167,8 @@ def load(load: Load, scale: float, plan: Plan) -> dict[str, Segment]:
         return max(int(rows * scale) // per, 2) * per
 
     sizes: dict[str, Any] = {
-        "tx1": (200_000, 1, ("tx1", "debezium", "flames")),
-        "tx10000": (800_000, 10_000, ("tx10000", "debezium", "workers", "flames")),
+        "tx1": (200_000, 1, ("tx1", "debezium", "guards", "flames")),
+        "tx10000": (800_000, 10_000, ("tx10000", "debezium", "workers", "guards", "flames")),
         "matrix_tx1": (80_000, 1, ("matrix",)),
         "matrix_tx10": (100_000, 10, ("matrix",)),
         "matrix_tx10000": (200_000, 10_000, ("matrix",)),

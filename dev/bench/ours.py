@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import threading
 from typing import Any
 
 from dev.bench.job import Job
@@ -89,8 +87,9 @@ def task(job: Job) -> dict[str, Any]:
     }
 
 
-def run(job: Job) -> int:
-    """Delivers the whole segment. Returns the row changes delivered and acknowledged."""
+def run(job: Job, **others: Any) -> int:
+    """Delivers the whole segment. Returns the row changes delivered and acknowledged. others: parts of the pipeline
+    in place of the usual ones."""
     os.environ["BENCH_PASSWORD"] = job.password
     config = parse_task(task(job))
     parts: dict[str, Any] = {
@@ -101,44 +100,6 @@ def run(job: Job) -> int:
     }
     if job.path == "nowhere":
         parts["sink"] = Nowhere()
-    if job.path == "guarded":
-        parts |= _guards(job)
-    pipeline = build_pipeline(config, **parts)
+    pipeline = build_pipeline(config, **(parts | others))
     pipeline.run(Position(job.file, job.end))
     return pipeline.figures.rows
-
-
-def _guards(job: Job) -> dict[str, Any]:
-    """What a Core's worker has besides: the lease in shared memory and the thread that watches it, the pipe to its
-    agent with the checkpoints and the figures, five times a second. The agent is another process, as there."""
-    from core.worker import PROGRESS_SECONDS, AgentObserver, AgentStore, Link, _watch_lease
-    from replicator.telemetry import log
-
-    ours, theirs = multiprocessing.get_context("fork").Pipe()
-    if not os.fork():
-        theirs.close()
-        _agent(ours)
-    ours.close()
-    deadline = multiprocessing.RawValue("d", float("inf"))
-    term = Term(job.name, "bench", 1, lambda: float(deadline.value))
-    threading.Thread(
-        target=_watch_lease, args=(term, multiprocessing.RawValue("d", 0.0)), name="lease", daemon=True
-    ).start()
-    link = Link(theirs)
-    store = AgentStore(link, None)
-    threading.Thread(target=link.listen, args=(None,), name="agent", daemon=True).start()
-    observer = AgentObserver(link, store, log.get_logger("worker"))
-    return {"term": term, "store": store, "observer": observer, "save_interval": PROGRESS_SECONDS}
-
-
-def _agent(connection: Any) -> None:
-    """Reads what the worker says, and says of each checkpoint that it is saved."""
-    from core.protocol import Progress, Saved
-
-    try:
-        while True:
-            message = connection.recv()
-            if isinstance(message, Progress):
-                connection.send(Saved(message.number))
-    except (EOFError, OSError):
-        os._exit(0)

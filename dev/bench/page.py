@@ -51,6 +51,8 @@ WANTED = (
     Wanted("memory over one transaction of 200,000 rows", "memory_tx200000", False, 150, "MB"),
     Wanted("lease, checkpoints and metrics, 1-row transactions", "guards.tx1", False, 2, "% CPU"),
     Wanted("lease, checkpoints and metrics, 10,000-row transactions", "guards.tx10000", False, 2, "% CPU"),
+    Wanted("the same by their own clocks, 1-row transactions", "guards_counted.tx1", False, 2, "% CPU"),
+    Wanted("the same by their own clocks, 10,000-row transactions", "guards_counted.tx10000", False, 2, "% CPU"),
     Wanted("switchover under load, p99", "switchover_s.p99", False, 1, "s"),
     Wanted("take-over after SIGKILL, T = 4 s, p50", "takeover_s.p50", False, 5, "s"),
     Wanted("take-over after SIGKILL, T = 4 s, p99", "takeover_s.p99", False, 7, "s"),

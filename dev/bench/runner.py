@@ -85,16 +85,22 @@ class Runner:
         for name in names:
             self.create(name)
             measure(self.job(name.rpartition("_")[2], segment, name, short=False))
-        ours, *others = (self._all(name, segment.rows + segment.deletes) for name in names)
-        for name, other in zip(names[1:], others, strict=True):
-            for partition, told in other.items():
-                for mine, theirs in zip(ours.get(partition, []), told, strict=False):
-                    if mine != theirs:
-                        raise RuntimeError(f"{name} differs: ours {mine}, the other {theirs}")
-                if len(ours.get(partition, [])) < len(told):
-                    raise RuntimeError(f"partition {partition} of {segment.name} has fewer records than {name}")
+        self.agree({name: self._all(name, segment.rows + segment.deletes) for name in names})
         for name in names:
             self.delete(name)
+
+    @staticmethod
+    def agree(told: dict[str, Contents]) -> None:
+        """Raises RuntimeError when a path says something else than the first one, or more."""
+        (_, ours), *others = told.items()
+        for name, other in others:
+            for partition, theirs in other.items():
+                mine = ours.get(partition, [])
+                for one, another in zip(mine, theirs, strict=False):
+                    if one != another:
+                        raise RuntimeError(f"{name} differs: ours {one}, the other {another}")
+                if len(mine) < len(theirs):
+                    raise RuntimeError(f"partition {partition} of ours has fewer records than {name}")
 
     def _all(self, name: str, records: int) -> Contents:
         """What the topic holds, once it is as much as there has to be: commits are visible a moment after they end."""

@@ -1,27 +1,74 @@
-"""The benchmark itself works from end to end; its figures are of no interest here."""
+"""The benchmark itself works from end to end, over a load so small that its figures are of no interest here."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from dev.bench import report
-from dev.bench.sections import REQUIRED
-from dev.paths import TREE
+from dev.bench import latency, report, sections
+from dev.bench.load import DATABASE, Load, Segment
+from dev.bench.page import page
+from dev.bench.runner import Contents, Runner
+from dev.servers import Kafka, MySQL
+from dev.servers.database import Database
+
+pytestmark = pytest.mark.timeout(180)
 
 
-@pytest.mark.timeout(300)
-def test_a_tiny_run_leaves_every_figure_of_its_parts(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def runner(mysql: MySQL, kafka: Kafka) -> Iterator[Runner]:
+    database: Database = mysql
+    load = Load(database)
+    load.prepare()
+    yield Runner(database, kafka)
+    database.execute(f"DROP DATABASE {DATABASE}")
+
+
+@pytest.fixture(scope="module")
+def segment(runner: Runner) -> Segment:
+    load = Load(runner.database)
+    segment = load.mixed("tiny", 600, 10)
+    load.close_last()
+    return segment
+
+
+def test_the_paths_say_the_same_of_the_same_rows(runner: Runner, segment: Segment) -> None:
+    runner.compare(segment)
+
+
+def test_a_baseline_that_says_something_else_is_noticed() -> None:
+    told: Contents = {0: [(b"1", "c", None, {"id": 1})]}
+    with pytest.raises(RuntimeError, match="plain differs"):
+        Runner.agree({"ours": {0: [(b"1", "c", None, {"id": 2})]}, "twin": {}, "plain": told})
+    with pytest.raises(RuntimeError, match="fewer records than plain"):
+        Runner.agree({"ours": {}, "plain": told})
+    Runner.agree({"ours": told, "plain": told})
+
+
+def test_every_path_and_format_leaves_its_figures(runner: Runner, segment: Segment, tmp_path: Path) -> None:
     output = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "dev.bench", "--size", "small", "--runs", "1", "--only", "tx10000"]
-    done = subprocess.run([*command, "--output", str(output)], cwd=TREE, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    report.write(list(sections.against(runner, segment, "tx10000", 1)), output)
+    report.write(list(sections.guards(runner, {"tx10000": segment}, 1)), output)
     found = report.read(output)
-    assert found.keys() >= REQUIRED.keys()
-    for name in ("plain.tx10000", "raw.tx10000", "cpu_us.debezium.tx10000", "cpu_us.maxwell.tx10000"):
+    report.write(sections.missing(found, {"debezium": "PEERS=1"}), output)
+    found = report.read(output)
+    assert found.keys() >= sections.REQUIRED.keys()
+    measured = ("plain", "raw", "twin", "nowhere", *(f"cpu_us.{form}" for form in sections.FORMATS))
+    for name in (f"{each}.tx10000" for each in (*measured, "guards_counted")):
         assert found[name].value, name
     assert found["debezium.tx1"].value is None
-    assert "PEERS=1" in found["debezium.tx1"].reason
+    assert found["debezium.tx1"].reason == "PEERS=1"
+    text = page(found)
+    for what in ("ours, format canal", "the plain packages", "mysqlbinlog --raw"):
+        assert re.search(rf"\| {what}[^|]* \| - \| - \| [\d,.e+]+ \| [\d,.e+]+ \|", text), what
+
+
+def test_latency_is_of_rows_that_a_consumer_saw(runner: Runner) -> None:
+    found = {each.name: each for each in latency.latencies(runner, {100: 1.0})}
+    for delivery in sections.DELIVERIES:
+        assert found[f"latency_ms.{delivery}.samples"].value == 100
+        p50, p999 = (found[f"latency_ms.{delivery}.{share}"].value or 0 for share in ("p50", "p999"))
+        assert 0 < p50 <= p999
