@@ -6,6 +6,7 @@ makes a lease run out.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -80,6 +81,13 @@ class LeaseKeeper:
             held = self._held.get(task)
             return max(0.0, held[0].deadline - self._clock()) if held else 0.0
 
+    def least(self, task: str) -> float:
+        """The fewest seconds that were left of the lease when it was renewed, in this whole term; half a session
+        timeout on a machine that is never late. 0.0 before the first renewal."""
+        with self._lock:
+            held = self._held.get(task)
+            return max(0.0, held[0].least) if held and held[0].least < math.inf else 0.0
+
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
@@ -130,6 +138,7 @@ class LeaseKeeper:
             current = self._held.get(task)
             if current is None or current[0] is not lease:
                 return True  # ended meanwhile, by ourselves
+            lease.answered(self._clock())
             good = lease.confirm(stat, sent, timeout)
             if current[1] is not None:
                 current[1].extend(lease.deadline)

@@ -192,6 +192,7 @@ class Runner:
             sequence=view.own.sequence if view and view.own else -1,
             since_ms=self._since_ms,
             lease_left_s=round(self._bench.leases.left(self.task), 3),
+            lease_least_s=round(self._bench.leases.least(self.task), 3),
             config_version=facts.worker.config.version if facts.worker else (facts.good.version if facts.good else -1),
             error=facts.failure.error if facts.failure else None,
             config_error=view.config_error if view else None,

@@ -114,7 +114,7 @@ class Cluster:
     """
 
     def __init__(self, zookeeper: str, folder: Path, *, session_timeout: float = 4.0, root: str = DEFAULT_ROOT) -> None:
-        self._zookeeper = zookeeper
+        self.zookeeper = zookeeper
         self.folder = folder
         self._session_timeout = session_timeout
         self.root = root
@@ -137,7 +137,7 @@ class Cluster:
         environment: dict[str, str] | None = None,
     ) -> Process:
         """Starts a Core. A second call with the same name starts another one after the first has ended."""
-        where = ["--zookeeper", zookeeper or self._zookeeper, "--root", self.root]
+        where = ["--zookeeper", zookeeper or self.zookeeper, "--root", self.root]
         timeout = ["--session-timeout", str(self._session_timeout)]
         process = Process(
             host,
@@ -151,14 +151,14 @@ class Cluster:
 
     def start_server(self) -> Process:
         listen = self.server_url.removeprefix("http://")
-        arguments = ["server", "--zookeeper", self._zookeeper, "--root", self.root, "--listen", listen]
+        arguments = ["server", "--zookeeper", self.zookeeper, "--root", self.root, "--listen", listen]
         self.server = Process("server", [*arguments, "--token-file", str(self._token_file)], self.folder).start()
         self._await_http(f"{self.server_url}/api/v1/health", self.server)
         return self.server
 
     def start_monitor(self) -> Process:
         listen = self.monitor_url.removeprefix("http://")
-        arguments = ["monitor", "--zookeeper", self._zookeeper, "--root", self.root, "--listen", listen]
+        arguments = ["monitor", "--zookeeper", self.zookeeper, "--root", self.root, "--listen", listen]
         self.monitor = Process("monitor", arguments, self.folder).start()
         self._await_http(f"{self.monitor_url}/healthz", self.monitor)
         return self.monitor

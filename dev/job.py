@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from dev.checker import consumer
-from dev.checker.history import Role, Seen
+from dev.checker.history import Journal, Role, Seen
 from dev.checker.roles import read_roles
 from dev.checker.verdict import Verdict, compare, judge, rebuilt
+from dev.checker.watch import Watch
 from dev.checker.writer import Writer
 from dev.cluster import wait_for
 from dev.errors import ServerFailed
@@ -28,7 +29,7 @@ class Job:
     overview: where the task's state is read.
     sink, source, settings: keys that replace those of the Kafka sink, the source, the task.
     role_folder: of the role logs of the Cores that may run it.
-    rate: transactions per second of the writer.
+    rate, most_rows, seed, journal: of the writer.
     """
 
     def __init__(
@@ -44,11 +45,13 @@ class Job:
         role_folder: Path | None = None,
         rate: float = 80,
         seed: int = 1,
+        most_rows: int = 6,
+        journal: Journal | None = None,
     ) -> None:
         self.name = name
         self.database, self.kafka = database, kafka
         os.environ["REPL_PASSWORD"] = database.replicator[1]
-        self.writer = Writer(database, database=name, rate=rate, seed=seed)
+        self.writer = Writer(database, database=name, rate=rate, seed=seed, most_rows=most_rows, journal=journal)
         self.overview = overview
         self._role_folder = role_folder
         self._sink, self._source, self._settings = sink or {}, source or {}, settings or {}
@@ -101,8 +104,9 @@ class Job:
 
     def wait_delivered(self, more: int, timeout: float = 40.0) -> None:
         """Until `more` records than now are visible to a read_committed consumer."""
-        before = len(self.seen())
-        wait_for(lambda: len(self.seen()) >= before + more, f"{more} more records", timeout, every=0.3)
+        came: list[Any] = []
+        with Watch(self.kafka.address, f"{self.topics}hot_item", came.extend, from_now=True):
+            wait_for(lambda: sum(1 for r in came if r.value is not None) >= more, f"{more} more records", timeout)
 
     def seen(self) -> list[Seen]:
         return consumer.seen(self.records())

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import msgspec
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
@@ -31,8 +32,9 @@ def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 
             time.sleep(0.2)
 
 
-def _read_once(bootstrap: str, wanted: Callable[[str], bool], end: float) -> list[Any]:
-    consumer = KafkaConsumer(
+def open_consumer(bootstrap: str) -> Any:
+    """Of what is committed, from the beginning; in no group."""
+    return KafkaConsumer(
         bootstrap_servers=bootstrap,
         proxy_url=PROXY_URL,
         group_id=None,
@@ -42,6 +44,10 @@ def _read_once(bootstrap: str, wanted: Callable[[str], bool], end: float) -> lis
         fetch_max_wait_ms=50,
         max_poll_records=10_000,
     )
+
+
+def _read_once(bootstrap: str, wanted: Callable[[str], bool], end: float) -> list[Any]:
+    consumer = open_consumer(bootstrap)
     try:
         return _read(consumer, wanted, end)
     finally:
@@ -70,7 +76,7 @@ def _read(consumer: Any, wanted: Callable[[str], bool], end: float) -> list[Any]
 
 def seen(records: Iterable[Any]) -> list[Seen]:
     """Change records as the checker wants them; tombstones are left out."""
-    return [_seen(record, json.loads(record.value)) for record in records if record.value is not None]
+    return [_seen(record, msgspec.json.decode(record.value)) for record in records if record.value is not None]
 
 
 def _seen(record: Any, value: dict[str, Any]) -> Seen:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -10,7 +11,7 @@ Op: TypeAlias = Literal["c", "u", "d"]
 Outcome: TypeAlias = Literal["committed", "unknown", "rolled back"]
 
 
-class Change(msgspec.Struct, frozen=True):
+class Change(msgspec.Struct, frozen=True, gc=False):
     """One row change of a writer. `counter` rises by one with each change of `key`, over deletes and re-inserts too, so
     that (key, counter) names the change; `serial` rises with each change of the writer."""
 
@@ -29,7 +30,17 @@ class Transaction(msgspec.Struct):
     committed_at: float = 0.0
 
 
-class Seen(msgspec.Struct, frozen=True):
+class Journal(Protocol):
+    """The transactions of a writer in the order of their commits: a list, or what keeps them elsewhere."""
+
+    def append(self, transaction: Transaction, /) -> None: ...
+
+    def __iter__(self) -> Iterator[Transaction]: ...
+
+    def __len__(self) -> int: ...
+
+
+class Seen(msgspec.Struct, frozen=True, gc=False):
     """One change record that a consumer saw (tombstones are not change records).
 
     For a delete, `counter` is the one of the before image plus 1. `time_ms` is the record's timestamp in Kafka."""

@@ -48,8 +48,8 @@ class Verdict(msgspec.Struct):
 
 
 def judge(
-    journal: Sequence[Transaction],
-    seen: Sequence[Seen],
+    journal: Iterable[Transaction],
+    seen: Iterable[Seen],
     *,
     roles: Sequence[Role] = (),
     checkpoints: Sequence[tuple[str, int]] = (),
@@ -62,66 +62,115 @@ def judge(
         roles: intervals of effective emission.
         checkpoints: (file, offset) in the order in which they were stored.
     """
-    verdict = Verdict()
-    ordered = sorted(seen, key=lambda record: (record.topic, record.partition, record.offset))
-    found = {(record.key, record.counter) for record in ordered}
-    _presence(journal, found, verdict)
-    _order(ordered, verdict)
-    _epochs(ordered, verdict)
-    _overlaps(roles, verdict)
-    for before, after in itertools.pairwise(checkpoints):
-        if after < before:
-            verdict.regressed.append(f"checkpoint went from {before} back to {after}")
-    return verdict
+    case = Case()
+    for record in sorted(seen, key=lambda record: (record.topic, record.partition, record.offset)):
+        case.see(record)
+    return case.close(journal, roles=roles, checkpoints=checkpoints)
 
 
-def _presence(journal: Sequence[Transaction], found: set[tuple[int, int]], verdict: Verdict) -> None:
-    known: set[tuple[int, int]] = set()
-    for transaction in journal:
-        names = [(change.key, change.counter) for change in transaction.changes]
-        known.update(names)
-        present = [name in found for name in names]
+_SEEN, _WRITTEN = 1, 2
+
+
+class Case:
+    """Judges while a run goes on. Of each change it keeps a byte, so that millions of them cost little.
+
+    Records of one partition have to come in the order of their offsets.
+    """
+
+    def __init__(self) -> None:
+        self._verdict = Verdict()
+        self._marks: dict[int, bytearray] = defaultdict(bytearray)  # key -> by counter, what is known of the change
+        self._highest: dict[int, int] = defaultdict(int)
+        self._home: dict[int, tuple[str, int]] = {}
+        self._epochs: dict[tuple[str, int], int] = defaultdict(int)
+
+    def see(self, record: Seen) -> None:
+        """One that a consumer got."""
+        self._epoch(record)
+        key, counter = record.key, record.counter
+        home = self._home.setdefault(key, (record.topic, record.partition))
+        if home != (record.topic, record.partition):
+            self._verdict.reordered.append(f"{_where(record)}: the key is in two partitions")
+        if self._marked(key, counter) & _SEEN:
+            self._verdict.duplicated.append(_where(record))
+            return
+        self._mark(key, counter, _SEEN)
+        if counter < self._highest[key]:
+            self._verdict.reordered.append(f"{_where(record)}: after counter {self._highest[key]}")
+        else:
+            self._highest[key] = counter
+
+    def expect(self, journal: Iterable[Transaction]) -> None:
+        """What was committed; `missing` then counts how much of it has not been seen yet."""
+        for transaction in journal:
+            if transaction.outcome == "committed":
+                for change in transaction.changes:
+                    self._mark(change.key, change.counter, _WRITTEN)
+
+    def missing(self) -> int:
+        return sum(marks.count(_WRITTEN) for marks in self._marks.values())
+
+    def close(
+        self,
+        journal: Iterable[Transaction],
+        *,
+        roles: Sequence[Role] = (),
+        checkpoints: Sequence[tuple[str, int]] = (),
+    ) -> Verdict:
+        """The verdict; everything has been seen that ever will be."""
+        for transaction in journal:
+            self._presence(transaction)
+        self._verdict.phantom += [
+            f"key {key} counter {counter} was never written"
+            for key, marks in sorted(self._marks.items())
+            for counter, mark in enumerate(marks)
+            if mark == _SEEN
+        ]
+        _overlaps(roles, self._verdict)
+        for before, after in itertools.pairwise(checkpoints):
+            if after < before:
+                self._verdict.regressed.append(f"checkpoint went from {before} back to {after}")
+        return self._verdict
+
+    def _marked(self, key: int, counter: int) -> int:
+        marks = self._marks[key]
+        return marks[counter] if counter < len(marks) else 0
+
+    def _mark(self, key: int, counter: int, bit: int) -> None:
+        marks = self._marks[key]
+        if counter >= len(marks):
+            marks.extend(bytes(counter + 1 - len(marks)))
+        marks[counter] |= bit
+
+    def _presence(self, transaction: Transaction) -> None:
+        verdict, changes = self._verdict, transaction.changes
+        present = [bool(self._marked(change.key, change.counter) & _SEEN) for change in changes]
+        for change in changes:
+            self._mark(change.key, change.counter, _WRITTEN)
         if transaction.outcome == "committed":
-            verdict.committed += len(names)
+            verdict.committed += len(changes)
             verdict.delivered += sum(present)
-            verdict.lost += [
-                _name(change) for change, there in zip(transaction.changes, present, strict=True) if not there
-            ]
+            verdict.lost += [_name(change) for change, there in zip(changes, present, strict=True) if not there]
         elif transaction.outcome == "rolled back" and any(present):
             verdict.phantom.append(f"transaction {transaction.number} was rolled back and yet seen")
         if any(present) and not all(present):
             verdict.torn.append(f"transaction {transaction.number}: {sum(present)} of {len(present)} changes")
-    verdict.phantom += [f"key {key} counter {counter} was never written" for key, counter in sorted(found - known)]
 
-
-def _order(ordered: Sequence[Seen], verdict: Verdict) -> None:
-    highest: dict[int, int] = defaultdict(int)
-    passed: set[tuple[int, int]] = set()
-    place: dict[int, tuple[str, int]] = {}
-    for record in ordered:
-        name = (record.key, record.counter)
-        where = f"key {record.key} counter {record.counter} at {record.topic}/{record.partition}@{record.offset}"
-        home = place.setdefault(record.key, (record.topic, record.partition))
-        if home != (record.topic, record.partition):
-            verdict.reordered.append(f"{where}: the key is in two partitions")
-        if name in passed:
-            verdict.duplicated.append(where)
-            continue
-        passed.add(name)
-        if record.counter < highest[record.key]:
-            verdict.reordered.append(f"{where}: after counter {highest[record.key]}")
-        highest[record.key] = max(highest[record.key], record.counter)
-
-
-def _epochs(ordered: Iterable[Seen], verdict: Verdict) -> None:
-    highest: dict[tuple[str, int], int] = defaultdict(int)
-    for record in ordered:
+    def _epoch(self, record: Seen) -> None:
         place = (record.topic, record.partition)
-        if record.epoch < highest[place]:
-            verdict.stale.append(
-                f"epoch {record.epoch} after {highest[place]} at {record.topic}/{record.partition}@{record.offset}"
-            )
-        highest[place] = max(highest[place], record.epoch)
+        highest = self._epochs[place]
+        if record.epoch < highest:
+            self._verdict.stale.append(f"epoch {record.epoch} after {highest} at {_offset(record)}")
+        else:
+            self._epochs[place] = record.epoch
+
+
+def _where(record: Seen) -> str:
+    return f"key {record.key} counter {record.counter} at {_offset(record)}"
+
+
+def _offset(record: Seen) -> str:
+    return f"{record.topic}/{record.partition}@{record.offset}"
 
 
 def _overlaps(roles: Sequence[Role], verdict: Verdict) -> None:

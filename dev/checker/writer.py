@@ -9,8 +9,9 @@ import time
 from typing import Any
 
 import pymysql
+from pymysql.constants import CLIENT
 
-from dev.checker.history import Change, Op, Transaction
+from dev.checker.history import Change, Journal, Op, Transaction
 from dev.servers.database import Database
 
 TABLE = """
@@ -36,6 +37,7 @@ class Writer:
     Args:
         rate: transactions per second, at most.
         keys: how many different rows there are.
+        journal: where transactions are kept; a list by default.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Writer:
         keys: int = 300,
         most_rows: int = 6,
         seed: int = 1,
+        journal: Journal | None = None,
     ) -> None:
         self._server = server
         self._database = database
@@ -59,7 +62,8 @@ class Writer:
         self._serial = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
-        self.journal: list[Transaction] = []
+        self._unknown: Transaction | None = None  # its COMMIT was not answered
+        self.journal: Journal = [] if journal is None else journal
         self.error: BaseException | None = None
 
     def prepare(self) -> None:
@@ -71,10 +75,13 @@ class Writer:
         self._thread.start()
         return self
 
-    def stop(self) -> list[Transaction]:
+    def stop(self) -> Journal:
         """Ends after the current transaction. Raises what went wrong in the thread."""
         self._stop.set()
         self._thread.join(60)
+        if self._unknown is not None:
+            self.journal.append(self._unknown)
+            self._unknown = None
         if self.error is not None:
             raise self.error
         return self.journal
@@ -122,9 +129,12 @@ class Writer:
 
     def _connect(self) -> pymysql.connections.Connection[Any] | None:
         try:
-            connection = self._server.connect(autocommit=False, read_timeout=20, write_timeout=20)
-            if self.journal and self.journal[-1].outcome == "unknown":
-                self._resolve(connection, self.journal[-1])
+            connection = self._server.connect(
+                autocommit=False, read_timeout=20, write_timeout=20, client_flag=CLIENT.MULTI_STATEMENTS
+            )
+            if self._unknown is not None:
+                self._resolve(connection, self._unknown)
+                self._unknown = None
             return connection
         except (pymysql.Error, OSError):
             time.sleep(0.2)
@@ -137,18 +147,22 @@ class Writer:
         committing = False
         try:
             with connection.cursor() as cursor:
-                for change in changes:
-                    self._apply(cursor, change)
+                cursor.execute(";".join(cursor.mogrify(*self._statement(change)) for change in changes))
+                while cursor.nextset():
+                    continue
             committing = True
             connection.commit()
         except (pymysql.Error, OSError):
             if committing:
-                self.journal.append(transaction)
+                self._unknown = transaction
             return False
+        self._committed(transaction)
+        return True
+
+    def _committed(self, transaction: Transaction) -> None:
         transaction.outcome, transaction.committed_at = "committed", time.time()
         self.journal.append(transaction)
-        self._took_effect(changes)
-        return True
+        self._took_effect(transaction.changes)
 
     def _change(self, key: int) -> Change:
         self._serial += 1
@@ -157,11 +171,10 @@ class Writer:
             op = "d" if self._random.random() < 0.15 else "u"
         return Change(key, self._counters.get(key, 0) + 1, self._serial, op)
 
-    def _apply(self, cursor: Any, change: Change) -> None:
+    def _statement(self, change: Change) -> tuple[str, tuple[object, ...]]:
         table = f"{self._database}.hot_item"
         if change.op == "d":
-            cursor.execute(f"DELETE FROM {table} WHERE id = %s", (change.key,))
-            return
+            return f"DELETE FROM {table} WHERE id = %s", (change.key,)
         values = (
             f"sku-{change.key}-ü",
             self._random.randint(0, 10_000),
@@ -175,9 +188,8 @@ class Writer:
             "sku = %s, stock = %s, price = %s, payload = %s, note = %s, counter = %s, serial = %s, updated_at = NOW(3)"
         )
         if change.op == "c":
-            cursor.execute(f"INSERT INTO {table} SET {columns}, id = %s", (*values, change.key))
-        else:
-            cursor.execute(f"UPDATE {table} SET {columns} WHERE id = %s", (*values, change.key))
+            return f"INSERT INTO {table} SET {columns}, id = %s", (*values, change.key)
+        return f"UPDATE {table} SET {columns} WHERE id = %s", (*values, change.key)
 
     def _took_effect(self, changes: list[Change]) -> None:
         for change in changes:
@@ -196,8 +208,5 @@ class Writer:
             row = cursor.fetchone()
         connection.commit()
         done = row is None if change.op == "d" else row is not None and row[0] == change.counter
-        if done:
-            transaction.outcome = "committed"
-            self._took_effect(transaction.changes)
-        else:
-            self.journal.remove(transaction)  # it never was; its names are used again
+        if done:  # else it never was, and its names are used again
+            self._committed(transaction)

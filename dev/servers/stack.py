@@ -29,13 +29,15 @@ class Stack:
         kafka: bool = True,
         zookeeper: bool = True,
         fast: bool = True,
+        broker: Kafka | None = None,
     ) -> None:
+        """`broker`: instead of a usual one."""
         self.servers: list[Server] = []
         if zookeeper:
             self.zookeeper = ZooKeeper(fast=fast)
             self.servers.append(self.zookeeper)
         if kafka:
-            self.kafka = kafka_broker(fast=fast)
+            self.kafka = broker or kafka_broker(fast=fast)
             self.servers.append(self.kafka)
         if mysql:
             self.mysql = MySQL(fast=fast)

@@ -15,6 +15,7 @@ from typing import NoReturn
 from dev.errors import DevError
 from dev.servers.stack import Stack
 from dev.soak.story import Story, say
+from dev.soak.ways import DooredKafka
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
@@ -28,14 +29,26 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--session-timeout", type=float, default=4.0, help="T of the Cores, seconds")
     parser.add_argument("--rate", type=float, default=40.0, help="transactions a second per writer")
+    parser.add_argument("--rows-per-transaction", type=int, default=6, help="at most; half of it on average")
     parser.add_argument("--only", default="", help="only faults whose name contains this")
     parser.add_argument("--keep", action="store_true", help="save histories and logs also when nothing is wrong")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, interrupt)
     try:
-        with Stack() as stack, tempfile.TemporaryDirectory(prefix="mysql-replicator-soak-") as folder:
+        with (
+            Stack(broker=DooredKafka(fast=True)) as stack,
+            tempfile.TemporaryDirectory(prefix="mysql-replicator-soak-") as folder,
+        ):
             name, t = "faults" if options.rounds else "soak", options.session_timeout
-            story = Story(name, stack, Path(folder), options.seed, session_seconds=t, rate=options.rate)
+            story = Story(
+                name,
+                stack,
+                Path(folder),
+                options.seed,
+                session_seconds=t,
+                rate=options.rate,
+                most_rows=options.rows_per_transaction,
+            )
             try:
                 story.begin()
                 story.run(

@@ -6,14 +6,13 @@ import gzip
 import os
 import platform
 import subprocess
+import threading
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from dev.checker.history import Role, Seen, Transaction
 from dev.paths import TREE
 
 
@@ -33,22 +32,19 @@ def conditions() -> dict[str, Any]:
 
 
 class Archive:
-    """`with Archive(path) as archive`: each `add` writes a line with its kind and, where it is of one, its task."""
+    """Each `add` writes a line with its kind and, where it is of one, its task; from any thread."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = gzip.open(path, "wb", compresslevel=6)  # noqa: SIM115
+        self.path = path
+        self._file = gzip.open(path, "wb", compresslevel=3)  # noqa: SIM115
+        self._lock = threading.Lock()
+        self._encode = msgspec.json.Encoder().encode
 
-    def __enter__(self) -> Archive:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
         self._file.close()
 
     def add(self, kind: str, facts: dict[str, Any]) -> None:
-        self._file.write(msgspec.json.encode({"kind": kind, **facts}) + b"\n")
-
-    def history(self, task: str, journal: Iterable[Transaction], seen: Iterable[Seen], roles: Iterable[Role]) -> None:
-        for kind, values in (("transaction", journal), ("seen", seen), ("role", roles)):
-            for value in values:
-                self.add(kind, {"task": task, **msgspec.structs.asdict(value)})
+        line = self._encode({"kind": kind, **facts}) + b"\n"
+        with self._lock:
+            self._file.write(line)

@@ -34,7 +34,7 @@ def _frozen(who: str, seconds: float) -> Fault:
 
 
 def _cut(way: str, verb: str, times: float, *arguments: str | float) -> Fault:
-    whose = "leader's way to ZooKeeper" if way == "zookeeper" else "ways to MySQL"
+    whose = {"zookeeper": "leader's way to ZooKeeper", "mysql": "ways to MySQL", "kafka": "ways to Kafka"}[way]
     how = " ".join(str(word) for word in (verb.replace("_", " "), *arguments))
     return Fault(f"{whose}: {how} for {times:g} T", (("cut", way, verb, times, *arguments),), times + 1.5)
 
@@ -76,6 +76,16 @@ FAULTS: tuple[Fault, ...] = (
     _cut("mysql", "cut_after", 0.5, 3000),
     _cut("mysql", "refuse", 0.5),
     _cut("mysql", "throttle", 2.0, 20_000),
+    _cut("kafka", "reset", 0.0),
+    _cut("kafka", "black_hole", 1.5),
+    _cut("kafka", "black_hole", 1.0, "down"),
+    _cut("kafka", "black_hole", 1.0, "up"),
+    _cut("kafka", "cut_after", 0.5, 3000, "up"),
+    _cut("kafka", "cut_after", 0.5, 200, "down"),
+    _cut("kafka", "refuse", 0.5),
+    _cut("kafka", "delay", 1.0, 0.2),
+    _cut("kafka", "throttle", 1.0, 50_000),
+    Fault("CPUs: all busy for 2 T", (("starve", 2.0),), 2),
 )
 
 
@@ -94,4 +104,4 @@ def schedule(seed: int, tasks: int) -> Iterator[Planned]:
     chance = random.Random(seed)
     while True:
         for fault in chance.sample(FAULTS, len(FAULTS)):
-            yield Planned(chance.uniform(0.5, 4), fault, chance.randrange(tasks), chance.choice((0.2, 1.0, 7.0)))
+            yield Planned(chance.uniform(0.2, 2), fault, chance.randrange(tasks), chance.choice((0.2, 1.0, 5.0)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,15 +21,69 @@ class Takeover(NamedTuple):
     seconds: float
 
 
-def takeovers(seen: Iterable[Seen]) -> list[Takeover]:
-    """Of one task, in the order of its terms."""
-    first: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for record in seen:
-        first[record.epoch] = min(first.get(record.epoch, record.time_ms), record.time_ms)
-        last[record.epoch] = max(last.get(record.epoch, record.time_ms), record.time_ms)
-    epochs = sorted(first)
-    return [Takeover(last[old], (first[new] - last[old]) / 1000) for old, new in itertools.pairwise(epochs)]
+class Terms:
+    """When each term of one task began and ended to send."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, int] = {}
+        self._last: dict[int, int] = {}
+
+    def see(self, record: Seen) -> None:
+        epoch, now = record.epoch, record.time_ms
+        self._first[epoch] = min(self._first.get(epoch, now), now)
+        self._last[epoch] = max(self._last.get(epoch, now), now)
+
+    def takeovers(self) -> list[Takeover]:
+        """In the order of the terms."""
+        first, last = self._first, self._last
+        return [Takeover(last[old], (first[new] - last[old]) / 1000) for old, new in itertools.pairwise(sorted(first))]
+
+
+class Backlog(NamedTuple):
+    """Rows that were written while nothing arrived, until no more than a second's worth of them was left.
+
+    `speed`: rows per second that arrived then, as a multiple of those that the writer made in the whole run."""
+
+    rows: int
+    seconds: float
+    speed: float
+
+
+_STEP_MS = 250
+_LEAST_SECONDS = 3.0
+
+
+def backlogs(written: Iterable[tuple[int, int]], sent: Iterable[int]) -> list[Backlog]:
+    """Of one task that repeats nothing, of all silences of three seconds and more.
+
+    Args:
+        written: (ms, rows) of each transaction.
+        sent: ms of each row.
+    """
+    came, went = Counter[int](), Counter[int]()
+    for when, rows in written:
+        came[when // _STEP_MS] += rows
+    for when in sent:
+        went[when // _STEP_MS] += 1
+    if not came or not went:
+        return []
+    begin, end = min(came), max(max(came), max(went)) + 1
+    second = came.total() / (end - begin) * 1000 / _STEP_MS
+    found: list[Backlog] = []
+    waiting = silent = drained = 0
+    since, largest = -1, 0
+    for step in range(begin, end):
+        waiting += came[step] - went[step]
+        silent = 0 if went[step] else silent + 1
+        if silent * _STEP_MS >= _LEAST_SECONDS * 1000 and waiting > _LEAST_SECONDS * second:
+            since, largest, drained = step + 1, waiting, 0  # as long as the silence goes on
+        elif since >= 0:
+            drained += went[step]
+            if waiting <= second:
+                took = max(1, step + 1 - since) * _STEP_MS / 1000
+                found.append(Backlog(largest, took, drained / took / second))
+                since = -1
+    return found
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:

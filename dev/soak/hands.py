@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -109,13 +111,26 @@ class Hands:
         self._servers[server].resume()
 
     def cut(self, way: str, verb: str, times: float, *arguments: str | float) -> None:
-        """Does `verb` of the proxy to the leader's way to ZooKeeper, or to all ways to MySQL, for so long."""
-        proxy = self._ways.mysql if way == "mysql" else self._ways.zookeeper.get(self._before.host)
+        """Does `verb` of the proxy to the leader's way to ZooKeeper, or to all ways to a server, for so long."""
+        shared = {"mysql": self._ways.mysql, "kafka": self._ways.kafka}
+        proxy = shared.get(way) or self._ways.zookeeper.get(self._before.host)
         if proxy is None:
             return  # nobody leads
         getattr(proxy, verb)(*arguments)
         self.sleep(times)
         proxy.pass_()
+
+    def starve(self, times: float) -> None:
+        """Twice as many busy processes as there are processors."""
+        burners = [
+            subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))
+        ]
+        try:
+            self.sleep(times)
+        finally:
+            for burner in burners:
+                burner.kill()
+                burner.wait()
 
     def sql(self, statement: str) -> list[tuple[Any, ...]]:
         database = self._servers["mysql"]

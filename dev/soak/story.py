@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import itertools
 import re
@@ -11,20 +12,19 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from kafka import KafkaConsumer, TopicPartition
-from kafka.errors import KafkaError
-
+from dev.checker.spool import Spool
 from dev.checker.verdict import Verdict
 from dev.cluster import Cluster, wait_for
 from dev.job import Job
 from dev.paths import TREE
 from dev.servers.stack import Stack
 from dev.soak.archive import Archive, conditions
+from dev.soak.course import Course
 from dev.soak.faults import FAULTS, Planned, schedule
-from dev.soak.figures import draw, percentile, seconds, takeovers
+from dev.soak.figures import backlogs, draw, percentile, seconds
 from dev.soak.hands import Hands
 from dev.soak.samples import Samples, left_behind
-from dev.soak.ways import Ways
+from dev.soak.ways import DooredKafka, Ways
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
 from replicator.errors import NotConnected
@@ -57,10 +57,14 @@ class Done(NamedTuple):
 
 
 class Story:
-    """Args: name: of the last line, and of the folder under build/ where histories go."""
+    """Args:
+    name: of the last line, and of the folder under build/ where histories go.
+    stack: its broker is a `DooredKafka`.
+    rate, most_rows: transactions a second, and rows in each at most, of each of the two writers.
+    """
 
     def __init__(
-        self, name: str, stack: Stack, folder: Path, seed: int, *, session_seconds: float, rate: float
+        self, name: str, stack: Stack, folder: Path, seed: int, *, session_seconds: float, rate: float, most_rows: int
     ) -> None:
         self._name = name
         self._stack, self._folder, self._seed = stack, folder, seed
@@ -69,21 +73,33 @@ class Story:
         self._cluster = Cluster(stack.zookeeper.address, folder, session_timeout=session_seconds, root=layout.root)
         self._coordinator = connect(stack.zookeeper.address, session_timeout=10)
         overview = Overview(self._coordinator, layout)
-        self._ways = Ways(HOSTS, stack.zookeeper, stack.mysql)
+        assert isinstance(stack.kafka, DooredKafka)
+        self._ways = Ways(HOSTS, stack.zookeeper, stack.mysql, stack.kafka)
+        path = SAVED / name / f"seed-{seed}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl.gz"
+        self._archive = Archive(path)
+        self._archive.add("run", {"seed": seed, "session_seconds": session_seconds, **conditions()})
+        journals = {name: Spool(folder / f"{name}.journal") for name in ("exactly_once", "at_least_once")}
         self.jobs = [
             Job(
                 name,
                 stack.mysql,
                 stack.kafka,
                 overview,
-                sink={"delivery": name},
+                sink={
+                    "delivery": name,
+                    "bootstrap_servers": [stack.kafka.door.address],
+                    "compression": "lz4",
+                },
                 source={"port": self._ways.mysql.port, "connect_timeout_s": 5},
                 role_folder=self._cluster.role_folder,
                 rate=rate,
                 seed=seed + number,
+                most_rows=most_rows,
+                journal=journal,
             )
-            for number, name in enumerate(("exactly_once", "at_least_once"))
+            for number, (name, journal) in enumerate(journals.items())
         ]
+        self._courses = {job.name: Course(job, journals[job.name], self._archive) for job in self.jobs}
         self._hands: Hands | None = None
         self._samples = Samples(self.jobs, self._cluster)
         self._done: list[Done] = []
@@ -99,8 +115,9 @@ class Story:
             self._cluster.apply(job.task)
             job.wait_running()
             job.writer.start()
-        for job in self.jobs:
-            self._arrives(job, PATIENCE)
+            self._courses[job.name].start()
+        for course in self._courses.values():
+            course.wait_more(MORE, PATIENCE)
         servers = {"zookeeper": self._stack.zookeeper, "kafka": self._stack.kafka, "mysql": self._stack.mysql}
         self._hands = Hands(self._cluster, dict(servers), self.jobs, self._coordinator, self._t, self._ways)
         self._samples.start()
@@ -125,13 +142,19 @@ class Story:
                 return
             self._done.append(Done(planned, begun, time.time_ns() // 1_000_000))
             took = (self._done[-1].ended_ms - begun) / 1000
-            say(f"{len(self._done)}. {planned.fault.name} ({self.jobs[planned.task].name}): {took:.1f} s")
+            rows = sum(course.arrived for course in self._courses.values())
+            task = self.jobs[planned.task].name
+            self._archive.add(
+                "fault",
+                {"name": planned.fault.name, "task": task, "begun_ms": begun, "ended_ms": self._done[-1].ended_ms},
+            )
+            say(f"{len(self._done)}. {planned.fault.name} ({task}): {took:.1f} s; {rows} rows")
 
     def _recover(self) -> None:
         end = time.monotonic() + PATIENCE
         for job in self.jobs:
             job.wait_running(timeout=max(1.0, end - time.monotonic()))
-            self._arrives(job, max(1.0, end - time.monotonic()))
+            self._courses[job.name].wait_more(MORE, max(1.0, end - time.monotonic()))
 
             def stands(job: Job = job) -> bool:
                 with contextlib.suppress(NotConnected):
@@ -140,34 +163,13 @@ class Story:
 
             wait_for(stands, f"two standbys of {job.name}", max(1.0, end - time.monotonic()))
 
-    def _arrives(self, job: Job, timeout: float) -> None:
-        """Until MORE records than now are visible."""
-        consumer = KafkaConsumer(
-            bootstrap_servers=job.kafka.address, group_id=None, isolation_level="read_committed", fetch_max_wait_ms=50
-        )
-        topic = job.topics + "hot_item"
-
-        def visible() -> int:
-            places = [TopicPartition(topic, partition) for partition in range(3)]
-            with contextlib.suppress(KafkaError):  # the broker has just been started
-                return sum(consumer.end_offsets(places).values())
-            return 0
-
-        try:
-            wait_for(lambda: topic in consumer.topics(), f"topic {topic}", timeout)
-            before = int(wait_for(visible, f"the end of {topic}", timeout))
-            wait_for(lambda: visible() >= before + MORE, f"{MORE} more records of {job.name}", timeout, every=0.1)
-        finally:
-            consumer.close(autocommit=False)
-
     # The end
 
     def end(self, *, keep: bool = False) -> int:
         for job in self.jobs:
             job.writer.close()
         verdicts = {
-            job.name: job.verdict(timeout=PATIENCE, checkpoints=self._samples.checkpoints[job.name])
-            for job in self.jobs
+            name: course.verdict(PATIENCE, self._samples.checkpoints[name]) for name, course in self._courses.items()
         }
         self._samples.stop()
         self._outages()
@@ -176,7 +178,7 @@ class Story:
         self._cluster.close()
         self._processes()
         self._tell_logs()
-        self._archive()
+        self._keep()
         if self._wrong or keep:
             self._save()
         self._figures(verdicts)
@@ -187,6 +189,16 @@ class Story:
         say(f"longest outage {max((done.outage for done in self._done), default=0.0):.1f} s")
         say(f"planned hand-over p50 {seconds(percentile(planned, 0.5))} s p99 {seconds(percentile(planned, 0.99))} s")
         say(f"at_least_once sent {len(verdicts['at_least_once'].duplicated)} records again")
+        course = self._courses["exactly_once"]
+        drained = backlogs(course.written(), course.stamps)
+        if drained:
+            say(
+                f"lag recovery of {len(drained)} backlogs (exactly_once): p50 "
+                f"{seconds(percentile([one.seconds for one in drained], 0.5))} s longest "
+                f"{max(one.seconds for one in drained):.2f} s, at p50 "
+                f"{seconds(percentile([one.speed for one in drained], 0.5))} x, at least "
+                f"{min(one.speed for one in drained):.1f} x the live rate"
+            )
         if killed or planned:
             draw(SAVED / self._name / "takeover.png", {"SIGKILL": killed, "planned": planned}, self._t)
         print(
@@ -204,8 +216,8 @@ class Story:
         windows = [(d.begun_ms - 500, d.ended_ms) for d in self._done if d.planned.fault.name in names]
         return [
             taken.seconds
-            for job in self.jobs
-            for taken in takeovers(job.seen())
+            for course in self._courses.values()
+            for taken in course.terms.takeovers()
             if any(begun <= taken.begun_ms <= ended for begun, ended in windows)
         ]
 
@@ -218,11 +230,12 @@ class Story:
 
     def _outages(self) -> None:
         """The longest silence of each topic from just before a fault until it was survived; producer's times."""
-        times = {job.name: sorted(record.time_ms for record in job.seen()) for job in self.jobs}
+        times = {name: sorted(course.stamps) for name, course in self._courses.items()}
         for number, done in enumerate(self._done):
             worst = 0.0
             for stamps in times.values():
-                near = [stamp for stamp in stamps if done.begun_ms - 1000 <= stamp <= done.ended_ms + 1000]
+                begin, end = done.begun_ms - 1000, done.ended_ms + 1000
+                near = stamps[bisect.bisect_left(stamps, begin) : bisect.bisect_right(stamps, end)]
                 worst = max([worst, *((b - a) / 1000 for a, b in itertools.pairwise(near))])
             self._done[number] = done._replace(outage=worst)
         for done in sorted(self._done, key=lambda done: -done.outage)[:8]:
@@ -248,16 +261,11 @@ class Story:
             if traces or codes["E5011"]:
                 self._wrong.append(f"{path.name}: {traces} tracebacks, E5011 x{codes['E5011']}")
 
-    def _archive(self) -> None:
-        path = SAVED / self._name / f"seed-{self._seed}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl.gz"
-        with Archive(path) as archive:
-            archive.add("run", {"seed": self._seed, "session_seconds": self._t, **conditions()})
-            for done in self._done:
-                facts = {"name": done.planned.fault.name, "task": self.jobs[done.planned.task].name}
-                archive.add("fault", {**facts, "begun_ms": done.begun_ms, "ended_ms": done.ended_ms})
-            for job in self.jobs:
-                archive.history(job.name, job.writer.journal, job.seen(), job.roles())
-        say(f"the history is in {path}")
+    def _keep(self) -> None:
+        for course in self._courses.values():
+            course.archive()
+        self._archive.close()
+        say(f"the history is in {self._archive.path}")
 
     def _save(self) -> None:
         """What an inquiry needs besides the history."""
@@ -273,6 +281,9 @@ class Story:
     def close(self) -> None:
         for job in self.jobs:
             job.writer.close()
+        for course in self._courses.values():
+            course.close()
+        self._archive.close()
         self._cluster.close()
         self._coordinator.close()
         self._ways.close()

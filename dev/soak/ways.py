@@ -1,4 +1,4 @@
-"""The ways that the Cores take to ZooKeeper, one each, and to MySQL: proxies that the nemesis may cut."""
+"""The ways that the Cores take to ZooKeeper, one each, to MySQL and to Kafka: proxies that the nemesis may cut."""
 
 from __future__ import annotations
 
@@ -6,12 +6,34 @@ from collections.abc import Iterable
 
 from dev.faults.proxy import Proxy
 from dev.servers.base import Server
+from dev.servers.kafka import Kafka
+from dev.servers.ports import free_port
+
+
+class DooredKafka(Kafka):
+    """A broker with a second way in, through a proxy: who begins at `door.address` is told of no other."""
+
+    def __init__(self, *, fast: bool = False) -> None:
+        super().__init__(fast=fast)
+        self._inner = free_port()
+        self.door = Proxy(self._inner)
+
+    def _settings(self) -> dict[str, object]:
+        usual = super()._settings()
+        return {
+            **usual,
+            "listeners": f"{usual['listeners']},DOOR://{self.host}:{self._inner}",
+            "advertised.listeners": f"{usual['advertised.listeners']},DOOR://{self.door.address}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,DOOR:PLAINTEXT",
+            "inter.broker.listener.name": "PLAINTEXT",
+        }
 
 
 class Ways:
-    def __init__(self, hosts: Iterable[str], zookeeper: Server, mysql: Server) -> None:
+    def __init__(self, hosts: Iterable[str], zookeeper: Server, mysql: Server, kafka: DooredKafka) -> None:
         self.zookeeper = {host: Proxy(zookeeper.port) for host in hosts}
         self.mysql = Proxy(mysql.port)
+        self.kafka = kafka.door
 
     def start(self) -> None:
         for proxy in self._all():
@@ -27,4 +49,4 @@ class Ways:
             proxy.pass_()
 
     def _all(self) -> list[Proxy]:
-        return [*self.zookeeper.values(), self.mysql]
+        return [*self.zookeeper.values(), self.mysql, self.kafka]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from replicator.coordination.grace import LEASE
@@ -9,7 +11,8 @@ from replicator.coordination.ports import Stat
 
 
 class Lease(msgspec.Struct):
-    """A term's lease. `deadline`: monotonic seconds, 0.0 when it is over for good.
+    """A term's lease. `deadline`: monotonic seconds, 0.0 when it is over for good; `least`: the fewest seconds that
+    were left of it when an answer came.
 
     A connection that counts as CONNECTED proves nothing; only an answer does, and only from the moment on at which the
     question was sent.
@@ -19,6 +22,7 @@ class Lease(msgspec.Struct):
     epoch: int
     session: int
     deadline: float = 0.0
+    least: float = math.inf
     over: bool = False
 
     def confirm(self, stat: Stat | None, sent: float, timeout: float) -> bool:
@@ -38,6 +42,11 @@ class Lease(msgspec.Struct):
             return False
         self.deadline = max(self.deadline, sent + LEASE * timeout)
         return True
+
+    def answered(self, now: float) -> None:
+        """An answer has come; before `confirm`, which may extend the lease."""
+        if self.deadline:
+            self.least = min(self.least, self.deadline - now)
 
     def end(self) -> None:
         self.over = True

@@ -105,9 +105,9 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up"; the rest says who,
-    when, why. `seconds` of "running": since the instance was first in line; of "released" and "switchover": since
-    the drain began."""
+    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "quarantined" (of the
+    table in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since
+    the instance was first in line; of "released" and "switchover": since the drain began."""
 
     kind: str
     time_ms: int
@@ -122,9 +122,9 @@ class HistoryRecord(Record):
 
 class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Live figures of one task on one Core, part of MachineRecord. Times in ms since the epoch by the Core's clock,
-    lag in seconds, rates per second. `runway_s`: until the source may purge what we still need, None when it never
-    does or we don't know. `reach`: whether this host reaches the "source" and the "sink". `error`
-    is `ReplicatorError.to_dict()` of a FAILED task;
+    lag in seconds, rates per second. `lease_least_s`: how little was left of the lease when it was renewed, in this
+    term. `runway_s`: until the source may purge what we still need, None when it never does or we don't know. `reach`:
+    whether this host reaches the "source" and the "sink". `error` is `ReplicatorError.to_dict()` of a FAILED task;
     `config_error` of a configuration that was refused while an older one goes on; `waiting` of something transient that
     the worker tries again by itself. rows and transactions count since the task was made."""
 
@@ -143,6 +143,7 @@ class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     last_event_ms: int = 0
     checkpoint_ms: int = 0
     lease_left_s: float = 0.0
+    lease_least_s: float = 0.0
     runway_s: float | None = None
     reach: dict[str, bool] = {}
     worker_pid: int = 0

@@ -267,7 +267,7 @@ def test_56_a_task_that_we_may_not_read_is_no_missing_task(make_bus: MakeBus) ->
     from kazoo.security import OPEN_ACL_UNSAFE, make_digest_acl
 
     bus = make_bus()
-    client = KazooClient(hosts=bus.coordinator.hosts if hasattr(bus.coordinator, "hosts") else bus.cluster._zookeeper)
+    client = KazooClient(hosts=bus.cluster.zookeeper)
     client.start()
     try:
         client.add_auth("digest", "nobody:else")

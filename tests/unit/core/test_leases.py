@@ -66,6 +66,17 @@ def test_each_round_extends(bench):
     assert bench.keeper.left("t") == 4
 
 
+def test_how_close_a_renewal_was_is_remembered_for_the_term(bench):
+    bench.begin()
+    assert bench.keeper.least("t") == 0.0, "nothing was renewed yet"
+    for late in (1, 3, 2):
+        bench.clock.now += late
+        bench.keeper._round()
+    assert bench.keeper.least("t") == 1.0
+    bench.keeper.drop("t")
+    assert bench.keeper.least("t") == 0.0
+
+
 def test_no_answer_extends_nothing(bench):
     bench.begin()
     before = bench.holder.deadline
