@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import ConnectionLoss
-from kazoo.protocol.connection import _CONNECTION_DROP
+from kazoo.exceptions import ConnectionLoss, SessionExpiredError
+from kazoo.protocol.connection import _CONNECTION_DROP, ConnectionDropped
 from kazoo.protocol.serialization import Connect
 from kazoo.retry import KazooRetry
 
@@ -37,20 +38,23 @@ class Client(KazooClient):  # type: ignore[misc]  # kazoo is untyped
             connection_retry=_endless(session_timeout),
             logger=_LOG,
         )
-        self._note_negotiated()
+        self._entry = Entry(session_timeout)
+        self._greet()
 
-    def _note_negotiated(self) -> None:
+    def _greet(self) -> None:
         """The server clamps the timeout that was asked for and kazoo throws its answer away, so it is read where the
-        answer passes."""
+        answer passes. What a refusal means is found out there, too."""
         invoke: Callable[..., Any] = self._connection._invoke
 
-        def noting(timeout: float, request: Any, xid: int | None = None) -> Any:
-            answer = invoke(timeout, request, xid)
-            if isinstance(request, Connect) and answer[0].time_out > 0:
+        def greeting(timeout: float, request: Any, xid: int | None = None) -> Any:
+            if not isinstance(request, Connect):
+                return invoke(timeout, request, xid)
+            answer = self._entry.ask(lambda question: invoke(timeout, question), request, len(self.hosts))
+            if answer[0].time_out > 0:
                 self.negotiated = answer[0].time_out / 1000.0
             return answer
 
-        self._connection._invoke = noting
+        self._connection._invoke = greeting
 
     def _call(self, request: Any, async_object: Any) -> Any:
         """kazoo queues what is asked while it reconnects and sends it afterwards, when the asker may have lost his
@@ -80,6 +84,51 @@ class Client(KazooClient):  # type: ignore[misc]  # kazoo is untyped
 
     def current_session(self) -> int:
         return self._session_id or 0
+
+
+class Entry:
+    """What it means that servers hang up on us instead of answering.
+
+    They do so while they have no quorum, and when they know less than we have seen: one that lags, or all of them, as
+    their data are gone or were restored. kazoo tries the same for ever. So after a session timeout every other attempt
+    asks as somebody who has no session and has seen nothing. When such a one is let in again and again and we are not,
+    what we saw is no more, and our session with it.
+
+    Args:
+        patience: seconds.
+    """
+
+    def __init__(self, patience: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._patience = patience
+        self._clock = clock
+        self._since: float | None = None
+        self._others = False  # who comes without a session is let in
+        self._barred = 0
+
+    def ask(self, invoke: Callable[[Any], Any], request: Any, hosts: int) -> Any:
+        """The answer to `request`, of `hosts` servers. Raises SessionExpiredError when there is no way back, whatever
+        `invoke` raises otherwise."""
+        stranger = self._since is not None and self._clock() - self._since > self._patience and not self._others
+        if stranger and request.session_id:
+            invoke(request._replace(last_zxid_seen=0, session_id=0, passwd=bytes(16)))
+            self._others = True
+            raise ConnectionDropped("somebody else would be let in")
+        try:
+            answer = invoke(request)
+        except ConnectionDropped:
+            self._refused()
+            if self._barred <= 2 * hosts:
+                raise
+            self._since, self._barred = None, 0
+            raise SessionExpiredError("the servers know less than we have seen") from None
+        self._since, self._others, self._barred = None, False, 0
+        return answer
+
+    def _refused(self) -> None:
+        if self._since is None:
+            self._since = self._clock()
+        self._barred = self._barred + 1 if self._others else 0
+        self._others = False
 
 
 def _endless(session_timeout: float) -> KazooRetry:

@@ -63,6 +63,12 @@ class Bus(Job):
         self.wait_delivered(20)
         return self
 
+    def reconnect(self) -> None:
+        """Looks at ZooKeeper through another client."""
+        self.coordinator.close()
+        self.coordinator = connect(self.cluster.zookeeper, session_timeout=10)
+        self.overview = Overview(self.coordinator, self.layout)
+
     def epochs(self) -> list[int]:
         return sorted({record.epoch for record in self.seen()})
 
