@@ -21,6 +21,7 @@ from replicator.model.replica_id import derived
 from replicator.model.term import Term
 from replicator.pipeline import Observer, Pipeline
 from replicator.ports import CheckpointStore, Decoder, HistoryStore, Narrator, Planner, Sink, Source, Stream
+from replicator.quarantine import Quarantine
 from replicator.sink import open_sink
 from replicator.source import open_source
 from replicator.transform.chain import Chain
@@ -70,6 +71,11 @@ def _beside(config: TaskConfig) -> Callable[[Position], Stream]:
     return open_stream
 
 
+def _quarantine(config: TaskConfig) -> Quarantine:
+    source = config.source
+    return Quarantine(source.quarantine, by_error=source.on_table_error == "quarantine", mended=source.mended)
+
+
 def _place(given: FilePosition | None) -> Position | None:
     return Position(given.file, given.position) if given is not None else None
 
@@ -92,19 +98,20 @@ def build_pipeline(
     Raises ConfigError for a secret or a template that can't be used.
     """
     planner, narrator = build_planner(config)
-    selection = config.source.selection()
+    source_config, quarantine = config.source, _quarantine(config)
     catalog = build_catalog(config, history) if history is not None else None
     renderers = build_rendering(config)
 
     def make_decoder(stream: Stream) -> Decoder:
+        selection = source_config.selection(quarantine.tables)
         return decoder_class()(
-            planner,
+            select(selection.matches, planner),
             position=stream.position,
             flavor=config.source.type,
             framing=stream.framing,
             server_error=stream.server_error,
             narrator=narrator,
-            catalog=catalog(stream.position) if catalog is not None else None,
+            catalog=catalog(stream.position, quarantine.tables) if catalog is not None else None,
             selection=selection,
             row_image=config.source.row_image,
             reread=reread or _beside(config),
@@ -120,7 +127,7 @@ def build_pipeline(
         observer=observer,
         max_batch_bytes=config.max_batch_bytes,
         save_interval=save_interval,
-        quarantine=config.source.quarantine,
+        quarantine=quarantine,
         until=_place(config.source.until),
         start_given=config.source.start != "latest",
         max_transaction_bytes=config.max_transaction_bytes,

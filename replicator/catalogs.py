@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeAlias
 
 from replicator.config.secrets import resolve
@@ -14,7 +14,8 @@ from replicator.ports import Catalog, HistoryStore
 from replicator.schema.catalog import SchemaCatalog
 from replicator.schema.history import History
 
-MakeCatalog: TypeAlias = Callable[[Position], Catalog]
+MakeCatalog: TypeAlias = Callable[..., Catalog]
+"""(position, tables in quarantine = ()) -> the catalog of a stream from there on."""
 
 
 def build_catalog(config: TaskConfig, store: HistoryStore, *, needed: bool = False) -> MakeCatalog:
@@ -24,11 +25,11 @@ def build_catalog(config: TaskConfig, store: HistoryStore, *, needed: bool = Fal
     Args:
         needed: the format can't do without definitions (see `SchemaCatalog`).
     """
-    selection = TableFilter(config.source.patterns)
+    selection = TableFilter(config.source.tables)
     history = History(store, mariadb=config.source.type == "mariadb", read=_reader(config))
 
-    def make(position: Position) -> Catalog:
-        return SchemaCatalog(history, position, selection, needed=needed)
+    def make(position: Position, left_out: Collection[str] = config.source.quarantine) -> Catalog:
+        return SchemaCatalog(history, position, selection, needed=needed, left_out=left_out)
 
     return make
 

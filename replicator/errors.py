@@ -40,12 +40,21 @@ class ReplicatorError(Exception):
         wanted: what should be there.
         fix: the statement, option or command that mends it.
         position: where in the source it happened (`binlog.000003:4711` or a GTID), if anywhere.
+        table: `database.table` that it is of, if it is of one table alone.
     """
 
     transient: ClassVar[bool] = False
 
     def __init__(
-        self, code: str, what: str, *, found: str = "", wanted: str = "", fix: str = "", position: str = ""
+        self,
+        code: str,
+        what: str,
+        *,
+        found: str = "",
+        wanted: str = "",
+        fix: str = "",
+        position: str = "",
+        table: str = "",
     ) -> None:
         entry = CODES[code]
         self.code = code
@@ -55,6 +64,7 @@ class ReplicatorError(Exception):
         self.wanted = wanted
         self.fix = fix or entry.remedy
         self.position = position
+        self.table = table
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -75,7 +85,7 @@ class ReplicatorError(Exception):
 
     def to_dict(self) -> dict[str, str]:
         """The form that stands in znodes, in the HTTP API and in `-o json`."""
-        return {
+        fields = {
             "code": self.code,
             "what": self.what,
             "found": self.found,
@@ -83,6 +93,7 @@ class ReplicatorError(Exception):
             "fix": self.fix,
             "position": self.position,
         }
+        return {**fields, "table": self.table} if self.table else fields
 
 
 def _rebuild(kind: type[ReplicatorError], fields: dict[str, str]) -> ReplicatorError:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -27,9 +27,9 @@ from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.packed import PackedRecords
 from replicator.model.position import Position
-from replicator.model.quarantine import marked
 from replicator.model.term import Term
 from replicator.ports import CheckpointStore, Decoder, Sink, Source, Stream
+from replicator.quarantine import Quarantine
 
 _HELD_BYTES = 1 << 20
 _BACKLOG_BYTES = 16 << 10  # a read that brings as much is not the last one for now
@@ -62,7 +62,7 @@ class Pipeline:
             says; None: never.
         start_given: the source begins at a named place; else a task without a position does not begin "now" where an
             earlier one of its name has left a position at the sink.
-        quarantine: tables (database.table) that `make_decoder` leaves out: where each stops and goes on is remembered.
+        quarantine: the tables that `make_decoder` leaves out: where each stops and goes on is remembered.
         until: where `run` ends of itself.
     """
 
@@ -81,7 +81,7 @@ class Pipeline:
         split_transactions: bool = False,
         max_transaction_bytes: int | None = None,
         start_given: bool = False,
-        quarantine: Collection[str] = (),
+        quarantine: Quarantine | None = None,
         until: Position | None = None,
     ) -> None:
         self._source = source
@@ -96,7 +96,7 @@ class Pipeline:
         self._split = split_transactions
         self._max_transaction_bytes = max_transaction_bytes
         self._start_given = start_given
-        self._quarantine = frozenset(quarantine)
+        self._quarantine = quarantine or Quarantine()
         self.end = until
         self._stopping = threading.Event()
         self._stream: Stream | None = None
@@ -140,7 +140,10 @@ class Pipeline:
                 if not error.transient:
                     # A successor's reader throws ours out at the source: then it is the term that failed, not the task.
                     self._term.check()
-                    raise
+                    if not self._quarantine.take(error):
+                        raise
+                    self._observer.waiting(error)  # for the moment until the next session goes on without the table
+                    continue
                 if self._stopping.is_set():
                     break
                 if time.monotonic() - began > 30:
@@ -213,14 +216,16 @@ class Pipeline:
         In the middle of a transaction its rows are counted differently with a table more or less: it is begun again.
         """
         known = msgspec.structs.replace(known, position=position)
-        if marked(known.quarantined, self._quarantine, position, 0) == known.quarantined:
+        if self._quarantine.marks(known.quarantined, position, 0) == known.quarantined:
+            self._quarantine.begin(known.quarantined)
             return known
         if position.rows:
             position = msgspec.structs.replace(position, rows=0, reset=position.reset + 1)
-        marks = marked(known.quarantined, self._quarantine, position, _now_ms())
+        marks = self._quarantine.marks(known.quarantined, position, _now_ms())
         known = msgspec.structs.replace(known, position=position, quarantined=marks, epoch=self._term.epoch)
         self._store.save(known)
         self._saved = known
+        self._quarantine.begin(marks)
         return known
 
     def _reached(self, position: Position) -> bool:

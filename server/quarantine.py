@@ -24,9 +24,20 @@ def set_quarantine(control: Control, name: str, table: str, *, release: bool, by
     """
     view = control.task(name)
     data = _config(view)
-    tables = [one for one in data["source"].get("quarantine", ()) if one != table]
-    data["source"]["quarantine"] = tables if release else [*tables, table]
+    source = data["source"]
+    tables = [one for one in source.get("quarantine", ()) if one != table]
+    source["quarantine"] = tables if release else [*tables, table]
+    if release:
+        source["mended"] = _mended(view, table, source.get("mended", {}))
     return control.replace(name, parse_task(data), by, view.config_version)
+
+
+def _mended(view: TaskOverview, table: str, before: dict[str, int]) -> dict[str, int]:
+    """With this table, where an error has put it there; without those of which no worker can have a mark any more."""
+    marks = _marks(view)
+    kept = {one: time_ms for one, time_ms in before.items() if any(mark.table == one for mark in marks)}
+    open_ = [mark.time_ms for mark in marks if mark.table == table and mark.until is None and mark.error is not None]
+    return {**kept, table: max(open_)} if open_ else kept
 
 
 def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
@@ -43,7 +54,7 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
         raise ProcessError("E5007", f"there is nothing of {table} to replay", found=found, fix=fix)
     data, config = _config(view), parse_task(_config(view))
     source, sink = data["source"], data["sink"]
-    source |= {"tables": [table], "quarantine": [], "start": _start(mark.since)}
+    source |= {"tables": [table], "quarantine": [], "mended": {}, "on_table_error": "fail", "start": _start(mark.since)}
     source["until"] = {"file": mark.until.file, "position": mark.until.offset}
     if sink["format"] == "debezium":
         sink["debezium"]["topic_prefix"] = config.sink.debezium.topic_prefix or view.name
@@ -61,9 +72,13 @@ def _config(view: TaskOverview) -> dict[str, Any]:
 
 
 def _last(view: TaskOverview, table: str) -> Quarantined | None:
-    checkpoint = view.last_commit.checkpoint if view.last_commit else None
-    marks = [mark for mark in checkpoint.quarantined if mark.table == table] if checkpoint else []
+    marks = [mark for mark in _marks(view) if mark.table == table]
     return marks[-1] if marks else None
+
+
+def _marks(view: TaskOverview) -> tuple[Quarantined, ...]:
+    checkpoint = view.last_commit.checkpoint if view.last_commit else None
+    return checkpoint.quarantined if checkpoint else ()
 
 
 def _start(position: Position) -> dict[str, Any]:

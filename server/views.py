@@ -39,7 +39,8 @@ class Instance(msgspec.Struct, kw_only=True):
 
 
 class Quarantine(msgspec.Struct, kw_only=True):
-    """A table that is (`until` "") or was left out: no row of it from position `since` to `until` was delivered."""
+    """A table that is (`until` "") or was left out: no row of it from position `since` to `until` was delivered.
+    `error`: what the task met in it; null where an operator put it there."""
 
     table: str
     since: str
@@ -47,6 +48,7 @@ class Quarantine(msgspec.Struct, kw_only=True):
     until: str
     until_gtid: str
     time_ms: int
+    error: dict[str, str] | None = None
 
 
 class Task(View, kw_only=True):
@@ -253,6 +255,7 @@ def _quarantine(mark: Quarantined) -> Quarantine:
         until=str(mark.until or ""),
         until_gtid=mark.until.gtid if mark.until else "",
         time_ms=mark.time_ms,
+        error=mark.error,
     )
 
 

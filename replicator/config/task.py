@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -67,6 +68,12 @@ class MySQLSource(Model):
     quarantine: Annotated[tuple[str, ...], checked(check_quarantine)] = Field(
         (), max_length=1000, description="database.table of tables whose rows are left out for now (task quarantine)"
     )
+    on_table_error: Literal["fail", "quarantine"] = Field(
+        "fail", description="what becomes of the task where it can't go on with one table: stop, or leave that one out"
+    )
+    mended: dict[str, int] = Field(
+        {}, max_length=1000, description="tables whose quarantine by an error is over (task quarantine --release)"
+    )
     start: Start = Field(
         "latest", description="where a task begins that has no position yet: latest, earliest, {file, position}, {gtid}"
     )
@@ -86,14 +93,10 @@ class MySQLSource(Model):
     )
     tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
 
-    @property
-    def patterns(self) -> tuple[str, ...]:
-        """`tables` without those in quarantine."""
-        return (*self.tables, *(f"!{table}" for table in self.quarantine))
-
-    def selection(self) -> TableFilter:
-        """The tables whose rows the task carries."""
-        return TableFilter(self.patterns, hide_copies=self.online_schema_change == "hide")
+    def selection(self, left_out: Collection[str] | None = None) -> TableFilter:
+        """The tables whose rows the task carries. `left_out`: those in quarantine; None: by operators."""
+        excluded = [f"!{table}" for table in sorted(self.quarantine if left_out is None else left_out)]
+        return TableFilter((*self.tables, *excluded), hide_copies=self.online_schema_change == "hide")
 
 
 class Records(Model):

@@ -214,6 +214,8 @@ class Participant:
             self.facts = msgspec.structs.replace(self.facts, stuck=Stuck(side, self.clock()))
 
     def on_progress(self, checkpoint: Checkpoint) -> None:
+        known = self.facts.checkpoint or (self.view.commit.checkpoint if self.view else None)
+        self._steps.note_quarantine(known.quarantined if known else (), checkpoint.quarantined)
         self.facts = msgspec.structs.replace(self.facts, checkpoint=checkpoint)
 
     def on_drained(self, checkpoint: Checkpoint | None) -> None:

@@ -45,6 +45,7 @@ from replicator.coordination.state import Event, State
 from replicator.coordination.view import TaskView
 from replicator.errors import CoordinationError, LeadershipLost, NodeMissing, NotConnected, ProcessError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.quarantine import Quarantined
 
 if TYPE_CHECKING:
     from replicator.coordination.participant import Participant
@@ -264,6 +265,19 @@ class Steps:
         seconds = round(self._owner.clock() - self._missed_at, 3) if self._missed_at else 0.0
         self._missed_at = 0.0
         self.note("running", position=position, seconds=seconds)
+
+    def note_quarantine(self, before: tuple[Quarantined, ...], now: tuple[Quarantined, ...]) -> None:
+        """Tables that have stopped, and those that go on."""
+        if now is before or now == before:
+            return
+        known = {(mark.table, mark.time_ms): mark for mark in before}
+        for mark in now:
+            old = known.get((mark.table, mark.time_ms))
+            if old is None and mark.until is None:
+                why = f": {mark.error.get('code', '')} {mark.error.get('what', '')}" if mark.error else ""
+                self.note("quarantined", reason=f"{mark.table}{why}", position=str(mark.since))
+            elif old is not None and old.until is None and mark.until is not None:
+                self.note("flows again", reason=mark.table, position=str(mark.until))
 
     def note(
         self,

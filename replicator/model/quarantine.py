@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Mapping
+from typing import Final, TypeAlias
 
 import msgspec
 
 from replicator.model.position import Position
+
+Problem: TypeAlias = dict[str, str]
+"""`ReplicatorError.to_dict()`."""
 
 _KEPT: Final = 20
 """Of those that are over; with a GTID set each they must not outgrow a znode."""
@@ -20,25 +23,52 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
         table: `database.table`.
         since: every row before it was delivered, none from there on.
         until: rows are delivered again from there on; None while it lasts.
-        time_ms: when it began, wall clock, ms.
+        time_ms: when it began, wall clock, ms; names this time among those of the table.
+        error: what the task met in the table; None where an operator put it there.
     """
 
     table: str
     since: Position
     until: Position | None = None
     time_ms: int = 0
+    error: Problem | None = None
 
 
 def marked(
-    present: tuple[Quarantined, ...], tables: Collection[str], position: Position, now_ms: int
+    present: tuple[Quarantined, ...],
+    tables: Collection[str],
+    position: Position,
+    now_ms: int,
+    *,
+    errors: Mapping[str, Problem] | None = None,
+    mended: Mapping[str, int] | None = None,
 ) -> tuple[Quarantined, ...]:
-    """The marks once a stream begins at `position` without the rows of `tables`: new ones where it has not begun yet,
-    an end for those that are delivered again."""
-    open_ = {mark.table for mark in present if mark.until is None}
+    """The marks once a stream begins at `position` without some tables: new ones where it has not begun yet, an end for
+    those that are delivered again.
+
+    Args:
+        tables: left out by operators, for as long as they are here.
+        errors: by table, what was met in it now. Such a table is left out until it is `mended`.
+        mended: by table, the `time_ms` of the time that is over, with all before it.
+    """
+    errors, mended = errors or {}, mended or {}
+
+    def lasts(mark: Quarantined) -> bool:
+        return mark.table in tables or (mark.error is not None and mark.time_ms > mended.get(mark.table, 0))
+
     over = [
-        mark if mark.until is not None or mark.table in tables else msgspec.structs.replace(mark, until=position)
+        mark if mark.until is not None or lasts(mark) else msgspec.structs.replace(mark, until=position)
         for mark in present
     ]
-    new = [Quarantined(table, position, None, now_ms) for table in sorted(set(tables) - open_)]
+    open_ = {mark.table for mark in over if mark.until is None}
+    new = [
+        Quarantined(table, position, None, max(now_ms, mended.get(table, 0) + 1), errors.get(table))
+        for table in sorted({*tables, *errors} - open_)
+    ]
     ended = [mark for mark in over if mark.until is not None][-_KEPT:]
     return (*ended, *[mark for mark in over if mark.until is None], *new)
+
+
+def left_out(marks: Collection[Quarantined]) -> frozenset[str]:
+    """The tables whose rows are left out now."""
+    return frozenset(mark.table for mark in marks if mark.until is None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Protocol
 
 from replicator.errors import DecodeError
@@ -37,16 +38,26 @@ class SchemaCatalog:
     Args:
         needed: the format can't do without definitions: a statement that can't be understood stops the task also where
             the events have the columns' names.
+        left_out: `database.table` of tables whose rows are not decoded at the moment; nothing of them stops the task.
 
     Attributes:
         counters: "ddl": taken in; "ddl_ignored": of databases without replicated tables; "ddl_not_understood": passed.
     """
 
-    def __init__(self, history: History, position: Position, selection: Selection, *, needed: bool = False) -> None:
+    def __init__(
+        self,
+        history: History,
+        position: Position,
+        selection: Selection,
+        *,
+        needed: bool = False,
+        left_out: Collection[str] = (),
+    ) -> None:
         self.counters: Counter[str] = Counter()
         self._history = history
         self._selection = selection
         self._needed = needed
+        self._left_out = frozenset(left_out)
         self._mariadb = history.mariadb
         self._state = history.state(position)
         self._read_early: set[Key] = set()
@@ -134,6 +145,7 @@ class SchemaCatalog:
                 wanted="binlog_row_metadata = FULL, or a task that starts behind the change",
                 fix="Make a new task with `start: latest`, or one that starts at this position.",
                 position=str(position),
+                table=f"{stale[0]}.{stale[1]}",
             )
         return early.apply(operation, database)
 
@@ -168,7 +180,7 @@ class SchemaCatalog:
         elif all(schema.key(name) in told for name in hit):
             for name in hit:
                 schema.define_encoded(schema.key(name), told[schema.key(name)])
-        elif self._needed:
+        elif self._needed and not all(".".join(name) in self._left_out for name in hit):
             raise _not_taken_in(hit, text, why, position)
         else:
             for name in hit:
@@ -211,4 +223,5 @@ def _not_taken_in(hit: list[Name], text: str, why: str, position: Position) -> D
         fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE as it is behind the statement, then "
         "`replicator task retry NAME`.",
         position=str(position),
+        table=tables if len(hit) == 1 else "",
     )

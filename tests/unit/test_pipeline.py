@@ -14,6 +14,7 @@ from replicator.checkpoint.memory import MemoryStore
 from replicator.errors import (
     DecodeError,
     LeadershipLost,
+    RegistryError,
     ReplicatorError,
     SinkError,
     SinkUnavailable,
@@ -25,6 +26,7 @@ from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline import Pipeline, joined
+from replicator.quarantine import Quarantine
 
 
 def row(number: int) -> Record:
@@ -461,7 +463,7 @@ def test_a_large_transaction_is_committed_in_parts_where_the_task_says_so() -> N
 
 def test_where_a_table_stops_is_durable_before_anything_behind_it_is_read() -> None:
     store = MemoryStore(Checkpoint(Position("b.1", 5), 3, rows=40))
-    bench = Bench(Script(whole(5)), Recorder(), store, quarantine=["shop.t"])
+    bench = Bench(Script(whole(5)), Recorder(), store, quarantine=Quarantine(["shop.t"]))
     bench.run_until(6)
     (first, last) = bench.store.saved[1], bench.store.saved[-1]
     assert [(mark.table, mark.since) for mark in first.quarantined] == [("shop.t", Position("b.1", 5))]
@@ -475,12 +477,17 @@ def test_where_a_table_stops_is_durable_before_anything_behind_it_is_read() -> N
 
 def test_a_transaction_is_begun_again_where_its_rows_are_counted_differently_now() -> None:
     sink = Recorder(held=Position("b.1", 5, rows=7))
-    bench = Bench(Script(whole(5)), sink, MemoryStore(Checkpoint(Position("b.1", 5), 3)), quarantine=["shop.t"])
+    bench = Bench(
+        Script(whole(5)), sink, MemoryStore(Checkpoint(Position("b.1", 5), 3)), quarantine=Quarantine(["shop.t"])
+    )
     bench.run_until(6)
     assert bench.source.opened == [Position("b.1", 5, reset=1)]
     saved = bench.store.saved[-2]
     after = Bench(
-        Script(whole(5)), Recorder(held=Position("b.1", 5, rows=7)), MemoryStore(saved), quarantine=["shop.t"]
+        Script(whole(5)),
+        Recorder(held=Position("b.1", 5, rows=7)),
+        MemoryStore(saved),
+        quarantine=Quarantine(["shop.t"]),
     )
     after.run_until(6)
     assert after.source.opened == [Position("b.1", 5, reset=1)]
@@ -490,3 +497,35 @@ def test_it_ends_of_itself_where_it_was_told_to() -> None:
     bench = Bench(Script(whole(0), whole(1), whole(2)), Recorder(), until=Position("b.1", 2))
     last = bench.pipeline.run()
     assert last is not None and last.position.offset == 2
+
+
+def unreadable(table: str = "shop.t") -> DecodeError:
+    return DecodeError("E2304", "rows lack columns", table=table)
+
+
+def test_a_table_that_stops_the_task_is_left_out_when_it_is_told_so() -> None:
+    quarantine = Quarantine(by_error=True)
+    script = Script(whole(5), unreadable(), whole(6))
+    bench = Bench(script, Recorder(), MemoryStore(Checkpoint(Position("b.1", 5), 3)), quarantine=quarantine)
+    bench.run_until(7)
+    (mark,) = bench.store.saved[-1].quarantined
+    assert (mark.table, mark.since, mark.until) == ("shop.t", Position("b.1", 6), None)
+    assert mark.error is not None and mark.error["code"] == "E2304"
+    assert quarantine.tables == {"shop.t"}
+    later = Quarantine(by_error=True)
+    Bench(Script(whole(7)), Recorder(), MemoryStore(bench.store.saved[-1]), quarantine=later).run_until(8)
+    assert later.tables == {"shop.t"}, "whoever comes next knows"
+
+
+@pytest.mark.parametrize("error", [DecodeError("E2302", "of the stream"), RegistryError("E3303", "", table="shop.t")])
+def test_what_is_of_no_single_table_stops_the_task(error: ReplicatorError) -> None:
+    bench = Bench(Script(whole(5), error), Recorder(), quarantine=Quarantine(by_error=True))
+    with pytest.raises(ReplicatorError) as raised:
+        bench.run_until(7)
+    assert raised.value.code == error.code
+
+
+def test_a_table_that_is_left_out_and_stops_the_task_all_the_same_stops_it() -> None:
+    bench = Bench(Script(whole(5), unreadable(), unreadable()), Recorder(), quarantine=Quarantine(by_error=True))
+    with pytest.raises(DecodeError):
+        bench.run_until(7)

@@ -37,6 +37,11 @@ def _lines(task: dict[str, Any], recent: list[dict[str, Any]]) -> Iterator[str]:
         yield from ("", "Problems:")
         for problem in task["problems"]:
             yield from _problem(problem)
+    ill = [mark["error"] for mark in task.get("quarantined", ()) if not mark["until"] and mark.get("error")]
+    if ill:
+        yield from ("", "Why tables are in quarantine:")
+        for problem in ill:
+            yield from _problem(problem)
     yield from ("", "Instances:" if task["instances"] else "Instances: none. Start a Core: replicator core ...")
     yield from _instances(task["instances"])
     if task["config"] is None:

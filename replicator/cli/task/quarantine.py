@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from replicator.cli.task import render
@@ -31,10 +33,15 @@ def command(name: str, which: str, release: bool, listing: bool, client: Client)
     click.echo(f"{clean(which)} {'released from' if release else 'put into'} quarantine of {clean(name)}")
 
 
-def _listed(marks: list[dict[str, object]]) -> str:
+def _listed(marks: list[dict[str, Any]]) -> str:
     rows = [
-        [clean(str(mark["table"])), clean(str(mark["since"])), clean(str(mark["until"])) or "-", render.moment(time_ms)]
+        [
+            clean(mark["table"]),
+            clean(mark["since"]),
+            clean(mark["until"]) or "-",
+            render.moment(mark["time_ms"]),
+            clean(f"{mark['error'].get('code', '')} {mark['error'].get('what', '')}" if mark.get("error") else "-"),
+        ]
         for mark in marks
-        if isinstance(time_ms := mark["time_ms"], int)
     ]
-    return table(["TABLE", "SINCE", "UNTIL", "TIME"], rows)
+    return table(["TABLE", "SINCE", "UNTIL", "TIME", "ERROR"], rows)

@@ -58,6 +58,7 @@ def test_where_it_stopped_is_shown(made: World) -> None:
         "until": "",
         "until_gtid": "",
         "time_ms": 5,
+        "error": None,
     }
 
 
