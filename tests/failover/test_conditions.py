@@ -236,6 +236,7 @@ def test_55_certificates_expire_change_hands_and_are_for_another_host(
     certificate, key = ours.leaf("127.0.0.1")
     server = make_mysql(extra_args=[f"--ssl-ca={ours.ca}", f"--ssl-cert={certificate}", f"--ssl-key={key}"])
     bus = make_bus("host-a", database=server, source={"tls": {"ca": str(ours.ca)}})
+    wait_for(lambda: "ends in 0.0 days" in bus.cluster.cores["host-a"].tail(100), "the alarm of 14 days ahead", 20)
 
     def serve(host: str, lasts: timedelta, authority: Authority) -> None:
         """The server's files are replaced, and it reads them anew; connections that stand are ended."""

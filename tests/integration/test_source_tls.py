@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from dev.servers.database import Database
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceError
 from replicator.source.mysql import MySQLSource
+from replicator.source.mysql.checks.check import check
 from tests.support.authority import Authority
 from tests.support.binlog_reader import transactions
 
@@ -58,6 +60,19 @@ def test_verified_refused_and_insecure(encrypted: tuple[Database, Authority, str
     with pytest.raises(SourceError) as raised:
         source(server, kind, ca=str(tmp_path / "absent.pem")).end_position()
     assert raised.value.code == "E2102"
+
+
+@pytest.mark.parametrize(("days", "severity"), [(13, "warn"), (30, "ok")])
+def test_a_certificate_that_ends_soon_is_found_by_the_check(
+    make_mysql: Callable[..., Database], tmp_path: Path, days: int, severity: str
+) -> None:
+    authority = Authority(tmp_path, "ours")
+    certificate, key = authority.leaf("127.0.0.1", timedelta(days=days, hours=1))
+    server = make_mysql(extra_args=[f"--ssl-ca={authority.ca}", f"--ssl-cert={certificate}", f"--ssl-key={key}"])
+    data = {"port": server.port, "user": "replicator", "password": "env:X", "tls": {"ca": str(authority.ca)}}
+    checked = check(Config.model_validate({"type": "mysql", **data}), "tls", "replicator", 77)
+    [finding] = [finding for finding in checked.findings if finding.id == "source.certificate"]
+    assert finding.severity == severity and f"{days}.0 days" in finding.found
 
 
 def test_a_certificate_for_another_host(make_mysql: Callable[..., Database], tmp_path: Path) -> None:

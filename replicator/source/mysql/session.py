@@ -12,11 +12,14 @@ from pymysql.connections import Connection
 from replicator.config.task import MySQLSource
 from replicator.source.mysql import faults, tls
 
+_REMINDER = tls.Reminder()
+
 
 class Session:
     """One connection. Raises SourceUnavailable or SourceError with the codes of `faults`.
 
-    `timeout`: seconds that one answer may take; it does not hold for the dump that follows.
+    `timeout`: seconds that one answer may take; it does not hold for the dump that follows. `certificate_days`: until
+    the server's certificate ends, None without one that was verified.
     """
 
     def __init__(self, config: MySQLSource, password: str) -> None:
@@ -40,6 +43,8 @@ class Session:
             )
         except (pymysql.err.MySQLError, OSError) as error:
             raise faults.of_connect(error, self.where, config.user) from error
+        self.certificate_days = tls.days_left(self.connection._sock)
+        _REMINDER.look(self.where, self.certificate_days)
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         try:

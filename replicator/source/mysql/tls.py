@@ -1,11 +1,20 @@
-"""The one place where TLS contexts for database servers are made."""
+"""The one place where TLS contexts for database servers are made, and where their certificates are looked at."""
 
 from __future__ import annotations
 
+import logging
 import ssl
+import time
+from typing import Any, Final
 
 from replicator.config.tls import Tls
 from replicator.errors import SourceError
+
+log = logging.getLogger(__name__)
+
+EARLY_DAYS: Final = 14
+"""So long before a certificate ends somebody is told."""
+_DAY: Final = 86_400.0
 
 
 def context(tls: Tls | None) -> ssl.SSLContext | None:
@@ -33,3 +42,29 @@ def context(tls: Tls | None) -> ssl.SSLContext | None:
         made.check_hostname = False
         made.verify_mode = ssl.CERT_NONE
     return made
+
+
+def days_left(connection: Any) -> float | None:
+    """Until the certificate ends that the server has shown, by our clock; None without one that was verified.
+
+    Args:
+        connection: a socket.
+    """
+    shown = connection.getpeercert() if isinstance(connection, ssl.SSLSocket) else None
+    if not shown or "notAfter" not in shown:
+        return None
+    return (ssl.cert_time_to_seconds(str(shown["notAfter"])) - time.time()) / _DAY
+
+
+class Reminder:
+    """Says in the log that a certificate ends soon, once a day for each server, however often we connect."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, float] = {}
+
+    def look(self, where: str, days: float | None) -> None:
+        now = time.monotonic()
+        if days is None or days > EARLY_DAYS or now - self._told.get(where, -_DAY) < _DAY:
+            return
+        self._told[where] = now
+        log.warning("the certificate of %s ends in %.1f days: give the server a new one", where, days)

@@ -11,7 +11,7 @@ from replicator.checks.finding import Finding
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.model.position import Position
-from replicator.source.mysql import positions
+from replicator.source.mysql import positions, tls
 from replicator.source.mysql.checks import account, identity, settings, tables
 from replicator.source.mysql.server import Server, read_server
 from replicator.source.mysql.session import Session
@@ -41,7 +41,7 @@ def check(config: MySQLSource, task: str, password: str, server_id: int, positio
     with session:
         took = (time.monotonic() - began) * 1000
         reachable = Finding.ok("source.reachable", f"{session.where} as {config.user}, logged in after {took:.0f} ms")
-        done = Checked([reachable, _encrypted(config)], [])
+        done = Checked([reachable, _encrypted(config), *_certificate(session)], [])
         try:
             _ask(session, config, task, server_id, position, done)
         except SourceError as error:  # the connection broke between two questions
@@ -74,6 +74,17 @@ def _encrypted(config: MySQLSource) -> Finding:
     if config.host.startswith(_LOOPBACK):
         return Finding.ok("source.tls", "not encrypted, on this machine")
     return Finding("source.tls", "warn", "not encrypted", "TLS", "Add `source.tls: {ca: /path/to/ca.pem}`.")
+
+
+def _certificate(session: Session) -> list[Finding]:
+    days = session.certificate_days
+    if days is None:
+        return []
+    shown = f"the server's certificate ends in {days:.1f} days"
+    if days > tls.EARLY_DAYS:
+        return [Finding.ok("source.certificate", shown)]
+    fix = "Give the server a new certificate; ALTER INSTANCE RELOAD TLS (MySQL) or FLUSH SSL (MariaDB)."
+    return [Finding("source.certificate", "warn", shown, f"more than {tls.EARLY_DAYS} days", fix)]
 
 
 def _position(session: Session, server: Server, config: MySQLSource, position: Position | None) -> Finding:
