@@ -12,8 +12,7 @@ from pathlib import Path
 from kafka import KafkaConsumer, TopicPartition
 
 from dev.bench.fleet import zxid
-from dev.bench.report import OUTPUT, Entry, figure, read, table, write
-from dev.bench.sections import percentile
+from dev.bench.report import OUTPUT, Entry, figure, part, read, table, write
 from dev.cluster import Cluster
 from dev.job import Job
 from dev.progress import say
@@ -133,8 +132,7 @@ class Listener:
 
 def figures(name: str, samples: list[float]) -> Iterator[Entry]:
     for key, share in (("p50", 0.5), ("p99", 0.99), ("max", 1.0)):
-        yield figure(f"{name}.{key}", "s", [percentile(samples, share)], 3)
-    yield figure(f"{name}.tries", "", [len(samples)], 0)
+        yield part(f"{name}.{key}", "s", samples, share, 3)
     yield figure(f"{name}.mean", "s", samples, 3)
 
 

@@ -15,9 +15,9 @@ from kafka import KafkaConsumer, TopicPartition
 
 from dev.bench.load import Segment
 from dev.bench.ours import PARTITIONS, task
-from dev.bench.report import Entry, figure
+from dev.bench.report import Entry, figure, part
 from dev.bench.runner import Runner
-from dev.bench.sections import DELIVERIES, percentile
+from dev.bench.sections import DELIVERIES
 from dev.bench.workers import Crew, pss_mb
 from replicator.sink.kafka.sockets import PROXY_URL
 
@@ -37,7 +37,7 @@ def latencies(runner: Runner, rates: dict[int, float]) -> Iterator[Entry]:
                 found = _latency(runner, crew, delivery, rate, seconds)
                 key = "latency_ms" if rate == 100 else f"latency_ms_{rate}"
                 for name, share in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999)):
-                    yield figure(f"{key}.{delivery}.{name}", "ms", [percentile(found, share)], 2)
+                    yield part(f"{key}.{delivery}.{name}", "ms", found, share, 2)
                 yield figure(f"{key}.{delivery}.samples", "rows", [len(found)], 0)
 
 

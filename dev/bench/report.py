@@ -15,7 +15,7 @@ OUTPUT = Path("build/bench.json")
 
 class Entry(msgspec.Struct, frozen=True):
     """One figure. value: the figure; null where there is none, and `reason` says why. ours, baseline: medians of `runs`
-    runs; ratio: ours / baseline; samples: every run, in order."""
+    runs, or a percentile of as many samples; ratio: ours / baseline; samples: every run, in order."""
 
     name: str
     unit: str
@@ -34,6 +34,18 @@ def figure(name: str, unit: str, samples: Sequence[float], digits: int = 1) -> E
     return Entry(
         name, unit, middle, ours=middle, runs=len(samples), samples={"ours": [round(each, digits) for each in samples]}
     )
+
+
+def percentile(samples: Sequence[float], share: float) -> float:
+    """Nearest rank: the smallest sample that is not below `share` of all."""
+    ordered = sorted(samples)
+    return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
+
+
+def part(name: str, unit: str, samples: Sequence[float], share: float, digits: int = 1) -> Entry:
+    """A percentile of many samples, which are not kept. share: 0.0 to 1.0."""
+    value = round(percentile(samples, share), digits)
+    return Entry(name, unit, value, ours=value, runs=len(samples))
 
 
 def ratio(name: str, unit: str, ours: Sequence[float], baseline: Sequence[float], value: str = "ratio") -> Entry:

@@ -131,12 +131,6 @@ def missing(found: dict[str, Entry], reasons: dict[str, str]) -> list[Entry]:
     return [absent(name, REQUIRED[name], why[name] or "not measured in this run") for name in left]
 
 
-def percentile(samples: list[float], share: float) -> float:
-    """Nearest rank: the smallest sample that is not below `share` of all."""
-    ordered = sorted(samples)
-    return ordered[min(len(ordered) - 1, max(0, -int(-share * len(ordered) // 1) - 1))]
-
-
 def spread(ours: list[float], base: list[float]) -> tuple[float, float, float]:
     """Ratios of neighbouring runs: lowest, median, highest."""
     pairs = [mine / other for mine, other in zip(ours, base, strict=True)]

@@ -10,7 +10,7 @@ from dev.bench import flames, report
 from dev.bench.load import _deletes
 from dev.bench.page import PARTS, TEXT, WANTED, page
 from dev.bench.plot import draw
-from dev.bench.sections import REQUIRED, missing, percentile, spread
+from dev.bench.sections import REQUIRED, missing, spread
 
 
 def test_ratio_is_of_medians() -> None:
@@ -26,9 +26,11 @@ def test_a_small_ratio_keeps_its_digits() -> None:
 
 def test_percentiles_are_samples() -> None:
     samples = [float(number) for number in range(1000, 0, -1)]
-    found = [percentile(samples, share) for share in (0.5, 0.99, 0.999, 1.0)]
+    found = [report.percentile(samples, share) for share in (0.5, 0.99, 0.999, 1.0)]
     assert found == [500.0, 990.0, 999.0, 1000.0]
-    assert percentile([7.0], 0.99) == 7.0
+    assert report.percentile([7.0], 0.99) == 7.0
+    made = report.part("takeover_s.p99", "s", samples, 0.99)
+    assert (made.value, made.runs, made.samples) == (990.0, 1000, {})
 
 
 def test_spread_is_of_pairs() -> None:
