@@ -12,6 +12,8 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from dev.checker.spool import Spool
 from dev.checker.verdict import Verdict
 from dev.cluster import Cluster, wait_for
@@ -21,8 +23,9 @@ from dev.servers.stack import Stack
 from dev.soak.archive import Archive, conditions
 from dev.soak.course import Course
 from dev.soak.faults import FAULTS, Planned, schedule
-from dev.soak.figures import backlogs, draw, percentile, seconds
+from dev.soak.figures import backlogs, draw
 from dev.soak.hands import Hands
+from dev.soak.outcome import Outcome
 from dev.soak.samples import Samples, left_behind
 from dev.soak.ways import DooredKafka, Ways
 from replicator.coordination.layout import Layout
@@ -77,7 +80,8 @@ class Story:
         self._ways = Ways(HOSTS, stack.zookeeper, stack.mysql, stack.kafka)
         path = SAVED / name / f"seed-{seed}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl.gz"
         self._archive = Archive(path)
-        self._archive.add("run", {"seed": seed, "session_seconds": session_seconds, **conditions()})
+        self._conditions = conditions()
+        self._archive.add("run", {"seed": seed, "session_seconds": session_seconds, **self._conditions})
         journals = {name: Spool(folder / f"{name}.journal") for name in ("exactly_once", "at_least_once")}
         self.jobs = [
             Job(
@@ -104,6 +108,7 @@ class Story:
         self._samples = Samples(self.jobs, self._cluster)
         self._done: list[Done] = []
         self._wrong: list[str] = []
+        self._began = time.monotonic()
 
     def begin(self) -> None:
         self._ways.start()
@@ -121,6 +126,7 @@ class Story:
         servers = {"zookeeper": self._stack.zookeeper, "kafka": self._stack.kafka, "mysql": self._stack.mysql}
         self._hands = Hands(self._cluster, dict(servers), self.jobs, self._coordinator, self._t, self._ways)
         self._samples.start()
+        self._began = time.monotonic()
         say(f"seed {self._seed}: three Cores, T = {self._t:g} s, {len(FAULTS)} kinds of faults; both tasks deliver")
 
     def run(self, until: float, only: str = "", rounds: int | None = None) -> None:
@@ -186,30 +192,36 @@ class Story:
 
     def _figures(self, verdicts: dict[str, Verdict]) -> None:
         killed, planned = self._takeovers(KILLED), self._takeovers(PLANNED)
-        say(f"longest outage {max((done.outage for done in self._done), default=0.0):.1f} s")
-        say(f"planned hand-over p50 {seconds(percentile(planned, 0.5))} s p99 {seconds(percentile(planned, 0.99))} s")
-        say(f"at_least_once sent {len(verdicts['at_least_once'].duplicated)} records again")
         course = self._courses["exactly_once"]
-        drained = backlogs(course.written(), course.stamps)
-        if drained:
-            say(
-                f"lag recovery of {len(drained)} backlogs (exactly_once): p50 "
-                f"{seconds(percentile([one.seconds for one in drained], 0.5))} s longest "
-                f"{max(one.seconds for one in drained):.2f} s, at p50 "
-                f"{seconds(percentile([one.speed for one in drained], 0.5))} x, at least "
-                f"{min(one.speed for one in drained):.1f} x the live rate"
-            )
+        outcome = Outcome(
+            name=self._name,
+            seed=self._seed,
+            session_seconds=self._t,
+            minutes=round((time.monotonic() - self._began) / 60, 1),
+            rounds=len(self._done),
+            kinds=dict(sorted(Counter(done.planned.fault.name for done in self._done).items())),
+            rows=sum(verdict.delivered for verdict in verdicts.values()),
+            lost=sum(len(verdict.lost) for verdict in verdicts.values()),
+            reordered=sum(len(verdict.reordered) + len(verdict.stale) for verdict in verdicts.values()),
+            duplicated=len(verdicts["exactly_once"].duplicated),
+            repeated=len(verdicts["at_least_once"].duplicated),
+            overlap_ms=sum(verdict.overlap_s for verdict in verdicts.values()) * 1000,
+            killed=killed,
+            planned=planned,
+            longest_outage=max((done.outage for done in self._done), default=0.0),
+            drained=backlogs(course.written(), course.stamps),
+            memory={host: most[0] for host, most in sorted(self._samples.most.items())},
+            wrong=self._wrong,
+            **{key: value for key, value in self._conditions.items() if key != "python"},
+        )
         if killed or planned:
             draw(SAVED / self._name / "takeover.png", {"SIGKILL": killed, "planned": planned}, self._t)
-        print(
-            f"{self._name}: rounds {len(self._done)}, rows {sum(v.delivered for v in verdicts.values())}, "
-            f"lost {sum(len(v.lost) for v in verdicts.values())}, "
-            f"reordered {sum(len(v.reordered) + len(v.stale) for v in verdicts.values())}, "
-            f"duplicated {len(verdicts['exactly_once'].duplicated)}, "
-            f"overlap {sum(v.overlap_s for v in verdicts.values()) * 1000:.0f} ms, "
-            f"take-over p50 {seconds(percentile(killed, 0.5))} s p99 {seconds(percentile(killed, 0.99))} s",
-            flush=True,
+        (SAVED / self._name / "outcome.json").write_bytes(
+            msgspec.json.format(msgspec.json.encode(outcome), indent=2) + b"\n"
         )
+        for line in outcome.lines():
+            say(line)
+        print(outcome.last_line(), flush=True)
 
     def _takeovers(self, names: tuple[str, ...]) -> list[float]:
         """Seconds, of both tasks, that followed upon a fault of these names."""
