@@ -9,6 +9,7 @@ from typing import Final
 
 from replicator.catalogs import build_catalog
 from replicator.config.secrets import resolve
+from replicator.config.tables import TableFilter
 from replicator.config.task import FilePosition, KafkaSink, TaskConfig
 from replicator.decode.compiler import Renderer
 from replicator.decode.native.decoder import decoder_class
@@ -73,7 +74,8 @@ def _beside(config: TaskConfig) -> Callable[[Position], Stream]:
 
 def _quarantine(config: TaskConfig) -> Quarantine:
     source = config.source
-    return Quarantine(source.quarantine, by_error=source.on_table_error == "quarantine", mended=source.mended)
+    by_error = source.on_table_error == "quarantine"
+    return Quarantine(source.quarantine, by_error=by_error, mended=source.mended, replay=source.replay)
 
 
 def _place(given: FilePosition | None) -> Position | None:
@@ -103,7 +105,8 @@ def build_pipeline(
     renderers = build_rendering(config)
 
     def make_decoder(stream: Stream) -> Decoder:
-        selection = source_config.selection(quarantine.tables)
+        left_out = quarantine.tables - {quarantine.only}
+        selection = TableFilter((quarantine.only,)) if quarantine.only else source_config.selection(left_out)
         return decoder_class()(
             select(selection.matches, planner),
             position=stream.position,
@@ -111,7 +114,7 @@ def build_pipeline(
             framing=stream.framing,
             server_error=stream.server_error,
             narrator=narrator,
-            catalog=catalog(stream.position, quarantine.tables) if catalog is not None else None,
+            catalog=catalog(stream.position, left_out) if catalog is not None else None,
             selection=selection,
             row_image=config.source.row_image,
             reread=reread or _beside(config),

@@ -20,6 +20,7 @@ from typing import Protocol
 import msgspec
 
 from replicator.backoff import Backoff
+from replicator.behind import Behind
 from replicator.buffer import Buffer
 from replicator.errors import ReplicatorError, SinkError, SinkFenced, SourceUnavailable
 from replicator.ledger import Figures, Ledger
@@ -100,6 +101,7 @@ class Pipeline:
         self.end = until
         self._stopping = threading.Event()
         self._stream: Stream | None = None
+        self._behind: Behind | None = None
         self._careful = 0  # bytes of the source that are still delivered transaction by transaction
         self._until: Position | Callable[[], Position] | None = None
         self._ledger: Ledger | None = None
@@ -153,8 +155,9 @@ class Pipeline:
         return self._saved
 
     def _session(self) -> bool:
-        """False: the sink refuses something that was written together with what came before it; the next session
-        delivers that first, transaction by transaction."""
+        """False: there is another one to come. Either the sink refuses something that was written together with what
+        came before it, and the next session delivers that first, transaction by transaction; or this one has delivered
+        what was left out of a table."""
         buffer = Buffer(self._buffer_bytes)
         reader: threading.Thread | None = None
         stream: Stream | None = None
@@ -162,14 +165,15 @@ class Pipeline:
             if callable(self._until):
                 self._until = self._until()
             position = self._resume()
-            if self._reached(position):
+            behind = self._behind = Behind(position) if position.catch_up is not None else None
+            if behind is None and self._reached(position):
                 return True
-            stream = self._stream = self._source.open(position)
+            stream = self._stream = self._source.open(behind.start if behind is not None else position)
             self._observer.streaming(stream.position)
             reader = threading.Thread(target=self._read, args=(stream, buffer), name="reader", daemon=True)
             reader.start()
             self._deliver(buffer)
-            return True
+            return behind is None
         except SinkError as error:
             if error.transient or isinstance(error, SinkFenced) or stream is None:
                 raise
@@ -208,28 +212,23 @@ class Pipeline:
             self._saved = known
         known = self._mark(known, held or known.position)
         self._ledger = Ledger(known, self.figures)
-        return known.position
+        return self._quarantine.begin(known.quarantined, known.position)
 
     def _mark(self, known: Checkpoint, position: Position) -> Checkpoint:
-        """Remembers where tables stop and go on, durably before anything behind it is delivered.
-
-        In the middle of a transaction its rows are counted differently with a table more or less: it is begun again.
-        """
-        known = msgspec.structs.replace(known, position=position)
-        if self._quarantine.marks(known.quarantined, position, 0) == known.quarantined:
-            self._quarantine.begin(known.quarantined)
-            return known
-        if position.rows:
-            position = msgspec.structs.replace(position, rows=0, reset=position.reset + 1)
-        marks = self._quarantine.marks(known.quarantined, position, _now_ms())
-        known = msgspec.structs.replace(known, position=position, quarantined=marks, epoch=self._term.epoch)
-        self._store.save(known)
-        self._saved = known
-        self._quarantine.begin(marks)
+        """Remembers where tables stop and go on, durably before anything behind it is delivered."""
+        marks, begins = self._quarantine.marks(known.quarantined, position, _now_ms())
+        known, before = msgspec.structs.replace(known, position=begins, quarantined=marks), known
+        if marks != before.quarantined or begins != position:
+            known = msgspec.structs.replace(known, epoch=self._term.epoch)
+            self._store.save(known)
+            self._saved = known
         return known
 
     def _reached(self, position: Position) -> bool:
         return isinstance(self._until, Position) and position.order >= self._until.order
+
+    def _is_end(self, position: Position) -> bool:
+        return self._behind.is_end(position) if self._behind is not None else self._reached(position)
 
     def _read(self, stream: Stream, buffer: Buffer) -> None:
         """The reader thread. Rows of an unfinished transaction wait for its end while they are few, so that a commit
@@ -250,9 +249,12 @@ class Pipeline:
                     if not whole.boundary and whole.size < _HELD_BYTES:
                         held = whole
                         continue
+                    place = whole.position
+                    if self._behind is not None:
+                        whole = msgspec.structs.replace(whole, position=self._behind.seen(place, whole.boundary))
                     if not buffer.put(whole):
                         return
-                    if whole.boundary and self._reached(whole.position):
+                    if whole.boundary and self._is_end(place):
                         buffer.end()
                         return
             buffer.end()
@@ -261,7 +263,8 @@ class Pipeline:
 
     def _decoded(self, decoder: Decoder, data: bytes) -> Iterator[Batch]:
         """Batches of as many whole transactions as `data` holds, or of one each, also to meet a given end."""
-        size = _CAREFUL_PIECE if self._careful or self.end is not None else max(1, len(data))
+        careful = self._careful or self.end is not None or self._behind is not None
+        size = _CAREFUL_PIECE if careful else max(1, len(data))
         for start in range(0, max(1, len(data)), size):  # also when nothing came: an error may be waiting
             yield from decoder.feed(data[start : start + size])
             while decoder.more and not self._stopping.is_set():

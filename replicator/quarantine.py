@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from replicator.errors import ConfigError, DecodeError, ReplicatorError
-from replicator.model.position import Position
+from replicator.model.position import CatchUp, Position
 from replicator.model.quarantine import Problem, Quarantined, left_out, marked
 
 MOST: Final = 50
@@ -21,18 +23,25 @@ class Quarantine:
     Args:
         tables: `database.table` that operators chose.
         by_error: a table with an error of its own is left out, too, instead of stopping the task.
-        mended: see `marked`.
+        mended, replay: see `marked`.
 
     Attributes:
         tables: left out at the moment.
+        only: the one table that is read at the moment, to deliver what was left out of it; "" otherwise.
     """
 
     def __init__(
-        self, tables: Collection[str] = (), *, by_error: bool = False, mended: Mapping[str, int] | None = None
+        self,
+        tables: Collection[str] = (),
+        *,
+        by_error: bool = False,
+        mended: Mapping[str, int] | None = None,
+        replay: Mapping[str, int] | None = None,
     ) -> None:
         self.tables = self._chosen = frozenset(tables)
+        self.only = ""
         self._by_error = by_error
-        self._mended = mended or {}
+        self._mended, self._replay = mended or {}, replay or {}
         self._errors: dict[str, Problem] = {}
 
     def take(self, error: ReplicatorError) -> bool:
@@ -40,21 +49,63 @@ class Quarantine:
         table = error.table
         if not (self._by_error and _is_plain(table) and _of_one_table(error)):
             return False
-        if table in self.tables or table in self._errors:
+        if (table in self.tables and table != self.only) or table in self._errors:
             return False
         if len(self.tables - self._chosen) + len(self._errors) >= MOST:
             return False
         self._errors[table] = {key: text[:_SHOWN] for key, text in error.to_dict().items() if text}
         return True
 
-    def marks(self, present: tuple[Quarantined, ...], position: Position, now_ms: int) -> tuple[Quarantined, ...]:
-        """Those of a stream that begins at `position`."""
-        return marked(present, self._chosen, position, now_ms, errors=self._errors, mended=self._mended)
+    def marks(
+        self, present: tuple[Quarantined, ...], position: Position, now_ms: int
+    ) -> tuple[tuple[Quarantined, ...], Position]:
+        """Those of a stream that begins at `position`, and that position: without a catch-up that is over."""
+        behind = position.catch_up
+        if behind is not None:
+            present, position = self._caught_up(present, position, behind, now_ms)
+        marks = marked(
+            present, self._chosen, position, now_ms, errors=self._errors, mended=self._mended, replay=self._replay
+        )
+        if position.rows and (marks != present or any(map(self._is_due, marks))):
+            # Its rows are counted differently with a table more or less: the transaction is begun again.
+            position = msgspec.structs.replace(position, rows=0, reset=position.reset + 1)
+            return self.marks(present, position, now_ms)
+        return marks, position
 
-    def begin(self, marks: tuple[Quarantined, ...]) -> None:
-        """The stream begins, and `marks` are durable."""
+    def _caught_up(
+        self, present: tuple[Quarantined, ...], position: Position, behind: CatchUp, now_ms: int
+    ) -> tuple[tuple[Quarantined, ...], Position]:
+        replace, table = msgspec.structs.replace, behind.table
+        stopped = table in self._chosen or table in self._errors
+        if not (behind.done or stopped):
+            return present, position
+        here = replace(position, catch_up=None, reset=position.reset + int(not behind.done))
+        if behind.done:
+            new: dict[str, Any] = {"until": here, "replayed": True}
+        else:  # the rest of it stays in quarantine
+            since = replace(behind.at, rows=0)
+            new = {"since": since, "time_ms": max(now_ms, behind.time_ms + 1), "error": self._errors.get(table)}
+        marks = [
+            replace(mark, **new) if (mark.table, mark.time_ms, mark.until) == (table, behind.time_ms, None) else mark
+            for mark in present
+        ]
+        return tuple(sorted(marks, key=lambda mark: mark.until is None)), here
+
+    def begin(self, marks: tuple[Quarantined, ...], position: Position) -> Position:
+        """The stream begins, and `marks` are durable. Returns from where: with what has to be delivered first."""
         self.tables = left_out(marks)
         self._errors.clear()
+        if position.catch_up is None:
+            due = [mark for mark in marks if self._is_due(mark)]
+            if due:
+                catch_up = CatchUp(due[0].table, due[0].time_ms, due[0].since)
+                position = msgspec.structs.replace(position, catch_up=catch_up)
+        self.only = position.catch_up.table if position.catch_up is not None else ""
+        return position
+
+    def _is_due(self, mark: Quarantined) -> bool:
+        asked = mark.time_ms <= self._replay.get(mark.table, 0)
+        return mark.until is None and asked and mark.table not in self._chosen
 
 
 def _is_plain(table: str) -> bool:

@@ -34,27 +34,47 @@ def set_quarantine(control: Control, name: str, table: str, *, release: bool, by
 
 def _mended(view: TaskOverview, table: str, before: dict[str, int]) -> dict[str, int]:
     """With this table, where an error has put it there; without those of which no worker can have a mark any more."""
-    marks = _marks(view)
-    kept = {one: time_ms for one, time_ms in before.items() if any(mark.table == one for mark in marks)}
+    marks, kept = _marks(view), _kept(view, before)
     open_ = [mark.time_ms for mark in marks if mark.table == table and mark.until is None and mark.error is not None]
     return {**kept, table: max(open_)} if open_ else kept
+
+
+def replay_first(view: TaskOverview, table: str) -> TaskConfig | None:
+    """The task's configuration with which it delivers first what it leaves out of `table` now, and then goes on with
+    it. None: the table is not in quarantine."""
+    mark = _last(view, table)
+    if mark is None or mark.until is not None:
+        return None
+    data = _config(view)
+    source = data["source"]
+    source["quarantine"] = [one for one in source.get("quarantine", ()) if one != table]
+    source["replay"] = {**_kept(view, source.get("replay", {})), table: mark.time_ms}
+    return parse_task(data)
 
 
 def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
     """The configuration of a task that delivers what the last quarantine of `table` left out, to the same topics.
 
     Raises:
-        ProcessError: E5007, it was in none, or still is.
+        ProcessError: E5007, it was in none, still is, or everything is delivered already.
         ConfigError: E1007, the name is not fit.
     """
     mark = _last(view, table)
-    if mark is None or mark.until is None:
+    if mark is None or mark.until is None or mark.replayed:
         found = "it was not in quarantine" if mark is None else f"in quarantine since {mark.since}"
-        fix = "" if mark is None else f"`replicator task quarantine {view.name} {table} --release` first."
-        raise ProcessError("E5007", f"there is nothing of {table} to replay", found=found, fix=fix)
+        if mark is not None and mark.replayed:
+            found = f"what was left out from {mark.since} to {mark.until} has been delivered"
+        raise ProcessError("E5007", f"there is nothing of {table} to replay", found=found)
     data, config = _config(view), parse_task(_config(view))
     source, sink = data["source"], data["sink"]
-    source |= {"tables": [table], "quarantine": [], "mended": {}, "on_table_error": "fail", "start": _start(mark.since)}
+    source |= {
+        "tables": [table],
+        "quarantine": [],
+        "mended": {},
+        "replay": {},
+        "on_table_error": "fail",
+        "start": _start(mark.since),
+    }
     source["until"] = {"file": mark.until.file, "position": mark.until.offset}
     if sink["format"] == "debezium":
         sink["debezium"]["topic_prefix"] = config.sink.debezium.topic_prefix or view.name
@@ -62,6 +82,10 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
     if "dead_letter_topic" in sink:
         sink["dead_letter_topic"] = sink["dead_letter_topic"].replace("{task}", view.name)
     return parse_task({**data, "name": new or f"{view.name}.replay-{table}"})
+
+
+def _kept(view: TaskOverview, times: dict[str, int]) -> dict[str, int]:
+    return {table: time_ms for table, time_ms in times.items() if any(mark.table == table for mark in _marks(view))}
 
 
 def _config(view: TaskOverview) -> dict[str, Any]:

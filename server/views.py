@@ -40,7 +40,8 @@ class Instance(msgspec.Struct, kw_only=True):
 
 class Quarantine(msgspec.Struct, kw_only=True):
     """A table that is (`until` "") or was left out: no row of it from position `since` to `until` was delivered.
-    `error`: what the task met in it; null where an operator put it there."""
+    `error`: what the task met in it; null where an operator put it there. `replayed`: what was left out was delivered
+    before anything behind `until`."""
 
     table: str
     since: str
@@ -49,6 +50,7 @@ class Quarantine(msgspec.Struct, kw_only=True):
     until_gtid: str
     time_ms: int
     error: dict[str, str] | None = None
+    replayed: bool = False
 
 
 class Task(View, kw_only=True):
@@ -256,6 +258,7 @@ def _quarantine(mark: Quarantined) -> Quarantine:
         until_gtid=mark.until.gtid if mark.until else "",
         time_ms=mark.time_ms,
         error=mark.error,
+        replayed=mark.replayed,
     )
 
 

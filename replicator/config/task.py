@@ -74,6 +74,9 @@ class MySQLSource(Model):
     mended: dict[str, int] = Field(
         {}, max_length=1000, description="tables whose quarantine by an error is over (task quarantine --release)"
     )
+    replay: dict[str, int] = Field(
+        {}, max_length=1000, description="tables of which what was left out is delivered first (task replay)"
+    )
     start: Start = Field(
         "latest", description="where a task begins that has no position yet: latest, earliest, {file, position}, {gtid}"
     )

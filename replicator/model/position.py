@@ -25,6 +25,22 @@ class Prepared(msgspec.Struct, frozen=True, omit_defaults=True):
     gtid: str = ""
 
 
+class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What was left out of a table, being delivered now, while the stream itself stands still.
+
+    Attributes:
+        table: `database.table`.
+        time_ms: which time in quarantine of the table's this was.
+        at: how far it is.
+        done: it has reached where the stream stands.
+    """
+
+    table: str
+    time_ms: int
+    at: Position
+    done: bool = False
+
+
 class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     """The start of a transaction and how many of its rows are already delivered.
 
@@ -41,6 +57,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         prepared: XA transactions that were prepared before this position and whose end comes behind it.
         reset: how often an operator has set the task's position. Of two positions the one with the higher number
             counts, wherever they stand: it was ordered after the other one was reached.
+        catch_up: what has to be delivered before the stream goes on from here.
     """
 
     file: str
@@ -49,6 +66,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: int = 0
     prepared: tuple[Prepared, ...] = ()
     reset: int = 0
+    catch_up: CatchUp | None = None
 
     @property
     def boundary(self) -> bool:

@@ -25,6 +25,7 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
         until: rows are delivered again from there on; None while it lasts.
         time_ms: when it began, wall clock, ms; names this time among those of the table.
         error: what the task met in the table; None where an operator put it there.
+        replayed: what was left out has been delivered, before anything behind `until` was.
     """
 
     table: str
@@ -32,6 +33,7 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
     until: Position | None = None
     time_ms: int = 0
     error: Problem | None = None
+    replayed: bool = False
 
 
 def marked(
@@ -42,6 +44,7 @@ def marked(
     *,
     errors: Mapping[str, Problem] | None = None,
     mended: Mapping[str, int] | None = None,
+    replay: Mapping[str, int] | None = None,
 ) -> tuple[Quarantined, ...]:
     """The marks once a stream begins at `position` without some tables: new ones where it has not begun yet, an end for
     those that are delivered again.
@@ -50,11 +53,13 @@ def marked(
         tables: left out by operators, for as long as they are here.
         errors: by table, what was met in it now. Such a table is left out until it is `mended`.
         mended: by table, the `time_ms` of the time that is over, with all before it.
+        replay: likewise, of what is delivered first; until that is done the mark stays.
     """
-    errors, mended = errors or {}, mended or {}
+    errors, mended, replay = errors or {}, mended or {}, replay or {}
 
     def lasts(mark: Quarantined) -> bool:
-        return mark.table in tables or (mark.error is not None and mark.time_ms > mended.get(mark.table, 0))
+        by_error = mark.error is not None and mark.time_ms > mended.get(mark.table, 0)
+        return mark.table in tables or by_error or mark.time_ms <= replay.get(mark.table, 0)
 
     over = [
         mark if mark.until is not None or lasts(mark) else msgspec.structs.replace(mark, until=position)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from replicator.errors import ConfigError
 from server import views
 from server.http import Arguments, By, ControlOf, Name, body_of, documented, only, reply
-from server.quarantine import replay, set_quarantine
+from server.quarantine import replay, replay_first, set_quarantine
 
 router = APIRouter(tags=["quarantine"])
 _TEXT = {"type": "string", "maxLength": 200}
@@ -52,9 +52,16 @@ def quarantine(control: ControlOf, name: Name, by: By, arguments: Arguments) -> 
     operation_id="replayTable",
 )
 def replay_table(control: ControlOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
-    """A new task, {"name": ...} or NAME.replay-TABLE, that delivers what the last quarantine of {"table": ...} left
-    out, to the same topics, and is done then (FAILED with E5015). 409 E5007 while that quarantine lasts."""
+    """Of {"table": ...} in quarantine: the task itself delivers what it left out, in order, and then goes on with the
+    table. Of one that was released: a new task, {"name": ...} or NAME.replay-TABLE, delivers it to the same topics, and
+    is done then (FAILED with E5015)."""
     given = only(arguments, "table", "name")
-    config = replay(control.task(name), given.get("table", ""), given.get("name", ""))
+    view = control.task(name)
+    first = replay_first(view, given.get("table", ""))
+    if first is not None:
+        if not dry_run:
+            control.replace(name, first, by, view.config_version)
+        return Response(status_code=204) if dry_run else reply(views.task(control.task(name)))
+    config = replay(view, given.get("table", ""), given.get("name", ""))
     control.create(config, by, dry_run)
     return Response(status_code=204) if dry_run else reply(views.task(control.task(config.name)), 201)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Literal
 
+import msgspec
 import pytest
 
 from replicator.checkpoint.memory import MemoryStore
@@ -23,7 +24,8 @@ from replicator.errors import (
 from replicator.ledger import Figures
 from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.position import Position
+from replicator.model.position import CatchUp, Position
+from replicator.model.quarantine import Quarantined
 from replicator.model.term import Term
 from replicator.pipeline import Pipeline, joined
 from replicator.quarantine import Quarantine
@@ -529,3 +531,48 @@ def test_a_table_that_is_left_out_and_stops_the_task_all_the_same_stops_it() -> 
     bench = Bench(Script(whole(5), unreadable(), unreadable()), Recorder(), quarantine=Quarantine(by_error=True))
     with pytest.raises(DecodeError):
         bench.run_until(7)
+
+
+def replayed(
+    sink: Recorder, store: MemoryStore, *items: Batch | Exception | tuple[Batch, ...], by_error: bool = False
+) -> Bench:
+    quarantine = Quarantine(by_error=by_error, replay={"shop.t": 9})
+    return Bench(Script(*items), sink, store, quarantine=quarantine)
+
+
+def left_at_7() -> MemoryStore:
+    return MemoryStore(
+        Checkpoint(Position("b.1", 7), 3, quarantined=(Quarantined("shop.t", Position("b.1", 5), None, 9),))
+    )
+
+
+def test_what_was_left_out_of_a_table_comes_before_the_stream_goes_on() -> None:
+    bench = replayed(Recorder(), left_at_7(), whole(5), whole(6), whole(7))
+    bench.run_until(8)
+    assert bench.source.opened == [Position("b.1", 5), Position("b.1", 7)]
+    (mark,) = bench.store.saved[-1].quarantined
+    assert (mark.since.offset, mark.until, mark.replayed) == (5, Position("b.1", 7), True)
+    last = bench.store.saved[-1].position
+    assert (last.offset, last.catch_up) == (8, None)
+
+
+def test_a_catch_up_that_is_cut_off_goes_on_where_the_sink_says() -> None:
+    held = Position("b.1", 7, catch_up=CatchUp("shop.t", 9, Position("b.1", 6)))
+    bench = replayed(Recorder(held), left_at_7(), whole(6), whole(7))
+    bench.run_until(8)
+    assert bench.source.opened == [Position("b.1", 6), Position("b.1", 7)]
+    over = Recorder(msgspec.structs.replace(held, catch_up=CatchUp("shop.t", 9, Position("b.1", 7), done=True)))
+    again = replayed(over, left_at_7(), whole(7))
+    again.run_until(8)
+    assert again.source.opened == [Position("b.1", 7)]
+    assert again.store.saved[-1].quarantined[0].replayed
+
+
+def test_a_table_that_is_still_ill_stays_where_it_was_met_again() -> None:
+    error = DecodeError("E2304", "rows lack columns", table="shop.t")
+    bench = replayed(Recorder(), left_at_7(), whole(5), error, whole(7), by_error=True)
+    bench.run_until(8)
+    (mark,) = bench.store.saved[-1].quarantined
+    assert (mark.since.offset, mark.until, mark.error and mark.error["code"]) == (6, None, "E2304")
+    assert mark.time_ms > 9, "so that it is not the time that was to be replayed"
+    assert bench.source.opened[-1] == Position("b.1", 7, reset=1)

@@ -59,6 +59,7 @@ def test_where_it_stopped_is_shown(made: World) -> None:
         "until_gtid": "",
         "time_ms": 5,
         "error": None,
+        "replayed": False,
     }
 
 
@@ -79,9 +80,26 @@ def test_a_replay_has_the_table_alone_from_where_it_stopped_to_its_release(made:
     assert sink["dead_letter_topic"] == NAME + ".dead_letter"
 
 
-def test_nothing_to_replay(made: World) -> None:
+def test_a_table_in_quarantine_is_replayed_by_the_task_itself(made: World) -> None:
+    said(made, "quarantine", table="shop.item")
     reached(made, LASTING)
+    status, task = said(made, "replay", table="shop.item")
+    assert (status, task["name"]) == (200, NAME)
+    assert (task["config"]["source"]["quarantine"], task["config"]["source"]["replay"]) == ([], {"shop.item": 5})
+
+
+def test_one_that_an_error_put_there_is_released_for_that_time(made: World) -> None:
+    reached(made, msgspec.structs.replace(LASTING, error={"code": "E2304", "what": "rows lack columns"}))
+    (shown,) = made.http.get(f"/tasks/{NAME}").json()["quarantined"]
+    assert shown["error"]["code"] == "E2304"
+    assert said(made, "quarantine", table="shop.item", release="true")[1]["config"]["source"]["mended"] == {
+        "shop.item": 5
+    }
+
+
+def test_nothing_to_replay(made: World) -> None:
+    reached(made, msgspec.structs.replace(LASTING, until=UNTIL, replayed=True))
     status, answer = said(made, "replay", table="shop.item")
     assert (status, answer["error"]["code"]) == (409, "E5007")
-    assert "--release" in answer["error"]["fix"]
+    assert "has been delivered" in answer["error"]["found"]
     assert said(made, "replay", table="shop.other")[1]["error"]["found"] == "it was not in quarantine"
