@@ -60,7 +60,8 @@ class Schemas:
         return Schema(name=name, items=[_known(key, schema.table(key) if schema is not None else None) for key in keys])
 
     def tell(self, name: str, statement: str, by: str, reason: str) -> None:
-        """Takes a CREATE TABLE in the place of what is known of its table, as of where the task stands.
+        """Takes a CREATE TABLE in the place of what is known of its table, as of where the task stands, or where a table
+        in quarantine has stopped.
 
         Raises:
             ProcessError: E5007 while the task runs or before its first position, E5014 for another statement.
@@ -73,7 +74,8 @@ class Schemas:
         if checkpoint is None:
             raise ProcessError("E5007", f"task '{name}' has no position yet", fix="Start it once.")
         schema = self._schema(view)
-        schema.append(told(schema, statement, checkpoint.position))
+        stopped = {mark.table: mark.since for mark in checkpoint.quarantined if mark.until is None}
+        schema.append(told(schema, statement, checkpoint.position, stopped))
         shown = " ".join(statement.split())[:_SHOWN]
         record = HistoryRecord(
             kind="schema",

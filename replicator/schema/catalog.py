@@ -175,11 +175,12 @@ class SchemaCatalog:
         known = self._state.later.get(identity(gtid, position, digest(text)))
         told = self._state.told
         schema = self._state.schema
-        if known is not None:
-            schema.take(known)
-        elif all(schema.key(name) in told for name in hit):
+        if all(schema.key(name) in told for name in hit):
+            known = None  # it passed while the table was left out, and somebody has told us since
             for name in hit:
                 schema.define_encoded(schema.key(name), told[schema.key(name)])
+        elif known is not None:
+            schema.take(known)
         elif self._needed and not all(".".join(name) in self._left_out for name in hit):
             raise _not_taken_in(hit, text, why, position)
         else:

@@ -124,7 +124,7 @@ class History:
         """`last`: where each table was changed last."""
         effects, _ = unpack(record.data)
         for database, table, data in effects.tables:
-            if data and last.get((database, table), (-1, -1)) < record.position.order[:2]:
+            if data and last.get((database, table), (-1, -1)) <= record.position.order[:2]:
                 state.schema.define_encoded((database, table), data)
                 state.told[database, table] = data
         state.schema.effects()

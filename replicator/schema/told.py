@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from replicator.errors import ProcessError
@@ -17,8 +19,11 @@ from replicator.schema.tokens import NotUnderstood
 _SHOWN = 300
 
 
-def told(history: History, text: str, position: Position) -> SchemaRecord:
-    """A record of the table in `text`, a CREATE TABLE with the database's name, as of `position`.
+def told(
+    history: History, text: str, position: Position, stopped: Mapping[str, Position] | None = None
+) -> SchemaRecord:
+    """A record of the table in `text`, a CREATE TABLE with the database's name, as of `position`, or as of where the
+    table (`database.table`) has stopped.
 
     Raises:
         ProcessError: E5014, it is another statement, names no database, or can't be understood either.
@@ -37,6 +42,7 @@ def told(history: History, text: str, position: Position) -> SchemaRecord:
     schema.apply(msgspec.structs.replace(operation, unless_exists=False), operation.name[0])
     if schema.get(schema.key(operation.name)) is None:
         raise _refused("an index over a column that is not there")
+    position = (stopped or {}).get(".".join(operation.name), position)
     return SchemaRecord("set", position, text=text[:_SHOWN], data=pack(schema.effects(), folded=schema.folded))
 
 

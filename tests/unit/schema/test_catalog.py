@@ -30,6 +30,7 @@ class Task:
         self._reading = reading
         self._gtids = gtids
         self._needed = needed
+        self._tables = TableFilter(["d.*", "!d.not_ours"])
         self.catalog = self.at(1)
 
     def position(self, number: int) -> Position:
@@ -37,10 +38,10 @@ class Task:
         gtid = f"{UUID}:1-{number - 1}" if number > 1 else f"{UUID}:0" if not self._gtids else ""
         return Position("b.000001", 100 * number, gtid if self._gtids else "")
 
-    def at(self, number: int) -> SchemaCatalog:
+    def at(self, number: int, *left_out: str) -> SchemaCatalog:
         read = (lambda: self._reading) if self._reading is not None else None
         history = History(self.store, mariadb=False, read=read)  # type: ignore[arg-type]
-        return SchemaCatalog(history, self.position(number), TableFilter(["d.*", "!d.not_ours"]), needed=self._needed)
+        return SchemaCatalog(history, self.position(number), self._tables, needed=self._needed, left_out=left_out)
 
     def say(self, number: int, text: str, catalog: SchemaCatalog | None = None) -> Statement:
         gtid = f"{UUID}:{number}" if self._gtids else ""
@@ -162,6 +163,35 @@ def reading(number: int, *texts: str) -> Reading:
     return Reading(
         Position("b.000001", 100 * number, f"{UUID}:1-{number - 1}"), tables, {"d": ("utf8mb4", "utf8mb4_bin")}
     )
+
+
+def test_a_table_that_is_left_out_stops_nothing_and_comes_back_as_it_was_told() -> None:
+    task = Task(needed=True)
+    task.say(1, CREATE)
+    with pytest.raises(DecodeError) as stopped:
+        task.say(2, ODD)
+    assert stopped.value.table == "d.t"
+    task.say(2, ODD, task.at(2, "d.t"))
+    after = task.at(3, "d.t")
+    assert task.say(3, "CREATE TABLE u (id INT PRIMARY KEY)", after).changes, "the others are followed"
+    with pytest.raises(DecodeError, match="E2306"):
+        described(task.at(4))
+    history = History(task.store, mariadb=False, read=None)
+    statement = "CREATE TABLE d.t (id INT PRIMARY KEY, w VARCHAR(5))"
+    task.store.append(told(history, statement, task.position(4), {"d.t": task.position(2)}))
+    assert described(task.at(4)) == ["id", "w"]
+    again = task.at(2)
+    task.say(2, ODD, again)
+    assert described(again) == ["id", "w"]
+
+
+def test_two_tables_of_one_statement_are_not_left_out_for_it() -> None:
+    task = Task(needed=True)
+    task.say(1, CREATE)
+    task.say(2, "CREATE TABLE u (id INT PRIMARY KEY)")
+    with pytest.raises(DecodeError) as stopped:
+        task.say(3, "RENAME TABLE t TO x FLIP, u TO y")
+    assert stopped.value.table == ""
 
 
 def test_definitions_read_later_hold_from_there_and_new_tables_are_followed() -> None:
