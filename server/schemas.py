@@ -60,7 +60,7 @@ class Schemas:
         return Schema(name=name, items=[_known(key, schema.table(key) if schema is not None else None) for key in keys])
 
     def tell(self, name: str, statement: str, by: str, reason: str) -> None:
-        """Takes a CREATE TABLE in the place of what is known of its table, as of where the task stands, or where a table
+        """Takes a CREATE TABLE in the place of what is known of its table, as of where the task stands, or a table
         in quarantine has stopped.
 
         Raises:
