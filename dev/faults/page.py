@@ -1,23 +1,28 @@
-"""docs/faults.md: the matrix, the tests of each row and what came out of them when they last ran."""
+"""docs/faults.md: figures, guards, and the matrix with the tests of each row and what came out of them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
-
+from dev.faults import known
+from dev.faults.known import Known, Result
 from dev.faults.matrix import MATRIX
+from dev.faults.smallest import Run
+from dev.mutants.found import Found
 from dev.paths import TREE
+from dev.soak.figures import percentile, seconds
+from dev.soak.outcome import Outcome, shares
 
 TESTS = TREE / "tests" / "failover"
-RESULTS = TREE / "docs" / "faults.json"
+PICTURE = TREE / "docs" / "faults.png"
 _TEST = re.compile(r"^def (test_((?:\d\d_)+)\w+)\(", re.MULTILINE)
 
 _HEAD = """# Faults
 
 Made by `make docs` from `dev/faults/matrix.py`, the names of the tests in `tests/failover`, and `docs/faults.json`,
-which `python -m dev.faults` brings up to date from the last run; do not edit.
+which `python -m dev.faults` brings up to date from the last runs; do not edit.
 
 Every test runs real processes and servers under load. At its end a checker compares what a writer committed with what a
 consumer saw: nothing lost, repeated, reordered, torn or invented, no lower term after a higher one, and no two workers
@@ -30,15 +35,12 @@ that emitted at once, by the role logs that they keep (`dev/checker`).
 
 """
 
+_SMALLEST = """## The smallest session timeout
 
-class Result(msgspec.Struct):
-    """Of one test, all of its parameters together. `commit` ends in -dirty when the tree had changes."""
+`python -m dev.faults.smallest`: a bus for each T, two Cores and a light load, all at once on the same servers, and
+nobody does anything to them. A session that ends, ends for want of processor time.
 
-    outcome: str
-    seconds: float
-    date: str
-    commit: str
-    machine: str
+"""
 
 
 def named_by_row(folder: Path = TESTS) -> dict[int, list[str]]:
@@ -51,23 +53,107 @@ def named_by_row(folder: Path = TESTS) -> dict[int, list[str]]:
     return found
 
 
-def results() -> dict[str, Result]:
-    return msgspec.json.decode(RESULTS.read_bytes(), type=dict[str, Result]) if RESULTS.exists() else {}
+def page(facts: Known | None = None) -> str:
+    facts = facts or known.read()
+    parts = [_HEAD]
+    if facts.soaks:
+        parts.append("".join(_nemesis(facts.soaks)))
+    if facts.smallest is not None:
+        parts.append(_SMALLEST + "".join(_smallest(facts.smallest)))
+    if facts.mutants:
+        parts.append("".join(_guards(facts.mutants)))
+    parts.append("".join(_matrix(facts.tests)))
+    return "".join(parts)
 
 
-def page() -> str:
-    tests, known = named_by_row(), results()
-    lines = ["| # | fault | must happen | test | last result |", "|---|---|---|---|---|"]
+def _nemesis(runs: list[Outcome]) -> Iterator[str]:
+    yield "## Random faults\n\n"
+    best = max(runs, key=lambda run: run.rows)
+    if PICTURE.exists():
+        yield f"![Take-over times]({PICTURE.name})\n\n"
+    yield from _row("run", *(f"`{one.name}`, seed {one.seed}, {one.date}, {one.commit}" for one in runs))
+    yield from _row(*["---"] * (len(runs) + 1))
+    for title, figure in _FIGURES:
+        yield from _row(title, *(figure(run) for run in runs))
+    yield f"\nMachine: {best.machine}. Besides the bus it ran its servers, its load and its checker.\n\n"
+    yield "Last line:\n\n"
+    yield from (f"    {run.last_line()}\n" for run in runs)
+    kinds = ", ".join(f"{name} ({count})" for name, count in best.kinds.items())
+    yield f"\nThe faults of the largest run: {kinds}.\n\n"
+
+
+_FIGURES: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
+    ("faults survived", lambda run: f"{run.rounds} in {run.minutes:.0f} min"),
+    ("rows written and seen", lambda run: f"{run.rows:,}"),
+    ("lost", lambda run: str(run.lost)),
+    ("out of order, or of an older term", lambda run: str(run.reordered)),
+    ("repeated (exactly_once)", lambda run: str(run.duplicated)),
+    ("repeated (at_least_once, which may)", lambda run: f"{run.repeated:,}"),
+    ("two emitted at once", lambda run: f"{run.overlap_ms:.0f} ms"),
+    (
+        "take-over after SIGKILL",
+        lambda run: f"T = {run.session_seconds:g} s: {shares(run.killed)} of {len(run.killed)}",
+    ),
+    ("planned hand-over", lambda run: f"{shares(run.planned)} of {len(run.planned)}"),
+    ("backlogs after silences of 3 s and more", lambda run: _drained(run)),
+    ("memory of a Core at most", lambda run: f"{max(run.memory.values(), default=0)} MiB"),
+    ("longest outage", lambda run: f"{run.longest_outage:.1f} s"),
+    ("failed for", lambda run: "; ".join(run.wrong) or "nothing"),
+)
+
+
+def _drained(run: Outcome) -> str:
+    if not run.drained:
+        return "none"
+    times, speeds = [one.seconds for one in run.drained], [one.speed for one in run.drained]
+    return (
+        f"{len(times)}, drained within p50 {seconds(percentile(times, 0.5))} s, at most {max(times):.1f} s, "
+        f"at {percentile(speeds, 0.5):.1f} times the writer's rate (p50)"
+    )
+
+
+def _smallest(run: Run) -> Iterator[str]:
+    yield from _row("T", "sessions that ended", "changes of the leader", "lease left at a renewal, at least", "held")
+    yield from _row(*["---"] * 5)
+    for one in run.found:
+        left = f"{one.least_s:.2f} of {one.lease_s:.2f} s"
+        yield from _row(
+            f"{one.t:g} s", str(one.sessions), str(one.leaders), left, "yes" if one.held else f"**no** {one.wrong}"
+        )
+    yield (
+        f"\n{run.minutes:.0f} minutes on {run.machine}, {run.date} at {run.commit}; load {run.load1[0]:g} on average, "
+        f"{run.load1[1]:g} at most: the machine did other work meanwhile.\n\n"
+    )
+
+
+def _guards(found: list[Found]) -> Iterator[str]:
+    yield "## Guards, and who notices when one is gone\n\n"
+    yield from _row("guard", "in", "first test that turned red without it")
+    yield from _row(*["---"] * 3)
+    for one in found:
+        yield from _row(one.guard, f"`{one.file}`", f"`{one.killer}`" if one.killer else "**none**")
+    yield "\n"
+
+
+def _matrix(results: dict[str, Result]) -> Iterator[str]:
+    tests = named_by_row()
+    yield "## The matrix\n\n"
+    yield from _row("#", "fault", "must happen", "test", "last result")
+    yield from _row(*["---"] * 5)
     for row in MATRIX:
         names = tests.get(row.number, [])
         shown = "<br>".join(f"`{name}`" for name in names) or "none"
-        told = "<br>".join(_told(known.get(name)) for name in names)
-        lines.append(f"| {row.number} | {row.fault} | {row.must} | {shown} | {told} |")
-    machines = sorted({result.machine for result in known.values()})
-    return _HEAD + "\n".join(lines) + f"\n\nMachine: {'; '.join(machines) or 'none yet'}.\n"
+        told = "<br>".join(_told(results.get(name)) for name in names)
+        yield from _row(str(row.number), row.fault, row.must, shown, told)
+    machines = sorted({result.machine for result in results.values()})
+    yield f"\nMachine: {'; '.join(machines) or 'none yet'}.\n"
 
 
 def _told(result: Result | None) -> str:
     if result is None:
         return "not run yet"
     return f"{result.outcome}, {result.seconds:.0f} s, {result.date} at {result.commit}"
+
+
+def _row(*cells: str) -> Iterator[str]:
+    yield "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"

@@ -1,5 +1,6 @@
 """`python -m dev.mutants [WORD]`: removes each guard (whose name has WORD in it) in a copy of the sources and runs the
-tests that must notice. Prints who killed it; exit status 1 when one survives."""
+tests that must notice. Prints who killed it, and keeps it in build/mutants.json, for `python -m dev.faults`; exit
+status 1 when one survives."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from dev.mutants.found import Found, read, write
 from dev.mutants.guards import GUARDS, Guard
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +25,7 @@ _MINUTES = 10
 def main() -> int:
     word = sys.argv[1] if len(sys.argv) > 1 else ""
     survivors: list[str] = []
+    found = {one.guard: one for one in read()}
     with tempfile.TemporaryDirectory(prefix="mysql-replicator-mutants-") as folder:
         copy = Path(folder)
         _copy(copy)
@@ -30,11 +33,13 @@ def main() -> int:
         for guard in guards:
             began = time.monotonic()
             killer = killed_by(guard, copy)
+            found[guard.name] = Found(guard.name, guard.file, killer)
             seconds = time.monotonic() - began
             print(f"{'killed  ' if killer else 'SURVIVES'} {guard.name} ({seconds:.0f} s)")
             print(f"         {killer or guard.file}", flush=True)
             if not killer:
                 survivors.append(guard.name)
+    write([found[guard.name] for guard in GUARDS if guard.name in found])
     print(f"mutants: {len(guards)} guards removed, {len(guards) - len(survivors)} noticed, {len(survivors)} survive")
     return 1 if survivors else 0
 

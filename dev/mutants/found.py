@@ -1,0 +1,26 @@
+"""What a run of the mutants found out, as data."""
+
+from __future__ import annotations
+
+import msgspec
+
+from dev.paths import TREE
+
+LATEST = TREE / "build" / "mutants.json"
+
+
+class Found(msgspec.Struct):
+    """`killer`: the first test that was red without the guard, "" when none was."""
+
+    guard: str
+    file: str
+    killer: str
+
+
+def read() -> list[Found]:
+    return msgspec.json.decode(LATEST.read_bytes(), type=list[Found]) if LATEST.exists() else []
+
+
+def write(found: list[Found]) -> None:
+    LATEST.parent.mkdir(exist_ok=True)
+    LATEST.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
