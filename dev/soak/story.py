@@ -36,7 +36,7 @@ from replicator.zookeeper.client import connect
 HOSTS = ("host-a", "host-b", "host-c")
 MORE = 20
 """Records that must arrive after a fault."""
-PATIENCE = 90.0
+PATIENCE = 240.0
 """Seconds after which a fault counts as not survived."""
 START = 5.0
 """Seconds that a take-over may need besides T, with the machine under the load of everything at once."""
