@@ -20,7 +20,9 @@ import pytest
 from dev.cluster import wait_for
 from dev.errors import ServerFailed
 from dev.servers import MySQL, ZooKeeper
+from replicator.config.task import MySQLSource
 from replicator.coordination.records import CommitRecord, dump
+from replicator.source.mysql import MySQLSource as Source
 from tests.failover.bus import Bus
 from tests.support.authority import Authority
 
@@ -217,6 +219,29 @@ def test_54_reconnects_leave_nothing_open(make_bus: MakeBus) -> None:
         reconnect()
     assert worker.num_fds() <= before + 4 and worker.num_threads() <= threads + 2
     clean(bus)
+
+
+def test_54_a_thousand_connections_to_the_source_leave_nothing_behind(mysql: MySQL, database: str) -> None:
+    """One after another in one process: what a worker opens and loses in a bad week."""
+    mysql.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY)")
+    user, password = mysql.replicator
+    config = MySQLSource.model_validate({"type": "mysql", "port": mysql.port, "user": user, "password": "env:X"})
+    source = Source(config, "thousand", password)
+    position = source.end_position()
+    process = psutil.Process()
+
+    def connect(times: int) -> None:
+        for number in range(times):
+            stream = source.open(position)
+            if number % 2:
+                stream.read(1.0)
+            stream.close()
+
+    connect(50)
+    before = process.num_fds(), process.num_threads(), process.memory_info().rss
+    connect(950)
+    assert process.num_fds() <= before[0] + 2 and process.num_threads() <= before[1] + 1
+    assert process.memory_info().rss < before[2] + (20 << 20)
 
 
 def test_54_too_few_descriptors_end_cleanly(make_bus: MakeBus) -> None:
