@@ -24,8 +24,8 @@ def interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m dev.soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=5.0)
-    parser.add_argument("--rounds", type=int, help="so many faults, however long they take")
+    parser.add_argument("--minutes", type=float, help="no fault begins later; default: 5, without --rounds")
+    parser.add_argument("--rounds", type=int, help="so many faults at most")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--session-timeout", type=float, default=4.0, help="T of the Cores, seconds")
     parser.add_argument("--rate", type=float, default=40.0, help="transactions a second per writer")
@@ -51,11 +51,8 @@ def main() -> int:
             )
             try:
                 story.begin()
-                story.run(
-                    math.inf if options.rounds else time.monotonic() + options.minutes * 60,
-                    options.only,
-                    options.rounds,
-                )
+                minutes = options.minutes or (math.inf if options.rounds else 5.0)
+                story.run(time.monotonic() + minutes * 60, options.only, options.rounds)
                 return story.end(keep=options.keep)
             finally:
                 story.close()

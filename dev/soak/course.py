@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from array import array
 from typing import Any
 
@@ -27,7 +28,9 @@ class Course:
         self.job, self._journal, self._archive = job, journal, archive
         self.terms = Terms()
         self.stamps = array("q")
-        """When each change was sent, ms, in the order in which they came."""
+        """When each change was made a record, ms, in the order in which they came."""
+        self.came = array("q")
+        """When each was visible to us, ms."""
         self._case = Case()
         self._last: dict[bytes, Any] = {}
         self._lock = threading.Lock()
@@ -82,11 +85,12 @@ class Course:
     def _see(self, records: list[Any]) -> None:
         for record in records:
             self._last[record.key] = record
-        changes = seen(records)
+        changes, now = seen(records), time.time_ns() // 1_000_000
         with self._lock:
             for change in changes:
                 self._case.see(change)
         for change in changes:
             self.terms.see(change)
             self.stamps.append(change.time_ms)
+            self.came.append(now)
             self._archive.add("seen", {"task": self.job.name, **msgspec.structs.asdict(change)})

@@ -53,32 +53,32 @@ _STEP_MS = 250
 _LEAST_SECONDS = 3.0
 
 
-def backlogs(written: Iterable[tuple[int, int]], sent: Iterable[int]) -> list[Backlog]:
+def backlogs(written: Iterable[tuple[int, int]], came: Iterable[int]) -> list[Backlog]:
     """Of one task that repeats nothing, of all silences of three seconds and more.
 
     Args:
         written: (ms, rows) of each transaction.
-        sent: ms of each row.
+        came: ms at which each row was visible.
     """
-    came, went = Counter[int](), Counter[int]()
+    made, seen = Counter[int](), Counter[int]()
     for when, rows in written:
-        came[when // _STEP_MS] += rows
-    for when in sent:
-        went[when // _STEP_MS] += 1
-    if not came or not went:
+        made[when // _STEP_MS] += rows
+    for when in came:
+        seen[when // _STEP_MS] += 1
+    if not made or not seen:
         return []
-    begin, end = min(came), max(max(came), max(went)) + 1
-    second = came.total() / (end - begin) * 1000 / _STEP_MS
+    begin, end = min(made), max(max(made), max(seen)) + 1
+    second = made.total() / (end - begin) * 1000 / _STEP_MS
     found: list[Backlog] = []
     waiting = silent = drained = 0
     since, largest = -1, 0
     for step in range(begin, end):
-        waiting += came[step] - went[step]
-        silent = 0 if went[step] else silent + 1
+        waiting += made[step] - seen[step]
+        silent = 0 if seen[step] else silent + 1
         if silent * _STEP_MS >= _LEAST_SECONDS * 1000 and waiting > _LEAST_SECONDS * second:
             since, largest, drained = step + 1, waiting, 0  # as long as the silence goes on
         elif since >= 0:
-            drained += went[step]
+            drained += seen[step]
             if waiting <= second:
                 took = max(1, step + 1 - since) * _STEP_MS / 1000
                 found.append(Backlog(largest, took, drained / took / second))

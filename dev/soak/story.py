@@ -209,7 +209,7 @@ class Story:
             killed=killed,
             planned=planned,
             longest_outage=max((done.outage for done in self._done), default=0.0),
-            drained=backlogs(course.written(), course.stamps),
+            drained=backlogs(course.written(), course.came),
             memory={host: most[0] for host, most in sorted(self._samples.most.items())},
             wrong=self._wrong,
             **{key: value for key, value in self._conditions.items() if key != "python"},
