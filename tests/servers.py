@@ -6,6 +6,7 @@ A server that is not to be had skips the test loudly on a workstation and fails 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import uuid
 from collections.abc import Callable, Iterator
@@ -75,7 +76,7 @@ def zookeeper() -> Iterator[ZooKeeper]:
 
 @pytest.fixture(scope="session")
 def kafka() -> Iterator[Kafka]:
-    yield from _session(lambda: kafka_broker(fast=True))
+    yield from _session(lambda: kafka_broker(fast=True, modest=True))
 
 
 @pytest.fixture(scope="session")
@@ -106,7 +107,7 @@ def make_zookeeper() -> Iterator[Callable[..., ZooKeeper]]:
 
 @pytest.fixture
 def make_kafka() -> Iterator[Callable[..., Kafka]]:
-    yield from _factory(Kafka)
+    yield from _factory(functools.partial(Kafka, modest=True))
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import time
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -12,7 +10,7 @@ from typing import Generic, Self, TypeVar
 from dev.errors import ServerFailed
 from dev.fetch.once import run
 from dev.servers.base import Server
-from dev.servers.kafka import Kafka
+from dev.servers.kafka import Kafka, random_uuid
 from dev.servers.ports import free_port
 from dev.servers.zookeeper import ZooKeeper
 
@@ -81,6 +79,7 @@ class _Broker(Kafka):
         super().__init__(
             fast=fast,
             heap="384m",
+            modest=True,
             properties={
                 "node.id": number,
                 "controller.quorum.bootstrap.servers": ",".join(f"127.0.0.1:{p}" for p, _ in controllers.values()),
@@ -98,11 +97,6 @@ class _Broker(Kafka):
         self.controller_port = controllers[number][0]
         self._controllers, self._cluster = controllers, cluster
 
-    def _command(self) -> list[str]:
-        """Compiled little and collected by one thread: three of them share the processors with everything else."""
-        modest = self._java("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-        return [*modest, "kafka.Kafka", str(self.folder / "server.properties")]
-
     def _format(self, tool: list[str], settings: str) -> None:
         voters = ",".join(f"{n}@127.0.0.1:{port}:{folder}" for n, (port, folder) in self._controllers.items())
         run(self.name, [*tool, "format", "--initial-controllers", voters, "-t", self._cluster, "-c", settings])
@@ -112,19 +106,10 @@ class KafkaCluster(Ensemble[Kafka]):
     """KRaft, each member broker and controller; topics have three copies of which two must be in step."""
 
     def __init__(self, size: int = 3, *, fast: bool = True) -> None:
-        ids = [_random_uuid() for _ in range(size + 1)]
+        ids = [random_uuid() for _ in range(size + 1)]
         controllers = {number: (free_port(), ids[number]) for number in range(1, size + 1)}
         super().__init__([_Broker(number, controllers, ids[0], fast=fast) for number in sorted(controllers)])
 
     @property
     def bootstrap(self) -> str:
         return self.address
-
-
-def _random_uuid() -> str:
-    """As `kafka-storage random-uuid` makes them: 16 bytes, Base64 for URLs, not beginning with a dash."""
-
-    while True:
-        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-        if not text.startswith("-"):
-            return text
