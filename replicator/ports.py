@@ -68,7 +68,8 @@ class Source(Protocol):
         ...
 
 
-Interest: TypeAlias = Literal["statement", "transaction", "query", "heartbeat", "xa"]
+Interest: TypeAlias = Literal["statement", "transaction", "query", "heartbeat", "xa", "executed"]
+"""What a format wants to be told of; "executed": its messages print `Moment.executed`, which is dear to make."""
 
 
 class Narrator(Protocol):

@@ -23,7 +23,7 @@ cdef extern from *:
 
 from replicator.model.packed import PackedRecords
 
-ABI = 2
+ABI = 3
 
 
 cdef class Arena:

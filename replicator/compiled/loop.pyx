@@ -5,16 +5,18 @@ stops in front of the first that is not: that one is Python's, and then the loop
 anything, and what it leaves undone it has not touched.
 """
 
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
-from replicator.compiled.arena cimport MOST_PIECES, Arena, LateText
+from replicator.compiled.arena cimport Arena, LateText
 from replicator.compiled.checksum cimport crc32, replicator_crc_fill
+from replicator.compiled.gtids cimport Done, Gtid, add_executed, put_gtid
 from replicator.compiled.late cimport LateProgram, complete_late
-from replicator.compiled.out cimport OK, Out, big, little, put, put_unsigned, unsigned_at
+from replicator.compiled.out cimport OK, Out, little, put, put_unsigned
 from replicator.compiled.program cimport Moment, Program
+from replicator.compiled.tables cimport Known, Tables
 
 cdef extern from "<time.h>" nogil:
     struct timespec:
@@ -24,7 +26,7 @@ cdef extern from "<time.h>" nogil:
     int CLOCK_REALTIME
 
 
-ABI = 2
+ABI = 3
 
 cdef enum State:  # those of decode.progress.State
     BETWEEN = 0
@@ -49,75 +51,55 @@ cdef enum:
     HEADER = 19
     ARTIFICIAL = 0x20
     LONGEST_PACKET = 0xFFFFFF
-    TABLES = 64
+    STATEMENT_END = 1  # flag of a rows event
 
 cdef uint64_t LATEST_US = <uint64_t>1 << 52  # the year 2112: times in nanoseconds have to fit, too
 
-cdef enum Done:
+cdef enum Taken:
     STOP = 0
     NEXT = 1
 
 cdef enum:
     STOPPED = -1
 
-ctypedef struct Known:
-    # A table id of this run.
-    uint64_t id
-    const char* raw  # NULL: a free place
-    Py_ssize_t size
-    void* version
-    void* programs[3]  # NULL: ask
-    uint32_t topics[3]
-    bint replicated
-    void* late  # its LateProgram; NULL: its records do not wait
-
-ctypedef struct Executed:
-    # GTIDs of finished transactions, next to each other.
-    uint8_t uuid[16]
-    uint32_t domain
-    uint32_t server
-    uint64_t first
-    uint64_t last
-
-
 cdef class Loop:
     """The attributes are the decoder's state; whoever calls `run` sets them before and takes them back after it.
 
     Args:
         packets: the stream comes in packets of the client/server protocol, else events stand back to back.
-        late_of: what records wait for (`decode.late.Ending`) -> its `LateProgram`; None where that can't be had.
+        late_of: see `Tables`.
+        messages: the format's records of a statement behind rows: (text, `Moment`'s fields) -> records without position
+            and number.
         clock: ns since the epoch; None: the system's.
 
     Attributes:
-        gtid: 0 none, 1 MySQL's (`uuid`, `number`), 2 MariaDB's (`domain`, `gtid_server`, `number`).
         kind: of the last event that was taken.
         whole: records of finished transactions.
         boundary: end of the last transaction that was finished; -1: none was.
         most_held: bytes that records which wait may have; the run ends when they have more.
-        query_at, query_end: where the last statement's text stands in the buffer; -1: there was none.
+        queries: the format is told of the statements behind rows.
+        query: text of the statement at hand, from before the run; None: there is none, or it is the buffer's, or gone.
+        query_at, query_end: where the text of the run's last statement stands in the buffer; -1: there was none, or (only
+            with `queries`) its rows are over.
+        asked: the format was told of the statement at hand.
     """
 
     cdef bint packets
     cdef object clock
+    cdef object messages
     cdef Arena arena
-    cdef dict ids
-    cdef list held
-    cdef list taken
-    cdef object late_of  # version -> its LateProgram, or None
+    cdef Tables tables
     cdef void* waits  # LateProgram of the transaction at hand
     cdef Out late_text
     cdef bint full
-    cdef Known known[TABLES]
     cdef Moment moment
     cdef Out json_gtid
     cdef Out position
     cdef bytes file
-    cdef Executed* done
-    cdef size_t done_count
-    cdef size_t done_room
+    cdef Gtid gtid
+    cdef Done done
     cdef int64_t position_number
     cdef const uint8_t* buffer
-    cdef uint8_t uuid[16]
 
     cdef public bint checksum, mariadb
     cdef public int state, kind
@@ -125,38 +107,35 @@ cdef class Loop:
     cdef public int64_t row, commit_us, whole
     cdef public int64_t rows, size, transactions, new_rows, new_size, source_ms
     cdef public bint moved
-    cdef public int gtid
-    cdef public uint32_t domain, gtid_server
-    cdef public uint64_t number
     cdef public int64_t ts_us, thread, pos, now_ns, event_s, server_id
     cdef public bint standalone
     cdef public int64_t most_held
     cdef public int64_t boundary, query_at, query_end, query_of
+    cdef public bint queries, asked
+    cdef public bytes query
+    cdef public int64_t told, new_told
 
-    def __cinit__(self, bint packets, late_of, clock=None):
+    def __cinit__(self, bint packets, late_of, messages=None, clock=None):
         self.packets = packets
-        self.late_of = late_of
+        self.tables = Tables(late_of)
+        self.messages = messages
         self.clock = clock
-        self.held = []
-        self.taken = []
         replicator_crc_fill()
 
     def __dealloc__(self):
         free(self.json_gtid.base)
         free(self.position.base)
-        free(self.done)
+        free(self.done.base)
         free(self.late_text.base)
 
-    def begin(self, Arena arena, dict ids, bytes file, bytes gtid, bytes position, bytes uuid, late):
-        """Before each run. `ids`: table id -> version; `file`, `gtid`: JSON text; `uuid`: of the GTID, or empty; `late`:
-        what the transaction at hand waits for."""
+    def begin(self, Arena arena, dict ids, bytes file, bytes gtid, bytes position, late):
+        """Before each run. `ids`: table id -> version; `file`, `gtid`: JSON text; `late`: what the transaction at hand
+        waits for."""
         self.arena = arena
         self.waits, self.full = NULL, False
-        self.ids = ids
         self.file = file
-        self.held.clear()
-        memset(self.known, 0, sizeof(self.known))
-        self.done_count = 0
+        self.tables.begin(arena, ids)
+        self.done.count = 0
         self.boundary = self.query_at = -1
         self.position_number = -1
         self.json_gtid.used = self.position.used = 0
@@ -165,18 +144,30 @@ cdef class Loop:
             or put(&self.position, PyBytes_AS_STRING(position), PyBytes_GET_SIZE(position)) != OK
         ):
             raise MemoryError
-        if len(uuid) == 16:
-            memcpy(self.uuid, PyBytes_AS_STRING(uuid), 16)
         self.moment.file, self.moment.file_size = PyBytes_AS_STRING(file), PyBytes_GET_SIZE(file)
-        if late is not None and not self._set_late(late):
-            raise ValueError("this can't be printed here")
+        if late is not None:
+            program = self.tables.late_program(late)
+            if program is None:
+                raise ValueError("this can't be printed here")
+            self.waits = <void*>program
+
+    def set_gtid(self, int kind, bytes uuid, uint32_t domain, uint32_t server, uint64_t number):
+        """Of the transaction at hand: 0 none, 1 MySQL's, 2 MariaDB's."""
+        self.gtid.kind, self.gtid.domain, self.gtid.server, self.gtid.number = kind, domain, server, number
+        memset(self.gtid.uuid, 0, 16)
+        if len(uuid) == 16:
+            memcpy(self.gtid.uuid, PyBytes_AS_STRING(uuid), 16)
+
+    def get_gtid(self):
+        """As `set_gtid` takes it."""
+        cdef Gtid* gtid = &self.gtid
+        return gtid.kind, PyBytes_FromStringAndSize(<char*>gtid.uuid, 16), gtid.domain, gtid.server, gtid.number
 
     def texts(self):
-        """(JSON text of the GTID, position, uuid of the GTID) of the transaction at hand."""
+        """(JSON text of the GTID, position) of the transaction at hand."""
         return (
             PyBytes_FromStringAndSize(self.json_gtid.base, self.json_gtid.used),
             PyBytes_FromStringAndSize(self.position.base, self.position.used),
-            PyBytes_FromStringAndSize(<char*>self.uuid, 16),
         )
 
     @property
@@ -184,23 +175,15 @@ cdef class Loop:
         """What the transaction at hand waits for."""
         return None if self.waits == NULL else (<LateProgram>self.waits).late
 
-    cdef bint _set_late(self, late) except? False:
-        program = self.late_of(late)
-        if type(program) is not LateProgram:
-            return False
-        self.held.append(program)
-        self.waits = <void*>program
-        return True
-
     def executed(self):
         """GTIDs of the transactions that were finished: (uuid, domain, server, first, last)."""
         cdef size_t index
+        cdef Gtid* gtid
         found = []
-        for index in range(self.done_count):
-            one = self.done[index]
-            found.append(
-                (PyBytes_FromStringAndSize(<char*>one.uuid, 16), one.domain, one.server, one.first, one.last)
-            )
+        for index in range(self.done.count):
+            gtid = &self.done.base[index].first
+            uuid = PyBytes_FromStringAndSize(<char*>gtid.uuid, 16)
+            found.append((uuid, gtid.domain, gtid.server, gtid.number, self.done.base[index].last))
         return found
 
     def run(self, bytes buffer, Py_ssize_t at):
@@ -211,10 +194,7 @@ cdef class Loop:
         self.buffer = base
         with nogil:
             left = self._walk(base, at, size)
-        for program in self.taken:
-            (<Program>program).busy = False
-        self.taken.clear()
-        self.held.clear()
+        self.tables.end()
         return left
 
     cdef Py_ssize_t _walk(self, const uint8_t* base, Py_ssize_t at, Py_ssize_t size) noexcept nogil:
@@ -240,7 +220,7 @@ cdef class Loop:
             if self.full:
                 return at
 
-    cdef Done _event(self, const uint8_t* p, const uint8_t* end) noexcept nogil:
+    cdef Taken _event(self, const uint8_t* p, const uint8_t* end) noexcept nogil:
         """One event with its header."""
         cdef int kind = p[4]
         cdef int64_t size = end - p
@@ -248,7 +228,7 @@ cdef class Loop:
         cdef uint32_t timestamp = <uint32_t>little(p, 4)
         cdef uint32_t server = <uint32_t>little(p + 5, 4)
         cdef const uint8_t* body = p + HEADER
-        cdef Done done = STOP
+        cdef Taken done = STOP
         if (
             little(p + 9, 4) != <uint64_t>size
             or little(p + 17, 2) & ARTIFICIAL
@@ -262,9 +242,9 @@ cdef class Loop:
         if kind == TABLE_MAP:
             done = self._table_map(body, end)
         elif WRITE_ROWS <= kind <= DELETE_ROWS:
-            done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS, 2)
+            done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS, 2, offset + size)
         elif WRITE_ROWS_V1 <= kind <= DELETE_ROWS_V1:
-            done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS_V1, 1)
+            done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS_V1, 1, offset + size)
         elif kind == XID:
             if (self.state == OPEN or self.state == ANNOUNCED) and end - body >= 8:
                 done = self._complete(little(body, 8), server, offset + size)
@@ -277,10 +257,7 @@ cdef class Loop:
         elif kind == MARIADB_GTID and self.mariadb:
             done = self._mariadb_gtid(body, end, server)
         elif kind == ROWS_QUERY or kind == ANNOTATE_ROWS:
-            done = NEXT
-            self.query_at = body - self.buffer + (1 if kind == ROWS_QUERY else 0)
-            self.query_end = end - self.buffer
-            self.query_of = self.start
+            done = self._rows_query(body + (1 if kind == ROWS_QUERY else 0), end)
         if done == NEXT:
             self.kind = kind
             self.at = offset
@@ -289,7 +266,7 @@ cdef class Loop:
 
     # Transactions
 
-    cdef Done _mysql_gtid(self, const uint8_t* p, const uint8_t* end, bint named) noexcept nogil:
+    cdef Taken _mysql_gtid(self, const uint8_t* p, const uint8_t* end, bint named) noexcept nogil:
         """flags 1, uuid 16, number 8, clock 1 and two times 8, time of the commit 7; see `decode/gtidevents.py`."""
         cdef uint64_t commit_us
         if self.state != BETWEEN or end - p < 42:
@@ -302,35 +279,32 @@ cdef class Loop:
         if not named:
             self._without_gtid()
             return NEXT
-        self.gtid = 1
-        memcpy(self.uuid, p + 1, 16)
-        self.number = little(p + 17, 8)
-        self.position.used = 0
-        if not self._put_uuid():
-            self.state = BETWEEN
+        self.gtid.kind = 1
+        memcpy(self.gtid.uuid, p + 1, 16)
+        self.gtid.domain = self.gtid.server = 0
+        self.gtid.number = little(p + 17, 8)
+        return self._put_gtid()
+
+    cdef Taken _mariadb_gtid(self, const uint8_t* p, const uint8_t* end, uint32_t server) noexcept nogil:
+        """number 8, domain 4, flags 1. XA transactions (64, 128) are Python's."""
+        if self.state != BETWEEN or end - p < 13 or p[12] & 0xC0:
             return STOP
-        return self._quote_gtid()
+        self.commit_us = 0
+        self._announce()
+        self.gtid.kind = 2
+        memset(self.gtid.uuid, 0, 16)
+        self.gtid.number, self.gtid.domain, self.gtid.server = little(p, 8), <uint32_t>little(p + 8, 4), server
+        self.standalone = p[12] & 1
+        if not self.standalone:
+            self.state = OPEN
+        return self._put_gtid()
 
-    cdef bint _put_uuid(self) noexcept nogil:
-        cdef char text[64]
-        cdef const char* digits = "0123456789abcdef"
-        cdef int index
-        cdef int at = 0
-        for index in range(16):
-            if index == 4 or index == 6 or index == 8 or index == 10:
-                text[at] = c'-'
-                at += 1
-            text[at] = digits[self.uuid[index] >> 4]
-            text[at + 1] = digits[self.uuid[index] & 15]
-            at += 2
-        text[at] = c':'
-        at = <int>(unsigned_at(text + at + 1, self.number) - text)
-        return put(&self.position, text, at) == OK
-
-    cdef Done _quote_gtid(self) noexcept nogil:
-        self.json_gtid.used = 0
+    cdef Taken _put_gtid(self) noexcept nogil:
+        """Its texts: in the position and as JSON."""
+        self.position.used = self.json_gtid.used = 0
         if (
-            put(&self.json_gtid, '"', 1) != OK
+            put_gtid(&self.position, &self.gtid) != OK
+            or put(&self.json_gtid, '"', 1) != OK
             or put(&self.json_gtid, self.position.base, self.position.used) != OK
             or put(&self.json_gtid, '"', 1) != OK
         ):
@@ -338,40 +312,16 @@ cdef class Loop:
             return STOP
         return NEXT
 
-    cdef Done _mariadb_gtid(self, const uint8_t* p, const uint8_t* end, uint32_t server) noexcept nogil:
-        """number 8, domain 4, flags 1. XA transactions (64, 128) are Python's."""
-        cdef char text[64]
-        cdef char* at
-        if self.state != BETWEEN or end - p < 13 or p[12] & 0xC0:
-            return STOP
-        self.commit_us = 0
-        self._announce()
-        self.gtid = 2
-        self.number, self.domain, self.gtid_server = little(p, 8), <uint32_t>little(p + 8, 4), server
-        at = unsigned_at(text, self.domain)
-        at[0] = c'-'
-        at = unsigned_at(at + 1, server)
-        at[0] = c'-'
-        at = unsigned_at(at + 1, self.number)
-        self.position.used = 0
-        if put(&self.position, text, at - text) != OK:
-            self.state = BETWEEN
-            return STOP
-        self.standalone = p[12] & 1
-        if not self.standalone:
-            self.state = OPEN
-        return self._quote_gtid()
-
     cdef void _announce(self) noexcept nogil:
         self.state = ANNOUNCED
-        self.row = 0
+        self.row = self.told = 0
         self.start = self.offset
         self.position_number = -1
         self.ts_us = self.commit_us
         self.thread = -1
 
     cdef void _without_gtid(self) noexcept nogil:
-        self.gtid = 0
+        self.gtid.kind = 0
         self.json_gtid.used = self.position.used = 0
         put(&self.json_gtid, "null", 4)
         # The file's name without its quotes: one that needed escapes would not be JSON's.
@@ -379,7 +329,7 @@ cdef class Loop:
         put(&self.position, ":", 1)
         put_unsigned(&self.position, self.start)
 
-    cdef Done _query(self, const uint8_t* p, const uint8_t* end, uint32_t timestamp, int64_t behind) noexcept nogil:
+    cdef Taken _query(self, const uint8_t* p, const uint8_t* end, uint32_t timestamp, int64_t behind) noexcept nogil:
         """thread 4, time 4, length of the database 1, error 2, length of the status 2, status, database, 0, text."""
         cdef const uint8_t* text
         if end - p < 13:
@@ -397,103 +347,37 @@ cdef class Loop:
             return self._finish(timestamp, behind)
         return STOP
 
-    cdef Done _finish(self, uint32_t timestamp, int64_t behind) noexcept nogil:
-        cdef Executed* last
-        cdef Executed* moved
-        cdef size_t room
-        if self.gtid:
-            last = self.done + self.done_count - 1 if self.done_count else NULL
-            if (
-                last != NULL and last.last + 1 == self.number and last.domain == self.domain
-                and last.server == self.gtid_server and memcmp(last.uuid, self.uuid, 16) == 0
-            ):
-                last.last = self.number
-            else:
-                if self.done_count == self.done_room:
-                    room = self.done_room * 2 + 16
-                    moved = <Executed*>realloc(self.done, room * sizeof(Executed))
-                    if moved == NULL:
-                        return STOP
-                    self.done, self.done_room = moved, room
-                last = self.done + self.done_count
-                memcpy(last.uuid, self.uuid, 16)
-                last.domain, last.server = self.domain, self.gtid_server
-                last.first = last.last = self.number
-                self.done_count += 1
-            self.gtid = 0
+    cdef Taken _finish(self, uint32_t timestamp, int64_t behind) noexcept nogil:
+        if self.gtid.kind and add_executed(&self.done, &self.gtid) != OK:
+            return STOP
+        self.gtid.kind = 0
         self.boundary = behind
         self.state = BETWEEN
         self.source_ms = self.commit_us // 1000 if self.commit_us >= 1000 else <int64_t>timestamp * 1000
         self.moved = True
         self.whole = self.arena.count
-        self.rows += self.new_rows
+        self.rows += self.new_rows - self.new_told
         self.size += self.new_size
-        self.new_rows = self.new_size = 0
+        self.new_rows = self.new_size = self.new_told = 0
         self.transactions += 1
+        if self.queries:
+            self._statement_ended()
         return NEXT
 
     # Rows
 
-    cdef Known* _find(self, uint64_t table_id) noexcept nogil:
-        """NULL: not known to Python either."""
-        cdef Known* known = self.known + (table_id & (TABLES - 1))
-        if known.raw != NULL and known.id == table_id:
-            return known
-        return known if self._ask(known, table_id) else NULL
-
-    cdef bint _ask(self, Known* known, uint64_t table_id) noexcept with gil:
-        cdef bytes raw
-        try:
-            version = self.ids.get(table_id)
-            if version is None:
-                return False
-            raw = version.raw
-            self.held.append((version, raw))
-            memset(known, 0, sizeof(Known))
-            known.id, known.raw, known.size = table_id, PyBytes_AS_STRING(raw), PyBytes_GET_SIZE(raw)
-            known.version = <void*>version
-            known.replicated = version.plan is not None
-            late = version.late
-            if late is not None:
-                program = self.late_of(late)
-                if type(program) is not LateProgram:
-                    memset(known, 0, sizeof(Known))
-                    return False
-                self.held.append(program)
-                known.late = <void*>program
-            return True
-        except Exception:
-            return False
-
-    cdef bint _ask_program(self, Known* known, int operation) noexcept with gil:
-        """Whether the version's function is a program, and nobody else runs it at this moment."""
-        cdef Program program
-        try:
-            function = (<object>known.version).functions[operation]
-            if type(function) is not Program:
-                return False
-            program = function
-            if program.busy and not any([taken is program for taken in self.taken]):
-                return False
-            known.topics[operation] = self.arena.topic_id(program.topic)
-            program.busy = True
-            self.taken.append(program)
-            known.programs[operation] = <void*>program
-            return True
-        except Exception:
-            return False
-
-    cdef Done _table_map(self, const uint8_t* p, const uint8_t* end) noexcept nogil:
+    cdef Taken _table_map(self, const uint8_t* p, const uint8_t* end) noexcept nogil:
         cdef Known* known
         if end - p < 8:
             return STOP
-        known = self._find(little(p, 6))
+        known = self.tables.find(little(p, 6))
         if known == NULL or known.size != end - p - 6 or memcmp(known.raw, p + 6, known.size) != 0:
             return STOP
         return NEXT
 
-    cdef Done _rows(
-        self, const uint8_t* p, const uint8_t* end, uint32_t timestamp, uint32_t server, int operation, int version
+    cdef Taken _rows(
+        self, const uint8_t* p, const uint8_t* end, uint32_t timestamp, uint32_t server, int operation, int version,
+        int64_t behind
     ) noexcept nogil:
         """Table id 6, flags 2, in version 2 the length of extra data 2 and that, then what programs read."""
         cdef Known* known
@@ -507,27 +391,31 @@ cdef class Loop:
             rows += little(p + 8, 2)
             if rows > end:
                 return STOP
-        known = self._find(little(p, 6))
+        known = self.tables.find(little(p, 6))
         if known == NULL:
             return STOP
-        if not known.replicated:
-            return NEXT
-        program = known.programs[operation]
-        if program == NULL:
-            if not self._ask_program(known, operation):
-                return STOP
+        if known.replicated:
             program = known.programs[operation]
-        if known.late != NULL:
-            self.waits = known.late
-        return self._run(program, known.topics[operation], rows, end, timestamp, server)
+            if program == NULL:
+                if not self.tables.ask_program(known, operation):
+                    return STOP
+                program = known.programs[operation]
+            if self._run(program, known, operation, rows, end, timestamp, server, behind) != NEXT:
+                return STOP
+        if self.queries and p[6] & STATEMENT_END:
+            self._statement_ended()
+        return NEXT
 
-    cdef Done _run(
-        self, void* program, uint32_t topic, const uint8_t* p, const uint8_t* end, uint32_t timestamp, uint32_t server
+    cdef Taken _run(
+        self, void* program, Known* known, int operation, const uint8_t* p, const uint8_t* end, uint32_t timestamp,
+        uint32_t server, int64_t behind
     ) noexcept nogil:
         cdef size_t count = self.arena.count
         cdef size_t used = self.arena.bytes.used
-        cdef int64_t row
+        cdef bint asked = self.asked
+        cdef int64_t told = self.told
         cdef int64_t first = self.row
+        cdef int64_t row
         cdef int64_t size = 0
         if self.position_number < 0:
             self.position_number = self.arena.position_id(self.position.base, self.position.used)
@@ -540,23 +428,75 @@ cdef class Loop:
         if self.commit_us == 0:
             self.ts_us = <int64_t>timestamp * 1000000
         self._set_moment()
-        row = run_program(
-            program, self.arena, p, end, first, &self.moment, topic, <uint32_t>self.position_number, &size
-        )
+        row = first
+        if self.queries and not self.asked and (self.query is not None or self.query_at >= 0):
+            row = self._tell(behind)
+            size = self.arena.size_from(count)
+        if row >= 0:
+            row = run_program(
+                program, self.arena, p, end, row, &self.moment, known.topics[operation],
+                <uint32_t>self.position_number, &size,
+            )
         if row < 0:
             self.arena.count = count
             self.arena.bytes.used = used
+            self.asked, self.told = asked, told
             return STOP
+        if known.late != NULL:
+            self.waits = known.late
         self.row = row
+        self.new_told += self.told - told
         self.new_rows += row - first
         self.new_size += size
         if self.waits != NULL and self.new_size + 250 * self.new_rows > self.most_held:
             self.full = True
         return NEXT
 
+    # Statements behind rows
+
+    cdef Taken _rows_query(self, const uint8_t* text, const uint8_t* end) noexcept nogil:
+        if text > end:
+            return STOP
+        self.query_at, self.query_end = text - self.buffer, end - self.buffer
+        self.query_of = self.start
+        return NEXT
+
+    cdef void _statement_ended(self) noexcept nogil:
+        self.query_at = -1
+        self.asked = False
+        if self.query is not None:
+            self._forget_query()
+
+    cdef void _forget_query(self) noexcept with gil:
+        self.query = None
+
+    cdef int64_t _tell(self, int64_t behind) noexcept with gil:
+        """Appends the format's records of the statement at hand, which are numbered like rows. Returns the number of the
+        next row; -1: Python has to do it."""
+        cdef int64_t row = self.row
+        cdef bytes text
+        try:
+            text = self.query
+            if self.query_at >= 0:
+                text = PyBytes_FromStringAndSize(
+                    <const char*>self.buffer + self.query_at, <Py_ssize_t>(self.query_end - self.query_at)
+                )
+            gtid, position = self.texts()
+            for topic, key, value, headers, route in self.messages(
+                text, self.event_s, self.ts_us, self.now_ns, gtid, self.offset, behind, self.server_id, self.thread
+            ):
+                record = topic, key, value, position, row, headers
+                self.arena(record if route is None else (*record, route))
+                row += 1
+            self.told += row - self.row
+            self.asked = True
+            return row
+        except Exception:
+            return STOPPED
+
     # What is known at the end of a transaction
 
-    cdef Done _complete(self, uint64_t xid, uint32_t server, int64_t behind) noexcept nogil:
+    cdef Taken _complete(self, uint64_t xid, uint32_t server, int64_t behind) noexcept nogil:
         """Puts it into the records that wait for it."""
         cdef LateText row, last
         cdef int64_t size
@@ -598,11 +538,11 @@ cdef int64_t _run_program(
         return STOPPED
     program.told = program.table_rows = 0
     behind = program.run(arena, p, end, row, topic, position)
-    size[0] = program.written
+    size[0] += program.written
     return behind
 
 
-# The programs of a run are held by a list and known by their addresses: a reference would need the interpreter.
+# Programs are known by their addresses, see `Tables`.
 ctypedef int64_t (*RunProgram)(
     void*, Arena, const uint8_t*, const uint8_t*, int64_t, Moment*, uint32_t, uint32_t, int64_t*
 ) noexcept nogil

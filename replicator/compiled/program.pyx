@@ -5,57 +5,24 @@ an event: whatever is not as it should be (a length over the end, NULL where the
 leaves to its twin, the generated Python function, which knows what is wrong and how to say so.
 """
 
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport uint64_t
 from libc.string cimport memcmp, memcpy
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
+from replicator.compiled.arena cimport Entry
 from replicator.compiled.out cimport (
-    DECLINED, NO_MEMORY, OK, little, put, put_signed, put_unsigned, reserve,
+    DECLINED, NO_MEMORY, OK, little, put, put_signed, reserve,
 )
-from replicator.compiled.values cimport REMEMBERED, REMEMBERED_SLOTS, Slot, write_value
+from replicator.compiled.steps cimport (
+    ASKED, Cut, EVENT_MS, EVENT_S, FILE, Field, GTID, LITERAL, MOST_REPEATED, NOW_MS, NOW_NS, NOW_US, OBJECT, OFFSET,
+    ORDER, POS, POSITION, REPEATED, ROW, SAME, SERVER_ID, TABLE_ORDER, TEXT, THREAD, TS_MS, TS_NS, TS_US, VALUE,
+)
+from replicator.compiled.values cimport write_value
 
-ABI = 2
-
-cdef enum Kind:
-    TEXT = 0
-    SAME = 1  # `first`: which text of the event
-    VALUE = 2
-    ROW = 3  # index in its event
-    OFFSET = 4  # in its transaction
-    ORDER = 5
-    TABLE_ORDER = 6
-    OBJECT = 7
-    REPEATED = 8  # `value`: which of the texts that rows add to
-    MEMBER = 9
-    ASKED = 10  # of Python, by the number of the row
-
-cdef enum Variable:
-    TS_MS = 0
-    TS_US = 1
-    TS_NS = 2
-    NOW_MS = 3
-    NOW_US = 4
-    NOW_NS = 5
-    EVENT_S = 6
-    EVENT_MS = 7
-    GTID = 8
-    FILE = 9
-    POS = 10
-    SERVER_ID = 11
-    THREAD = 12
-    LITERAL = 13
-    POSITION = 14
-
-VARIABLES = {
-    "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,
-    "event_s": EVENT_S, "event_ms": EVENT_MS, "gtid": GTID, "file": FILE, "pos": POS, "server_id": SERVER_ID,
-    "thread": THREAD, "position": POSITION,
-}
-_ROW_KINDS = {"row": ROW, "offset": OFFSET, "order": ORDER, "table_order": TABLE_ORDER}
-MOST_REPEATED = 4
+ABI = 3
 
 
-cdef class Program:
+cdef class Program(Steps):
     """A `decode.compiler.Rows`: called for an event, with an `Arena` where the twin has a list's `append`.
 
     Args:
@@ -69,157 +36,7 @@ cdef class Program:
         self.twin = twin
         self.others = others
         self.prepare = prepare
-        self.kept = []
         self.busy = False
-        self.header_at, self.header_size = <const uint8_t*>self._keep(spec.header), len(spec.header)
-        self.mask_at = <const uint8_t*>self._keep(spec.mask)
-        self.topic = spec.topic
-        self.grouped = spec.grouped
-        self.images = len(spec.images)
-        self.always_moved = spec.always_moved
-        self._columns(spec.images)
-        self._values(spec.values)
-        self._same_texts(spec.same)
-        self._steps(spec.steps)
-        self.forms = self._forms(spec.records)
-        self.form_count = len(spec.records)
-        self.moved_count = -1
-        if spec.moved is not None:
-            self.moved = self._forms(spec.moved)
-            self.moved_count = len(spec.moved)
-        self.compared_count = len(spec.compared)
-        self.compared = <int*>_zeros(2 * self.compared_count + 1, sizeof(int))
-        for index, (before, after) in enumerate(spec.compared):
-            self.compared[2 * index], self.compared[2 * index + 1] = before, after
-
-    def __dealloc__(self):
-        cdef int index, slot
-        for index in range(self.value_count):
-            if self.values[index].slots != NULL:
-                for slot in range(REMEMBERED_SLOTS):
-                    free(self.values[index].slots[slot].text)
-                free(self.values[index].slots)
-        free(self.fields[0])
-        free(self.fields[1])
-        free(self.cuts)
-        free(self.values)
-        free(self.steps)
-        free(self.forms)
-        free(self.moved)
-        free(self.compared)
-        free(self.pieces)
-        free(self.same_pieces)
-        free(self.same_ends)
-        free(self.same.base)
-        free(self.scratch.base)
-        for index in range(4):
-            free(self.repeated[index].base)
-
-    # Made of a specification
-
-    def _columns(self, images):
-        cdef int image, index, total = 0
-        for image, columns in enumerate(images):
-            self.counts[image] = len(columns)
-            total += len(columns)
-            self.fields[image] = <Field*>_zeros(len(columns) + 1, sizeof(Field))
-            for index, (size, prefix, nullable) in enumerate(columns):
-                self.fields[image][index] = Field(size, prefix, nullable)
-        self.cuts = <Cut*>_zeros(total + 1, sizeof(Cut))
-
-    def _values(self, values):
-        cdef Value* value
-        self.value_count = len(values)
-        self.values = <Value*>_zeros(len(values) + 1, sizeof(Value))
-        for index, (writer, a, b, text, python) in enumerate(values):
-            value = self.values + <int>index
-            value.writer, value.a, value.b = writer, a, b
-            value.text, value.text_size = self._keep(text), len(text)
-            self.kept.append(python)
-            value.python = <void*>python
-            if writer == REMEMBERED:
-                value.slots = <Slot*>_zeros(REMEMBERED_SLOTS, sizeof(Slot))
-
-    def _same_texts(self, texts):
-        cdef int at = 0
-        self.alone = True
-        self.same_count = len(texts)
-        self.pieces = <Step*>_zeros(sum([len(text) for text in texts]) + 1, sizeof(Step))
-        self.same_pieces = <int*>_zeros(len(texts) + 1, sizeof(int))
-        self.same_ends = <size_t*>_zeros(len(texts) + 1, sizeof(size_t))
-        for index, text in enumerate(texts):
-            self.same_pieces[<int>index] = at
-            for piece in text:
-                if isinstance(piece, bytes):
-                    self.pieces[at].kind = LITERAL
-                    self.pieces[at].text, self.pieces[at].size = self._keep(piece), len(piece)
-                elif piece[0] in VARIABLES:
-                    self.pieces[at].kind, before = VARIABLES[piece[0]], piece[1] or b""
-                    self.pieces[at].text, self.pieces[at].size = self._keep(before), len(before)
-                    self.pieces[at].not_null = piece[1] is not None
-                else:
-                    self.alone = False
-                at += 1
-        self.same_pieces[self.same_count] = at
-
-    def _steps(self, steps):
-        cdef Step* step
-        self.step_count = len(steps)
-        self.steps = <Step*>_zeros(len(steps) + 1, sizeof(Step))
-        for index, fields in enumerate(steps):
-            step = self.steps + <int>index
-            step.before = step.after = -1
-            kind = fields[0]
-            if kind == "text":
-                step.kind = TEXT
-                step.text, step.size = self._keep(fields[1]), len(fields[1])
-            elif kind == "same":
-                step.kind, step.first = SAME, fields[1]
-            elif kind == "value":
-                step.kind = VALUE
-                self._value_step(step, fields[1:])
-            elif kind == "object":
-                step.kind = OBJECT
-                step.first, step.last = fields[1], fields[2]
-                step.text, step.size = self._keep(fields[3]), len(fields[3])
-                step.null, step.null_size = self._keep(fields[4]), len(fields[4])
-            elif kind == "member":
-                step.kind = MEMBER
-                step.text, step.size = self._keep(fields[1]), len(fields[1])
-                self._value_step(step, fields[2:5])
-                step.before, step.after, step.not_null = fields[5:]
-            elif kind == "repeated":
-                step.kind = REPEATED
-                step.value, step.first, step.last = fields[1:4]
-                step.text, step.size = self._keep(fields[4]), len(fields[4])
-                step.not_null = fields[5]  # another step adds to this text already
-            elif kind == "asked":
-                step.kind = ASKED
-                self.kept.append(fields[1])
-                step.python = <void*>fields[1]
-                self.alone = False
-            else:
-                step.kind = _ROW_KINDS[kind]
-
-    cdef _value_step(self, Step* step, fields):
-        step.cut, step.value, null = fields
-        step.null, step.null_size = self._keep(null), len(null)
-
-    cdef Form* _forms(self, records) except? NULL:
-        cdef Form* forms = <Form*>_zeros(len(records) + 1, sizeof(Form))
-        cdef Form* form
-        for index, record in enumerate(records):
-            form = forms + <int>index
-            form.key, form.value, form.route = _range(record.key), _range(record.value), _range(record.route)
-            form.header_count = len(record.headers)
-            for number, (name, template) in enumerate(record.headers):
-                form.names[<int>number], form.name_sizes[<int>number] = self._keep(name), len(name)
-                form.headers[<int>number] = _range(template)
-        return forms
-
-    cdef const char* _keep(self, bytes text) except NULL:
-        self.kept.append(text)
-        return PyBytes_AS_STRING(text)
 
     # Called by the Python decoder
 
@@ -325,7 +142,7 @@ cdef class Program:
         cdef int image, status
         self.written = 0
         self.first_row = row
-        for image in range(4):
+        for image in range(MOST_REPEATED):
             self.repeated[image].used = 0
         p += self.header_size
         while p < end:
@@ -580,16 +397,3 @@ cdef inline bint _differ(Cut* one, Cut* other) noexcept nogil:
     if one.at == NULL or other.at == NULL:
         return one.at != other.at
     return one.size != other.size or memcmp(one.at, other.at, one.size) != 0
-
-
-cdef Range _range(template) except *:
-    cdef Range found
-    found.first, found.last = (-1, -1) if template is None else template
-    return found
-
-
-cdef void* _zeros(size_t count, size_t size) except NULL:
-    cdef void* found = calloc(count, size)
-    if found == NULL:
-        raise MemoryError
-    return found

@@ -52,6 +52,8 @@ class Narration:
     Attributes:
         listening: something is to be done at rows, too.
         query: text of the statement whose rows come next, as it stands in the event; None: it is not known.
+        asked: the format was told of that.
+        queries: it wants to be, and of nothing else at rows that is not in them.
     """
 
     def __init__(
@@ -77,10 +79,12 @@ class Narration:
         self._statements = "statement" in interests
         self._transactions = "transaction" in interests
         self._queries = "query" in interests
+        self._sets = "executed" in interests
+        self.queries = self._queries and not self._transactions and not self._sets
         self._xa = "xa" in interests
         self._heartbeats = "heartbeat" in interests
         self._begun = False  # the transaction at hand was announced
-        self._asked = False  # and the statement at hand
+        self.asked = False
 
     # Transactions
 
@@ -93,12 +97,15 @@ class Narration:
             context.tsid = _tsid(collector.gtid)
         if self.query is not None and context.query == _UNKNOWN and "query" in variables:
             context.query = _json(self.query.decode("utf-8", "replace"))
-        if self._queries and not self._asked and self.query is not None and self._narrator is not None:
-            self._asked = True
-            text = self.query.decode("utf-8", "replace")
-            self._tell(self._narrator.query(text, self._moment(timestamp, server_id)))
+        if self._queries and not self.asked and self.query is not None and self._narrator is not None:
+            self.asked = True
+            self._tell(self.told_of(self.query, self._moment(timestamp, server_id)))
         context.told = collector.told
         context.table_rows = collector.counts.get((table.database, table.name), 0)
+
+    def told_of(self, query: bytes, moment: Moment) -> Sequence[Message]:
+        """What the format says of the statement behind rows."""
+        return self._narrator.query(query.decode("utf-8", "replace"), moment) if self._narrator is not None else ()
 
     def after_rows(self, table: Table, rows: int, *, ended: bool) -> None:
         """`ended`: the statement has no more."""
@@ -108,7 +115,7 @@ class Narration:
             self.statement_ended()
 
     def statement_ended(self) -> None:
-        self.query, self._asked = None, False
+        self.query, self.asked = None, False
         self._context.query = _UNKNOWN
 
     def _begin(self, timestamp: int, server_id: int) -> None:
@@ -127,6 +134,10 @@ class Narration:
         self._begun = False
         if self.query is not None:
             self.statement_ended()
+
+    def passed(self) -> None:
+        """Transactions have ended of which nothing was told but their statements."""
+        self._begun = False
 
     # Statements
 
@@ -186,7 +197,7 @@ class Narration:
             ts_us=(inside and collector.commit_us) or timestamp * 1_000_000,
             now_ns=self._clock(),
             gtid=gtid,
-            executed=progress.executed(collector.gtid),
+            executed=progress.executed(collector.gtid) if self._sets else "",
             file=progress.file,
             offset=progress.at,
             end=progress.offset,

@@ -61,6 +61,11 @@ class RowEvents:
         self._standalone = False
         self._branch: Branch | None = None  # the XA transaction at hand
 
+    @property
+    def only_queries(self) -> bool:
+        """Nothing is told at rows but the statements behind them, and no plan prints what is dear."""
+        return self._narration.queries and not self._asked.variables & _DEAR
+
     # GTIDs
 
     def mysql_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:

@@ -87,6 +87,8 @@ class Statements(Silent):
             heard.discard("query")
         if self._options.filter_query_ddl and self._options.filter_query_dcl:
             heard.discard("statement")
+        if self._options.gtidon:
+            heard.add("executed")
         self.interests = frozenset(heard)
 
     def statement(self, statement: Statement, moment: Moment) -> Sequence[Message]:

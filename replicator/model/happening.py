@@ -20,7 +20,8 @@ class Moment(msgspec.Struct, frozen=True):
         ts_us: commit time at the source, us since the epoch (see `plan.Variable`).
         now_ns: time of decoding, ns since the epoch.
         gtid: the transaction's GTID; "" without.
-        executed: the executed GTID set, this transaction included; "" when not known.
+        executed: the executed GTID set, this transaction included; "" when not known, or when the format lacks
+            the interest "executed".
         file, offset, end: binlog file, first byte of the event, byte behind it.
         server_id, thread: of the server where the change was made, and its session; thread is None when not known.
     """

@@ -16,8 +16,10 @@ from replicator.decode import events
 from replicator.decode.changes import Changes
 from replicator.decode.late import Ending
 from replicator.decode.native.collector import ArenaCollector
-from replicator.decode.progress import Progress, State
+from replicator.decode.progress import Gtid, Progress, State
 from replicator.decode.versions import Versions
+from replicator.model.batch import Headers
+from replicator.model.happening import Moment
 from replicator.model.plan import Text, Var
 
 _TAKEN: Final = frozenset(
@@ -38,6 +40,8 @@ _LATEST_US: Final = 1 << 52
 _UUID_LENGTH: Final = 36
 _NO_UUID: Final = b""
 _NOT_KNOWN: Final = -1
+_OF_MYSQL: Final = 1
+_OF_MARIADB: Final = 2
 _MOST_ENDINGS: Final = 1000
 
 
@@ -63,9 +67,13 @@ class Taking:
         self._collector = collector
         self._progress = progress
         self._ids = versions.ids
+        self._narration = changes._narration
         self._kind_at = 9 if packets else 4
         self._programs: dict[Ending, Any] = {}
-        self._loop: Any = compiled.module("loop").Loop(packets, self._late, None if clock is time.time_ns else clock)
+        self._loop: Any = compiled.module("loop").Loop(
+            packets, self._late, self._messages, None if clock is time.time_ns else clock
+        )
+        self._loop.queries = self._narration.queries
         self._loop.mariadb = not self._is_mysql
 
     def __call__(self, buffer: bytes, at: int, *, checksum: bool) -> int:
@@ -87,13 +95,11 @@ class Taking:
     def _ordinary(self) -> bool:
         collector, changes = self._collector, self._changes
         return not (
-            changes._attentive
+            (changes._attentive and not changes.only_queries)
             or changes._branch is not None
             or collector._skip
             or collector._held is not None
             or collector._savepoints
-            or collector.counts
-            or collector.told
             or collector.state is State.BRANCH
             or self._progress._after is not None
             or collector.commit_us >= _LATEST_US
@@ -102,21 +108,23 @@ class Taking:
 
     def _begin(self, checksum: bool) -> bool:
         loop, collector, progress, context = self._loop, self._collector, self._progress, self._changes.context
-        late, gtid, uuid = collector.late, collector.gtid, _NO_UUID
+        late, gtid = collector.late, collector.gtid
         if late is not None and self._late(late) is None:
             return False
-        loop.gtid = 0
-        if gtid is not None and len(gtid) == 2:
-            uuid = bytes.fromhex(gtid[0].replace("-", ""))
-            loop.gtid, loop.number = 1, gtid[1]
-        elif gtid is not None:
-            loop.gtid, (loop.domain, loop.gtid_server, loop.number) = 2, gtid
+        if gtid is None:
+            loop.set_gtid(0, _NO_UUID, 0, 0, 0)
+        elif len(gtid) == 2:
+            loop.set_gtid(1, bytes.fromhex(gtid[0].replace("-", "")), 0, 0, gtid[1])
+        else:
+            loop.set_gtid(2, _NO_UUID, *gtid)
         loop.checksum = checksum
         loop.state = int(collector.state)
         loop.offset, loop.at, loop.start = progress.offset, progress.at, progress.start
         loop.row, loop.commit_us, loop.whole = collector.row, collector.commit_us, collector._whole
         loop.rows, loop.size, loop.transactions = collector._rows, collector._size, collector._transactions
         loop.new_rows, loop.new_size = collector._new_rows, collector._new_size
+        loop.told, loop.new_told = collector.told, collector._new_told
+        loop.query, loop.asked = self._narration.query if loop.queries else None, self._narration.asked
         loop.source_ms, loop.moved = collector._source_ms, collector._moved
         loop.most_held = collector._most_held
         loop.ts_us, loop.now_ns, loop.event_s = context.ts_us, context.now_ns, context.event_s
@@ -124,21 +132,24 @@ class Taking:
         loop.thread = context.thread if isinstance(context.thread, int) else _NOT_KNOWN
         loop.standalone = self._changes._standalone
         file, text = context.file.encode("latin-1"), context.gtid.encode("latin-1")
-        loop.begin(collector.arena, self._ids, file, text, context.position, uuid, late)
+        loop.begin(collector.arena, self._ids, file, text, context.position, late)
         return True
 
     def _end(self, buffer: bytes) -> None:
         loop, collector, progress, changes = self._loop, self._collector, self._progress, self._changes
         context = changes.context
-        text, context.position, uuid = loop.texts()
+        text, context.position = loop.texts()
         context.gtid = text.decode("latin-1")
         context.ts_us, context.now_ns, context.event_s = loop.ts_us, loop.now_ns, loop.event_s
         context.pos, context.server_id = loop.pos, loop.server_id
         context.thread = loop.thread if loop.thread != _NOT_KNOWN else "null"
         changes._standalone = loop.standalone
         if loop.query_at >= 0:
-            changes._narration.query = buffer[loop.query_at : loop.query_end]
+            self._narration.query = buffer[loop.query_at : loop.query_end]
             changes._query_of = loop.query_of
+        elif loop.queries:
+            self._narration.query = loop.query
+        self._narration.asked = loop.asked
         for raw, domain, server, first, last in loop.executed():
             if self._is_mysql:
                 progress.mysql.add_range(self._tsid(raw), first, last)
@@ -150,19 +161,55 @@ class Taking:
             progress.settle()
         progress.offset, progress.at, progress.start = loop.offset, loop.at, loop.start
         collector.state = State(loop.state)
-        collector.gtid = None
-        if loop.gtid == 1:
-            collector.gtid = self._tsid(uuid), loop.number
-        elif loop.gtid == 2:
-            collector.gtid = loop.domain, loop.gtid_server, loop.number
+        collector.gtid = self._gtid()
         collector.row, collector.commit_us, collector._whole = loop.row, loop.commit_us, loop.whole
         collector._rows, collector._size, collector._transactions = loop.rows, loop.size, loop.transactions
         collector._new_rows, collector._new_size = loop.new_rows, loop.new_size
+        collector.told, collector._new_told = loop.told, loop.new_told
         collector._source_ms, collector._moved = loop.source_ms, loop.moved
         if loop.boundary >= 0:
             collector._left = 0
+            collector.counts = {}
+            self._narration.passed()
         collector.late = loop.late
         collector.took(collector.row, 0)  # puts records that wait aside when they are many
+
+    def _gtid(self) -> Gtid:
+        kind, uuid, domain, server, number = self._loop.get_gtid()
+        if kind == _OF_MYSQL:
+            return self._tsid(uuid), number
+        return (domain, server, number) if kind == _OF_MARIADB else None
+
+    def _messages(
+        self,
+        text: bytes,
+        event_s: int,
+        ts_us: int,
+        now_ns: int,
+        gtid: bytes,
+        offset: int,
+        end: int,
+        server_id: int,
+        thread: int,
+    ) -> list[tuple[str, bytes | None, bytes | None, Headers, bytes | None]]:
+        """What the format says of the statement behind rows."""
+        known = "" if gtid == b"null" else gtid[1:-1].decode()
+        moment = Moment(
+            event_s=event_s,
+            ts_us=ts_us,
+            now_ns=now_ns,
+            gtid=known,
+            executed="",
+            file=self._progress.file,
+            offset=offset,
+            end=end,
+            server_id=server_id,
+            thread=thread if thread != _NOT_KNOWN else None,
+        )
+        return [
+            (message.topic, message.key, message.value, message.headers, message.route)
+            for message in self._narration.told_of(text, moment)
+        ]
 
     def _tsid(self, raw: bytes) -> str:
         return self._changes._uuids[raw]

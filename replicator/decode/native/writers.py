@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Final, NamedTuple, TypeAlias
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from replicator.decode import charsets
 from replicator.decode.extents import fixed_size
@@ -92,14 +93,22 @@ def writer(name: str, column: Column, rendering: Rendering) -> Writer:
 
 def renderer(rendering: Rendering) -> Callable[[bytes], str]:
     """The twin's renderer as a function of the raw bytes."""
+    try:
+        return _renderer(rendering.cut, rendering.expression, tuple(rendering.names.items()))
+    except TypeError:  # a name stands for something that can't be looked up
+        return _renderer.__wrapped__(rendering.cut, rendering.expression, tuple(rendering.names.items()))
+
+
+@lru_cache(maxsize=5000)
+def _renderer(cut: str, expression: str, names: tuple[tuple[str, Any], ...]) -> Callable[[bytes], str]:
     function: Callable[..., str] = eval(  # noqa: S307 of this package's renderers
-        f"lambda v: {rendering.expression}", dict(rendering.names)
+        f"lambda v: {expression}", dict(names)
     )
-    if rendering.cut == "bytes":
+    if cut == "bytes":
         return function
-    if rendering.cut == "text":
+    if cut == "text":
         return lambda raw: function(raw.decode("latin-1"))
-    unpack = struct.Struct(rendering.cut).unpack
+    unpack = struct.Struct(cut).unpack
     return lambda raw: function(*unpack(raw))
 
 

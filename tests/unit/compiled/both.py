@@ -64,6 +64,10 @@ def without_checksums(whole: Sequence[bytes]) -> list[bytes]:
     return found
 
 
+def sink(form: str) -> StdoutSink:
+    return StdoutSink(type="stdout", format=form)  # type: ignore[arg-type]
+
+
 def decoder(
     kind: type[BinlogDecoder],
     form: str,
@@ -72,7 +76,7 @@ def decoder(
     position: Position,
     **options: Any,
 ) -> BinlogDecoder:
-    made = formats[form]("t", StdoutSink(type="stdout", format=form), server)  # type: ignore[arg-type]
+    made = formats[form]("t", sink(form), server)
     topics = Topics("{task}.{database}.{table}", "t")
     return kind(
         lambda table: made.plan(table, topics.topic(table)),

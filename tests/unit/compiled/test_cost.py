@@ -15,7 +15,7 @@ from replicator.sink.kafka.records import Stamp
 from tests.unit.compiled import both as pair
 
 _TABLE_MAP, _WRITE_ROWS, _GTID, _QUERY, _XID = 19, 30, 33, 2, 16
-ROWS = 5000
+ROWS = 10_000
 PER_ROW = 16
 """Bytes; no Python object is as small."""
 
@@ -60,14 +60,14 @@ def encoded(records: Any) -> int:
     return sum(body.count for _, _, body in batches.encode(records.blocks, limits))
 
 
-@pytest.mark.parametrize("form", ["debezium", "maxwell"])
+@pytest.mark.parametrize("form", pair.FORMATS)
 def test_no_object_per_row(form: str) -> None:
     taken, rows = peak(1, ROWS, form)
     assert rows == ROWS
     assert taken < 64_000 + ROWS * PER_ROW / 10
 
 
-@pytest.mark.parametrize("form", ["debezium", "maxwell"])
+@pytest.mark.parametrize("form", pair.FORMATS)
 def test_no_object_per_transaction(form: str) -> None:
     taken, rows = peak(ROWS, 1, form)
     assert rows == ROWS

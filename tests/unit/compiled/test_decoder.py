@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import random
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from replicator import compiled
+from replicator.config.canal import CanalOptions
+from replicator.config.task import StdoutSink
 from replicator.decode.native.decoder import CompiledDecoder
 from replicator.model.packed import PackedRecords
 from replicator.model.position import Position
 from tests.unit.compiled import both as pair
 
 RECORDINGS = pair.recordings()
+_TABLE_MAP, _ROWS_QUERY = 19, 29
 NAMES = [path.name.partition(".")[0] for path in RECORDINGS]
 
 
@@ -61,10 +65,39 @@ def test_resumed_inside_a_transaction(rows: int) -> None:
     assert ours == twin
 
 
-def test_the_records_of_ordinary_transactions_are_packed_and_python_sees_few_events() -> None:
-    """What the whole is for: no object per row, and next to nothing per transaction."""
-    raw = pair.read(RECORDINGS[NAMES.index("mysql_orders")])
-    decoder = pair.decoder(CompiledDecoder, "debezium", "mysql", "file", Position("binlog.000001", 4))
+def told_of_statements(raw: bytes) -> list[bytes]:
+    """The events, with a ROWS_QUERY in front of each table map (binlog_rows_query_log_events)."""
+    found: list[bytes] = []
+    at = 4
+    for number, event in enumerate(pair.without_checksums(pair.events(raw))):
+        if event[4] == _TABLE_MAP:
+            text = f"UPDATE orders /* {number} \u00e9 */ SET note = ''".encode() * (1 + number % 3)
+            body = bytes([len(text) & 0xFF]) + text
+            found.append(event[:4] + bytes([_ROWS_QUERY]) + event[5:9] + bytes(10) + body)
+        found.append(event)
+    for index, event in enumerate(found):
+        at += len(event)
+        found[index] = event[:9] + struct.pack("<II", len(event), at) + event[17:]
+    return found
+
+
+@pytest.mark.parametrize("gtidon", [False, True])
+@pytest.mark.parametrize("size", [1 << 20, 311])
+def test_canal_is_told_of_statements(size: int, gtidon: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    canal = CanalOptions(gtidon=gtidon)
+    monkeypatch.setattr(pair, "sink", lambda form: StdoutSink(type="stdout", format="canal", canal=canal))
+    raw = b"".join(told_of_statements(pair.read(RECORDINGS[NAMES.index("mysql_orders")])))
+    twin, ours = pair.both("canal", "mysql", "file", pair.cut(raw, size))
+    assert ours == twin
+    assert sum(b'"type":"QUERY"' in record[2] for batch in ours[:-2] for record in batch[0]) == 100
+
+
+@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("name", ["mysql_orders", "mariadb_orders"])
+def test_the_records_of_ordinary_transactions_are_packed_and_python_sees_few_events(name: str, form: str) -> None:
+    """What the whole is for: nothing per row, and next to nothing per transaction. MariaDB's has statements' texts."""
+    raw = pair.read(path := RECORDINGS[NAMES.index(name)])
+    decoder = pair.decoder(CompiledDecoder, form, pair.flavor(path), "file", Position("binlog.000001", 4))
     handled = []
     python = decoder._handlers
 

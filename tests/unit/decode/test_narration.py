@@ -141,7 +141,7 @@ def test_counts_follow_savepoints():
 
 
 def test_moments():
-    teller = Teller("transaction", "heartbeat")
+    teller = Teller("transaction", "heartbeat", "executed")
     log = transaction(Log(), 7, 10)
     start = log.at
     log.add(events.HEARTBEAT)

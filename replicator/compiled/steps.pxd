@@ -1,0 +1,117 @@
+from libc.stdint cimport int64_t, uint8_t
+
+from replicator.compiled.out cimport Out
+from replicator.compiled.values cimport Value
+
+cdef enum:
+    MOST_HEADERS = 8
+    MOST_REPEATED = 4
+
+cdef enum Kind:
+    TEXT = 0
+    SAME = 1  # `first`: which text of the event
+    VALUE = 2
+    ROW = 3  # index in its event
+    OFFSET = 4  # in its transaction
+    ORDER = 5
+    TABLE_ORDER = 6
+    OBJECT = 7
+    REPEATED = 8  # `value`: which of the texts that rows add to
+    MEMBER = 9
+    ASKED = 10  # of Python, by the number of the row
+
+cdef enum Variable:  # of texts that are the same for all rows of an event
+    TS_MS = 0
+    TS_US = 1
+    TS_NS = 2
+    NOW_MS = 3
+    NOW_US = 4
+    NOW_NS = 5
+    EVENT_S = 6
+    EVENT_MS = 7
+    GTID = 8
+    FILE = 9
+    POS = 10
+    SERVER_ID = 11
+    THREAD = 12
+    LITERAL = 13
+    POSITION = 14
+
+ctypedef struct Field:
+    # A column as the rows carry it.
+    int64_t size  # -1: behind a length of `prefix` bytes
+    int prefix
+    bint nullable
+
+ctypedef struct Cut:
+    # A value of the row at hand; `at` is NULL for SQL NULL.
+    const uint8_t* at
+    size_t size
+
+ctypedef struct Step:
+    int kind
+    const char* text  # literal, text for NULL, name of a member
+    size_t size
+    const char* null
+    size_t null_size
+    int cut  # of the value
+    int value  # its writer
+    int first  # steps inside: of an object, of what is repeated
+    int last
+    int before  # of an object's member: the cuts to compare, -1: none
+    int after
+    bint not_null
+    void* python
+
+ctypedef struct Range:
+    # Steps of a template; first -1: none.
+    int first
+    int last
+
+ctypedef struct Form:
+    # A record that a row becomes.
+    Range key
+    Range value
+    Range route
+    int header_count
+    Range headers[MOST_HEADERS]
+    const char* names[MOST_HEADERS]  # packed as in the record
+    size_t name_sizes[MOST_HEADERS]
+
+
+cdef class Steps:
+    cdef list kept
+    cdef const uint8_t* header_at
+    cdef const uint8_t* mask_at
+    cdef Py_ssize_t header_size
+    cdef bint grouped
+    cdef bint alone  # its event texts can be made without Python
+    cdef str topic
+
+    cdef int images
+    cdef int counts[2]
+    cdef Field* fields[2]
+    cdef Cut* cuts
+    cdef Value* values
+    cdef int value_count
+    cdef Step* steps
+    cdef int step_count
+    cdef Form* forms
+    cdef int form_count
+    cdef Form* moved
+    cdef int moved_count
+    cdef int* compared
+    cdef int compared_count
+    cdef bint always_moved
+
+    cdef Step* pieces  # of texts that are the same for all rows of an event
+    cdef int* same_pieces  # the first piece of each text, and behind the last
+    cdef int same_count
+    cdef Out same
+    cdef size_t* same_ends
+    cdef Out scratch
+    cdef Out repeated[MOST_REPEATED]
+
+    cdef _value_step(self, Step* step, fields)
+    cdef Form* _forms(self, records) except? NULL
+    cdef const char* _keep(self, bytes text) except NULL

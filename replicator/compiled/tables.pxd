@@ -1,0 +1,33 @@
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from replicator.compiled.arena cimport Arena
+
+cdef enum:
+    TABLES = 64
+
+ctypedef struct Known:
+    # A table id of this run.
+    uint64_t id
+    const char* raw  # NULL: a free place
+    Py_ssize_t size
+    void* version
+    void* programs[3]  # NULL: ask
+    uint32_t topics[3]
+    bint replicated
+    void* late  # its LateProgram; NULL: its records do not wait
+
+
+cdef class Tables:
+    cdef dict ids
+    cdef list held
+    cdef list taken
+    cdef object late_of
+    cdef Arena arena
+    cdef Known known[TABLES]
+
+    cdef begin(self, Arena arena, dict ids)
+    cdef end(self)
+    cdef object late_program(self, late)
+    cdef Known* find(self, uint64_t table_id) noexcept nogil
+    cdef bint ask_program(self, Known* known, int operation) noexcept with gil
+    cdef bint _ask(self, Known* known, uint64_t table_id) noexcept with gil

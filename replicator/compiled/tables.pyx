@@ -1,0 +1,93 @@
+"""The tables of a run of `Loop`: which version a table id stands for, and its programs, asked of Python once each."""
+
+from libc.stdint cimport uint64_t
+from libc.string cimport memset
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+
+from replicator.compiled.late cimport LateProgram
+from replicator.compiled.program cimport Program
+
+ABI = 3
+
+
+cdef class Tables:
+    """Programs are held by a list and known by their addresses: a reference would need the interpreter.
+
+    Args:
+        late_of: what records wait for (`decode.late.Ending`) -> its `LateProgram`; None where that can't be had.
+    """
+
+    def __cinit__(self, late_of):
+        self.late_of = late_of
+        self.held = []
+        self.taken = []
+
+    cdef begin(self, Arena arena, dict ids):
+        self.arena = arena
+        self.ids = ids
+        self.held.clear()
+        memset(self.known, 0, sizeof(self.known))
+
+    cdef end(self):
+        """The run is over: others may use its programs."""
+        for program in self.taken:
+            (<Program>program).busy = False
+        self.taken.clear()
+        self.held.clear()
+
+    cdef object late_program(self, late):
+        """Held until the run is over; None where there is none."""
+        program = self.late_of(late)
+        if type(program) is not LateProgram:
+            return None
+        self.held.append(program)
+        return program
+
+    cdef Known* find(self, uint64_t table_id) noexcept nogil:
+        """NULL: not known to Python either."""
+        cdef Known* known = self.known + (table_id & (TABLES - 1))
+        if known.raw != NULL and known.id == table_id:
+            return known
+        return known if self._ask(known, table_id) else NULL
+
+    cdef bint _ask(self, Known* known, uint64_t table_id) noexcept with gil:
+        cdef bytes raw
+        cdef LateProgram program
+        try:
+            version = self.ids.get(table_id)
+            if version is None:
+                return False
+            raw = version.raw
+            self.held.append((version, raw))
+            memset(known, 0, sizeof(Known))
+            known.id, known.size = table_id, PyBytes_GET_SIZE(raw)
+            known.version = <void*>version
+            known.replicated = version.plan is not None
+            late = version.late
+            if late is not None:
+                program = self.late_program(late)
+                if program is None:
+                    return False
+                known.late = <void*>program
+            known.raw = PyBytes_AS_STRING(raw)
+            return True
+        except Exception:
+            return False
+
+    cdef bint ask_program(self, Known* known, int operation) noexcept with gil:
+        """Whether the version's function is a program, and nobody else runs it at this moment."""
+        cdef Program program
+        try:
+            function = (<object>known.version).functions[operation]
+            if type(function) is not Program:
+                return False
+            program = function
+            if program.busy and not any([taken is program for taken in self.taken]):
+                return False
+            known.topics[operation] = self.arena.topic_id(program.topic)
+            program.busy = True
+            self.taken.append(program)
+            known.programs[operation] = <void*>program
+            return True
+        except Exception:
+            return False
