@@ -22,6 +22,7 @@ from dev.progress import say
 _BIN = Path(sys.executable).parent
 _PYTEST = [sys.executable, "-m", "pytest"]
 _LAST_FAILED = TREE / ".pytest_cache/v/cache/lastfailed"
+_JUNIT = f"--junitxml={TREE / 'build' / 'tests.xml'}"  # every test and its seconds
 _TESTS_FAILED = 1  # pytest's exit status
 _MOST_AGAIN = 4
 _WORKERS = ["--numprocesses=2", "--dist=loadfile", "-q"]
@@ -39,7 +40,14 @@ STEPS: dict[str, list[str]] = {
     "lint": [str(_BIN / "ruff"), "check", "."],
     "types": [str(_BIN / "mypy")],
     "imports": [str(_BIN / "lint-imports"), "--no-cache"],
-    "tests": [*_PYTEST, *(f"tests/{suite}" for suite in SUITES), *_WORKERS, "--durations=10", "--durations-min=5"],
+    "tests": [
+        *_PYTEST,
+        *(f"tests/{suite}" for suite in SUITES),
+        *_WORKERS,
+        _JUNIT,
+        "--durations=25",
+        "--durations-min=5",
+    ],
 }
 
 

@@ -107,6 +107,14 @@ def _set_colour(ctx: click.Context, _param: click.Parameter, value: str) -> None
         ctx.command.colour = ctx.color
 
 
+def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        from replicator.cli.version import command
+
+        ctx.invoke(command, output="text")
+        ctx.exit()
+
+
 @click.group(
     "replicator",
     cls=Main,
@@ -123,6 +131,14 @@ def _set_colour(ctx: click.Context, _param: click.Parameter, value: str) -> None
     expose_value=False,
     is_eager=True,
     help="Colour; also NO_COLOR, FORCE_COLOR.",
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    callback=_show_version,
+    expose_value=False,
+    is_eager=True,
+    help="Print versions and exit.",
 )
 def main(debug: bool) -> None:
     """mysql-replicator: MySQL and MariaDB changes to Kafka, with standbys that take over without losing a row."""

@@ -46,6 +46,7 @@ def test_completion(cli: Cli, shell: str) -> None:
 def test_version(cli: Cli) -> None:
     assert json.loads(cli("version", "-o", "json").stdout)["kind"] == "Version"
     assert "kafka-python 3." in cli("version").stdout
+    assert cli("--version").stdout == cli("version").stdout
 
 
 def test_columns_are_padded_by_what_is_seen() -> None:
