@@ -49,7 +49,11 @@ MATRIX: tuple[Row, ...] = (
     Row(27, "A record is too large", "The task stops, or leaves a reference in its place: never dropped"),
     Row(28, "A topic is deleted", "The task stops with a reason; the topic is not made again behind anybody's back"),
     Row(29, "A topic gets more partitions", "The known number stays in use; the next term stops until someone decides"),
-    Row(30, "Kafka is slow; a consumer sleeps", "Reading slows down with the broker; consumers hold nobody up"),
+    Row(
+        30,
+        "Kafka is slow; a consumer sleeps",
+        "Reading slows down with the broker; consumers hold nobody up, and who is about to lose records is named",
+    ),
     Row(31, "MySQL is killed and restarted", "Reconnects and goes on at its position"),
     Row(32, "MySQL is frozen", "Noticed within two timeouts; nobody takes over, as nobody could do better"),
     Row(33, "Dump connections are killed", "The transaction is read again; what was sent of it is not sent twice"),
@@ -74,7 +78,7 @@ MATRIX: tuple[Row, ...] = (
     Row(
         55,
         "A certificate has expired, is another host's or authority's",
-        "Refused; the new one without a restart",
+        "Refused, and told of 14 days ahead; the new one without a restart",
     ),
     Row(56, "ZooKeeper denies us a task", "Shown as such, not as no task"),
     Row(57, "The Server dies", "The Cores go on; the CLI says what it does not know"),

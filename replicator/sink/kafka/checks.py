@@ -13,6 +13,7 @@ from replicator.checks.finding import Finding, Severity
 from replicator.config.task import KafkaSink
 from replicator.errors import ReplicatorError, SinkError
 from replicator.sink.kafka.bulk import discard, unfit
+from replicator.sink.kafka.consumers import check_consumers
 from replicator.sink.kafka.errors import translating
 from replicator.sink.kafka.names import position_topic, transactional_id
 from replicator.sink.kafka.producer import connect_admin, connect_producer
@@ -57,7 +58,9 @@ class _Check:
             position = there.pop(position_topic(self._task), None)
             findings += self._topics(names, there)
             if there:
-                findings += _settings(self._config, there, self._settings(list(there)))
+                settings = self._settings(list(there))
+                findings += _settings(self._config, there, settings)
+                findings += check_consumers(self._admin, {name: _kept(settings.get(name, {})) for name in there})
             if self._exactly_once:
                 findings += [self._position(position), self._timeout()]
                 if findings[-1].severity == "ok":
@@ -265,6 +268,11 @@ def _settings(
             alter + "cleanup.policy=delete",
         ),
     ]
+
+
+def _kept(settings: dict[str, str]) -> int:
+    """retention.ms of a topic from which records are deleted; -1 of any other."""
+    return int(settings.get("retention.ms", "-1")) if "delete" in settings.get("cleanup.policy", "delete") else -1
 
 
 def _replicas(id_: str, found: str, count: int) -> Finding:

@@ -1,0 +1,91 @@
+"""Consumers that Kafka forgets faster than they read: what is deleted before a group has read it is lost to it, and the
+bus, which has delivered it, can't know."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.errors import KafkaError
+from kafka.protocol.consumer.offsets import OffsetSpec
+
+from replicator.checks.finding import Finding
+
+_EARLY: Final = 0.8
+"""The share of a topic's retention after which an unread record is about to go."""
+_SHOWN: Final = 3
+_FIX: Final = (
+    "Start or speed up the consumer; kafka-configs.sh --alter --topic TOPIC --add-config retention.ms=604800000"
+)
+
+
+def check_consumers(admin: KafkaAdminClient, retention_ms: Mapping[str, int]) -> list[Finding]:
+    """One finding about all groups that have committed positions in these topics; none where there are no groups, or
+    where we may not ask.
+
+    Args:
+        retention_ms: by topic; negative: nothing is deleted by time.
+    """
+    try:
+        groups = _positions(admin, retention_ms)
+        places = {place for positions in groups.values() for place in positions}
+        if not places:
+            return []
+        first = _offsets(admin, dict.fromkeys(places, OffsetSpec.EARLIEST))
+        old = _old(admin, places, retention_ms)
+    except KafkaError:
+        return []
+    wrong = [
+        line
+        for group, positions in sorted(groups.items())
+        for place, offset in sorted(positions.items())
+        if (line := _late(group, place, offset, first[place], old.get(place, 0)))
+    ]
+    if not wrong:
+        return [Finding.ok("sink.consumers", f"{len(groups)} consumer groups read well within the retention")]
+    more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+    shown = "; ".join(wrong[:_SHOWN]) + more
+    return [Finding("sink.consumers", "warn", shown, "every group reads what is written before it is deleted", _FIX)]
+
+
+def _late(group: str, place: TopicPartition, offset: int, first: int, old: int) -> str:
+    """What is wrong with a group that goes on at `offset`; records before `old` are nearly as old as they get."""
+    where = f"{place.topic}/{place.partition}"
+    if offset < first:
+        return f"'{group}' has lost {first - offset} records of {where}: deleted before it read them"
+    if offset < old:
+        return f"'{group}' is about to lose {old - offset} records of {where}: {_EARLY:.0%} of the retention has passed"
+    return ""
+
+
+def _positions(admin: KafkaAdminClient, topics: Iterable[str]) -> dict[str, dict[TopicPartition, int]]:
+    wanted = set(topics)
+    names = [str(group["group_id"]) for group in admin.list_groups()]
+    if not names:
+        return {}
+    found = {
+        group: {place: held.offset for place, held in positions.items() if place.topic in wanted and held.offset >= 0}
+        for group, positions in admin.list_group_offsets(names).items()
+    }
+    return {group: positions for group, positions in found.items() if positions}
+
+
+def _offsets(admin: KafkaAdminClient, specs: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    return {place: found.offset for place, found in admin.list_partition_offsets(dict(specs)).items()}
+
+
+def _old(
+    admin: KafkaAdminClient, places: set[TopicPartition], retention_ms: Mapping[str, int]
+) -> dict[TopicPartition, int]:
+    """The end of what is older than `_EARLY` of its retention, of each place where something is deleted by time."""
+    now = time.time() * 1000
+    marks = {place: int(now - _EARLY * retention_ms[place.topic]) for place in places if retention_ms[place.topic] >= 0}
+    if not marks:
+        return {}
+    found = _offsets(admin, marks)
+    none_newer = [place for place, offset in found.items() if offset < 0]
+    if none_newer:
+        found |= _offsets(admin, dict.fromkeys(none_newer, OffsetSpec.LATEST))
+    return found
