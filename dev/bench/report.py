@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +74,10 @@ def read(path: Path = OUTPUT) -> dict[str, Entry]:
     return {each["name"]: msgspec.convert(each, Entry) for each in found if "value" in each}
 
 
-def write(entries: Sequence[Entry], path: Path = OUTPUT) -> None:
+def write(entries: Sequence[Entry], path: Path = OUTPUT, outdated: Collection[str] = ()) -> None:
     """Replaces entries of the same names and keeps the others, so that single figures can be measured again. A figure
-    that is there is not replaced by the reason for having none this time."""
-    kept = read(path)
+    that is there is not replaced by the reason for having none this time. outdated: names that go."""
+    kept = {name: each for name, each in read(path).items() if name not in outdated}
     for each in entries:
         old = kept.get(each.name)
         if each.value is None and each.unit != "text" and old is not None and old.value is not None:

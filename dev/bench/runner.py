@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from dev.bench.job import Job, Outcome, measure
 from dev.bench.load import Segment
 from dev.bench.ours import PARTITIONS
+from dev.bench.report import Entry, figure
 from dev.checker.consumer import read_topics
 from dev.progress import say
 from dev.servers import Kafka
@@ -78,7 +80,7 @@ class Runner:
         say(f"{what}: {outcome.rate:,.0f} rows/s, {outcome.cpu_us:.1f} us of CPU per row, {outcome.peak_mb:.0f} MB")
         return outcome
 
-    def compare(self, segment: Segment) -> None:
+    def compare(self, segment: Segment) -> Iterator[Entry]:
         """Ours, its twin and the plain packages must say the same of the same rows, else their speeds can't be
         compared. Also warms Kafka up."""
         names = [f"bench_compare_{path}" for path in ("ours", "twin", "plain")]
@@ -88,6 +90,7 @@ class Runner:
         self.agree({name: self._all(name, segment.rows + segment.deletes) for name in names})
         for name in names:
             self.delete(name)
+        yield figure("compared", "rows", [segment.rows], 0)
 
     @staticmethod
     def agree(told: dict[str, Contents]) -> None:

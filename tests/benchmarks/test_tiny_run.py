@@ -36,7 +36,7 @@ def segment(runner: Runner) -> Segment:
 
 
 def test_the_paths_say_the_same_of_the_same_rows(runner: Runner, segment: Segment) -> None:
-    runner.compare(segment)
+    assert [each.value for each in runner.compare(segment)] == [600]
 
 
 def test_a_baseline_that_says_something_else_is_noticed() -> None:

@@ -49,6 +49,9 @@ def test_writing_replaces_names_and_keeps_the_others(tmp_path: Path) -> None:
     found = report.read(path)
     assert {name: each.value for name, each in found.items()} == {"a": 1.0, "b": 4.0}
     assert [each["name"] for each in json.loads(path.read_text())] == ["a", "b"]
+    report.write([report.absent("failed.a", "part", "it broke")], path)
+    report.write([report.figure("a", "us", [2.0])], path, outdated={"failed.a"})
+    assert {name: each.value for name, each in report.read(path).items()} == {"a": 2.0, "b": 4.0}
 
 
 def test_every_required_entry_is_there_with_a_reason() -> None:
