@@ -43,6 +43,8 @@ def open_consumer(bootstrap: str) -> Any:
         auto_offset_reset="earliest",
         fetch_max_wait_ms=50,
         max_poll_records=10_000,
+        reconnect_backoff_ms=50,
+        reconnect_backoff_max_ms=500,  # a broker that is back is found at once, not after half a minute
     )
 
 
