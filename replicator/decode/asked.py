@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from replicator.model.plan import TablePlan, Text, Var
+from replicator.model.plan import Each, Late, RecordPlan, TablePlan, Var
 from replicator.model.table import Table
 from replicator.ports import Planner
+
+_DEEP: Final = frozenset({TablePlan, RecordPlan, Each, Late})
+"""What has variables somewhere in it."""
 
 
 class Asked:
@@ -36,6 +39,6 @@ def variables(plan: TablePlan) -> frozenset[str]:
             found.add(part.name)
         elif kind is tuple:
             parts.extend(part)
-        elif kind is not Text and isinstance(part, msgspec.Struct):
+        elif kind in _DEEP:
             parts.extend(msgspec.structs.astuple(part))
     return frozenset(found)

@@ -19,7 +19,8 @@ from replicator.ports import Catalog, Planner
 Compile: TypeAlias = Callable[[TablePlan, Table, Operation, Renderer, bool], Rows]
 
 _OPERATIONS: Final[tuple[Operation, ...]] = ("insert", "update", "delete")
-_MOST_VERSIONS: Final = 2000
+_MOST_VERSIONS: Final = 4000
+"""With their functions: some 30 KB each."""
 _MOST_IDS: Final = 20_000
 
 
@@ -125,7 +126,8 @@ class Versions:
         if version is None:
             version = self._known[raw] = self._parse(raw)
             if len(self._known) > _MOST_VERSIONS:
-                self._known.popitem(last=False)
+                _, dropped = self._known.popitem(last=False)
+                dropped.functions[:] = (None, None, None)  # it may still have an id, and rows to come
         else:
             self._known.move_to_end(raw)
         if len(self.ids) >= _MOST_IDS:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable
-from typing import Final
+from functools import lru_cache
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -18,6 +19,8 @@ from replicator.model.table import Column, Table
 
 VERSION: Final = "3.6.1.Final"
 """`source.version`: of the Debezium whose bytes these are, not ours. Consumers dispatch on it."""
+
+Part = TypeVar("Part", bound="Step | Template")
 
 _FALLIBLE: Final = ("date_", "datetime_", "timestamp_")
 
@@ -171,4 +174,14 @@ def joined(steps: Iterable[Step]) -> Template:
             made[-1] = Text(last.text + step.text)
         else:
             made.append(step)
-    return tuple(made)
+    return _shared(tuple(_shared(step) for step in made))
+
+
+def _shared(part: Part) -> Part:
+    """The first one that was equal to it: tables have much in common, and there may be thousands."""
+    return _first(part)  # type: ignore[return-value]
+
+
+@lru_cache(maxsize=50_000)
+def _first(part: Step | Template) -> Step | Template:
+    return part
