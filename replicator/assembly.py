@@ -46,14 +46,19 @@ def build_rendering(config: TaskConfig) -> Renderer:
     Raises ConfigError E1006 for a key that can't be had or is too short to be one.
     """
     references = Chain(config.transforms).keys
-    return partial(rendering, keys={each: _mask_key(each) for each in references}) if references else rendering
+    keys = {reference: _mask_key(reference, where) for reference, where in references.items()}
+    return partial(rendering, keys=keys) if keys else rendering
 
 
-def _mask_key(reference: str) -> bytes:
-    key = resolve(reference).encode()
+def _mask_key(reference: str, where: str) -> bytes:
+    try:
+        key = resolve(reference).encode()
+    except ConfigError as error:
+        fields = error.to_dict()
+        raise ConfigError(fields.pop("code"), f"{where}: {fields.pop('what')}", **fields) from error
     if len(key) < SHORTEST_KEY:
         wanted = f"{SHORTEST_KEY} bytes or more, so that nobody finds it by trying"
-        raise ConfigError("E1006", f"the key {reference} of a mask is too short", wanted=wanted)
+        raise ConfigError("E1006", f"{where}: the key {reference} is too short", wanted=wanted)
     return key
 
 

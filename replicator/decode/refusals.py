@@ -50,9 +50,11 @@ def gone(prepared: Prepared, error: ReplicatorError) -> DecodeError:
 def finished_elsewhere(statement: str) -> DecodeError:
     return DecodeError(
         "E2301",
-        "XA COMMIT of a transaction that was prepared before this stream began",
+        "XA COMMIT of a transaction that was prepared before the task's first position: its rows are not known",
         found=statement,
-        fix="Re-snapshot the tables that it changed, and make a new task behind it.",
+        wanted="a task that begins before the XA PREPARE",
+        fix="Make the task anew with a `source.start` before the XA PREPARE of this xid (mysqlbinlog and SHOW BINLOG "
+        "EVENTS show where it stands). Where it changed no table of the task: `replicator task skip NAME`.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -61,8 +61,8 @@ class Chain:
         return self._operations.narrator(inner, hides=self._hides)
 
     @property
-    def keys(self) -> tuple[str, ...]:
-        """References of the secrets that records depend on."""
+    def keys(self) -> Mapping[str, str]:
+        """References of the secrets that records depend on, and where each stands in the configuration."""
         return self._masks.keys
 
     def view(self, source: Table) -> View:

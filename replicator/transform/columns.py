@@ -17,7 +17,7 @@ class Choice:
     """`transforms.columns`: a column stays when every rule for its table lets it."""
 
     def __init__(self, rules: Sequence[ColumnRule]) -> None:
-        self._rules = [(Scope(rule.tables), rule) for rule in rules]
+        self._rules = [(Scope(rule.tables, f"transforms.columns[{n}]"), rule) for n, rule in enumerate(rules)]
 
     def __contains__(self, source: Table) -> bool:
         return any(source in scope for scope, _ in self._rules)
@@ -39,14 +39,15 @@ class Choice:
 
 def _kept(table: Table, scope: Scope, rule: ColumnRule) -> set[int]:
     names = rule.exclude if rule.include is None else rule.include
-    found = [scope.column(table, name, "transforms.columns") for name in names or ()]
+    key = "exclude" if rule.include is None else "include"
+    found = [scope.column(table, name, key) for name in names or ()]
     indexes = {column.index for column in found if column is not None}
     kept = set(range(len(table.columns))) - indexes if rule.include is None else indexes
     lost = [table.columns[index].name for index in key_of(table) if index not in kept]
     if lost and not rule.drop_keys:
         raise DecodeError(
             "E2310",
-            f"transforms.columns drop a part of the primary key of {table.qualified}",
+            f"{scope.where}.{key} drops a part of the primary key of {table.qualified}",
             found=", ".join(lost),
             wanted="the whole key: without it records of several rows share a key, or have none",
             fix="Keep the column, or mask it with a hash; or accept that with `drop_keys: true`.",
@@ -58,7 +59,7 @@ class Names:
     """`transforms.rename`: the first rule for a table counts."""
 
     def __init__(self, rules: Sequence[RenameRule]) -> None:
-        self._rules = [(Scope(rule.tables), rule) for rule in rules]
+        self._rules = [(Scope(rule.tables, f"transforms.rename[{n}]"), rule) for n, rule in enumerate(rules)]
 
     def __call__(self, source: Table, view: View) -> View:
         """Columns that were excluded may be named, too.
@@ -74,7 +75,7 @@ class Names:
 def _renamed(source: Table, view: View, scope: Scope, rule: RenameRule) -> View:
     names = {}
     for old, new in rule.columns.items():
-        column = scope.column(source, old, "transforms.rename")
+        column = scope.column(source, old, "columns")
         if column is not None:
             names[column.index] = new
     columns = tuple(
@@ -86,7 +87,7 @@ def _renamed(source: Table, view: View, scope: Scope, rule: RenameRule) -> View:
         if column.name.lower() in seen:
             raise DecodeError(
                 "E2310",
-                f"transforms.rename give two columns of {source.qualified} one name",
+                f"{scope.where} gives two columns of {source.qualified} one name",
                 found=column.name,
                 wanted="a name for each column",
             )

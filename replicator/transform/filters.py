@@ -25,23 +25,26 @@ class Filters:
     """A row passes when every rule for its table lets it."""
 
     def __init__(self, rules: Sequence[FilterRule]) -> None:
-        self._rules = [(Scope(rule.tables), parse(rule.where), rule.where) for rule in rules]
+        self._rules = [
+            (Scope(rule.tables, f"transforms.filter[{number}].where"), parse(rule.where), rule.where)
+            for number, rule in enumerate(rules)
+        ]
 
     def filter(self, source: Table) -> Filter | None:
         """
         Raises:
             DecodeError: E2310: no such column, or a comparison that can't be.
         """
-        found = [(tree_, text) for scope, tree_, text in self._rules if source in scope]
+        found = [(tree_, text, scope.where) for scope, tree_, text in self._rules if source in scope]
         if not found:
             return None
-        conditions = tuple(_Typing(source, text).condition(tree_) for tree_, text in found)
-        kinds = {_of_changes(tree_) for tree_, _ in found}
+        conditions = tuple(_Typing(source, text, where).condition(tree_) for tree_, text, where in found)
+        kinds = {_of_changes(tree_) for tree_, _, _ in found}
         if len(kinds) > 1:
             raise DecodeError(
                 "E2310",
                 f"transforms.filter choose rows and changes of {source.qualified} at once",
-                found="; ".join(text for _, text in found)[:500],
+                found="; ".join(text for _, text, _ in found)[:500],
                 wanted="either filters that name before, after or operation, or filters that do not",
             )
         whole = conditions[0] if len(conditions) == 1 else typed.And(conditions)
@@ -73,9 +76,10 @@ def _operands(expression: tree.Expression) -> Iterator[tree.Operand]:
 class _Typing:
     """One expression against one table."""
 
-    def __init__(self, table: Table, text: str) -> None:
+    def __init__(self, table: Table, text: str, where: str) -> None:
         self._table = table
         self._text = text
+        self._where = where
 
     def condition(self, expression: tree.Expression) -> Condition:
         if isinstance(expression, tree.Joined):
@@ -142,7 +146,7 @@ class _Typing:
             self._refuse("asks the operation for what only columns have", "operation = 'insert'")
         column = find(self._table, operand.text)
         if column is None:
-            raise no_column(self._table, operand.text, "transforms.filter")
+            raise no_column(self._table, operand.text, self._where)
         return Of(column.index, operand.image or "row"), column
 
     def _kind(self, operand: tree.Operand) -> tuple[Of, Kind, Column]:
@@ -167,8 +171,8 @@ class _Typing:
     def _refuse(self, what: str, wanted: str, found: str = "") -> NoReturn:
         raise DecodeError(
             "E2310",
-            f"transforms.filter {what}, in {self._table.qualified}",
+            f"{self._where} {what}, in {self._table.qualified}",
             found="; ".join(part for part in (found, self._text[:300]) if part),
             wanted=wanted,
-            fix="Correct `transforms.filter`.",
+            fix=f"Correct `{self._where}`.",
         )

@@ -21,9 +21,13 @@ class Masks:
     for a column counts."""
 
     def __init__(self, rules: Sequence[MaskRule]) -> None:
-        self._rules = [(Scope(rule.tables), rule) for rule in rules]
-        self.keys = tuple(dict.fromkeys(rule.hash for rule in rules if rule.hash is not None))
-        """References of the keys that hashes need."""
+        places = [f"transforms.mask[{number}]" for number in range(len(rules))]
+        self._rules = [(Scope(rule.tables, place), rule) for rule, place in zip(rules, places, strict=True)]
+        self.keys: dict[str, str] = {}
+        for rule, place in zip(rules, places, strict=True):
+            if rule.hash is not None:
+                self.keys.setdefault(rule.hash, f"{place}.hash")
+        """References of the keys that hashes need, and where each stands first."""
 
     def __contains__(self, source: Table) -> bool:
         return any(source in scope for scope, _ in self._rules)
@@ -33,10 +37,10 @@ class Masks:
         rules: dict[int, MaskRule] = {}
         for scope, rule in self._rules:
             if source in scope:
-                found = [scope.column(source, name, "transforms.mask") for name in rule.columns]
+                found = [scope.column(source, name, "columns") for name in rule.columns]
                 for column in found:
                     if column is not None:
-                        _check(source, column, rule)
+                        _check(source, column, rule, scope.where)
                         rules.setdefault(column.index, rule)
         for place, origin in enumerate(view.origins):
             if origin.constant is None and origin.column in rules:
@@ -64,12 +68,12 @@ def _renderer(rule: MaskRule) -> str:
     return f"mask:last:{rule.keep_last}:"
 
 
-def _check(table: Table, column: Column, rule: MaskRule) -> None:
+def _check(table: Table, column: Column, rule: MaskRule, where: str) -> None:
     kind = kind_of(column)
     if column.index in key_of(table) and not (rule.keys and rule.hash):
         raise DecodeError(
             "E2310",
-            f"transforms.mask hide a part of the primary key of {table.qualified}",
+            f"{where}.columns hides a part of the primary key of {table.qualified}",
             found=column.name,
             wanted="a hash, which keeps rows apart, and `keys: true`" if rule.keys else "`keys: true` and a hash",
             fix="Mask other columns, or use `hash` with `keys: true`: keys and rows then carry the digest.",
@@ -80,7 +84,7 @@ def _check(table: Table, column: Column, rule: MaskRule) -> None:
     if refused:
         raise DecodeError(
             "E2310",
-            f"transforms.mask can't do that to {table.qualified}.{column.name}",
+            f"{where} can't do that to {table.qualified}.{column.name}",
             found=types.NAMES.get(column.type, str(column.type)),
             wanted="fixed or nullify for this type" if rule.hash else "keep_last for text and numbers",
         )

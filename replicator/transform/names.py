@@ -15,9 +15,13 @@ class Scope:
 
     A table that is named without wildcards must have the columns that its rule names. Of tables that a wildcard found,
     a rule takes the columns that are there.
+
+    Args:
+        where: the rule stands, for messages: `transforms.mask[0]`.
     """
 
-    def __init__(self, patterns: Iterable[str]) -> None:
+    def __init__(self, patterns: Iterable[str], where: str = "") -> None:
+        self.where = where
         self._filter = TableFilter(patterns)
         self._named = frozenset(self._filter.literal())
         self.patterns = self._filter.patterns
@@ -28,18 +32,18 @@ class Scope:
     def names(self, table: Table) -> bool:
         return (table.database, table.name) in self._named
 
-    def column(self, table: Table, name: str, rule: str) -> Column | None:
+    def column(self, table: Table, name: str, key: str) -> Column | None:
         """The column `name` of `table`; None only where a wildcard found the table.
 
         Args:
-            rule: where the name stands, for the message: `transforms.mask`.
+            key: of the rule, where the name stands.
 
         Raises:
             DecodeError: E2310.
         """
         found = find(table, name)
         if found is None and self.names(table):
-            raise no_column(table, name, rule)
+            raise no_column(table, name, f"{self.where}.{key}")
         return found
 
 

@@ -17,8 +17,6 @@ from replicator.transform.bend import ungrouped
 from replicator.transform.names import Scope, find, no_column
 from replicator.transform.view import key_of
 
-_WHAT = "transforms.partition_by"
-
 
 class Partitions:
     def __init__(self, rules: Sequence[PartitionRule]) -> None:
@@ -26,6 +24,10 @@ class Partitions:
 
     def rule(self, source: Table) -> PartitionRule | None:
         return next((rule for scope, rule in self._rules if source in scope), None)
+
+    def _where(self, source: Table) -> str:
+        number = next(number for number, (scope, _) in enumerate(self._rules) if source in scope)
+        return f"transforms.partition_by[{number}].columns"
 
     def __call__(self, source: Table, plan: TablePlan) -> TablePlan:
         """Raises DecodeError E2310: no such column, or one of a type that can't be compared."""
@@ -39,20 +41,20 @@ class Partitions:
         if rule.by == "transaction":
             return _everywhere(plan, (Var("gtid"),))
         if rule.by == "columns":
-            return _by_values(plan, partition_columns(source, rule))
+            return _by_values(plan, partition_columns(source, rule, self._where(source)))
         return _by_key(source, plan)
 
 
-def partition_columns(source: Table, rule: PartitionRule) -> tuple[Column, ...]:
-    """The columns of a rule with `by: columns`. Raises DecodeError E2310."""
+def partition_columns(source: Table, rule: PartitionRule, where: str = "") -> tuple[Column, ...]:
+    """The columns of a rule with `by: columns`, which stand at `where`. Raises DecodeError E2310."""
     found = []
     for name in rule.columns:
         column = find(source, name)
         if column is None:
-            raise no_column(source, name, _WHAT)
+            raise no_column(source, name, where)
         if kind_of(column) is None:
             shown = types.NAMES.get(column.type, str(column.type))
-            raise DecodeError("E2310", f"{_WHAT} can't use {source.qualified}.{column.name}", found=shown)
+            raise DecodeError("E2310", f"{where} can't use {source.qualified}.{column.name}", found=shown)
         found.append(column)
     return tuple(found)
 

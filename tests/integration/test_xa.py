@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pymysql
 import pytest
 
 from dev.servers.database import Database, MariaDB
@@ -23,6 +24,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.memory import MemoryBroker, MemorySink
 from tests.support.binlogs import purge_all_but_last
+from tests.support.settings import set_global
 
 KINDS = ["mysql", "mariadb"]
 
@@ -77,7 +79,9 @@ class Task:
             sink = MemorySink(self.name, self.broker)
         term = Term.unlimited(self.name, uid=store.uid)
         try:
-            made = build_pipeline(self.config, term=term, store=store, observer=Unseen(), sink=sink)
+            made = build_pipeline(
+                self.config, term=term, store=store, observer=Unseen(), sink=sink, history=store.history
+            )
             last = made.run(build_source(self.config).end_position)
             assert last is not None
             return last.position
@@ -132,6 +136,38 @@ def test_committed_after_a_restart(server: Database, tmp_path: Path, held_by: st
     assert task.ids() == [("c", 9), ("c", 1), ("c", 2), ("u", 1), ("c", 10)]
     assert held_by == "file" or task.rows() == [0, 0, 1, 2, 0]
     task.drop()
+
+
+def test_names_that_are_not_in_the_log(server: Database, tmp_path: Path) -> None:
+    """MINIMAL metadata, and DDL between: the server keeps it away from tables of what is prepared."""
+    with set_global(server, "binlog_row_metadata", "MINIMAL"):
+        task = Task(server, tmp_path, "sink")
+        task.say(f"ALTER TABLE {task.name}.t ADD w VARCHAR(9) DEFAULT 'x' FIRST")
+        prepare(task, f"{task.name}-a", "INSERT INTO t VALUES ('a', 1, 1)")
+        assert len(task.run().prepared) == 1
+        task.say("ALTER TABLE hidden ADD more INT", "FLUSH BINARY LOGS")
+        with pytest.raises(pymysql.Error, match="Lock wait timeout"):
+            task.say("SET lock_wait_timeout = 1", "ALTER TABLE t DROP v")
+        task.run()
+        server.execute(f"XA COMMIT '{task.name}-a'")
+        task.say("ALTER TABLE t RENAME COLUMN v TO after_it")
+        task.run()
+        (value,) = [json.loads(record.value) for record in task.broker.records if record.topic.endswith(".t")]
+        assert value["after"] == {"w": "a", "id": 1, "v": 1}
+        task.drop()
+
+
+def test_what_was_prepared_before_the_task(server: Database, tmp_path: Path) -> None:
+    task = Task(server, tmp_path, "sink")
+    prepare(task, f"{task.name}-a", "INSERT INTO t VALUES (1, 1)")
+    late = Task(server, tmp_path / "late", "sink")
+    server.execute(f"XA COMMIT '{task.name}-a'")
+    with pytest.raises(DecodeError, match=r"E2301 .*XA PREPARE.*`source.start`.*task skip"):
+        late.run()
+    task.run()
+    assert task.ids() == [("c", 1)]
+    task.drop()
+    late.drop()
 
 
 def test_rolled_back_interleaved_and_one_phase(task: Task) -> None:

@@ -58,6 +58,37 @@ def test_what_does_not(transforms: dict[str, Any], finding: str, said: str) -> N
     assert said in bad.wanted
 
 
+KEPT: dict[str, Any] = {"tables": ["shop.orders_1"], "columns": ["id"]}
+
+
+@pytest.mark.parametrize(
+    ("transforms", "key"),
+    [
+        ({"columns": [{"tables": ["shop.user"], "exclude": ["emial"]}]}, "columns[0].exclude"),
+        ({"columns": [{"tables": ["shop.user"], "include": ["id", "emial"]}]}, "columns[0].include"),
+        (
+            {
+                "mask": [
+                    {**KEPT, "nullify": True, "tables": ["other.t"]},
+                    {"tables": ["shop.user"], "columns": ["emial"], "fixed": ""},
+                ]
+            },
+            "mask[1].columns",
+        ),
+        ({"mask": [{"tables": ["shop.user"], "columns": ["email"], "hash": "env:NOT_SET_HERE"}]}, "mask[0].hash"),
+        ({"rename": [{"tables": ["shop.user"], "columns": {"emial": "e"}}]}, "rename[0].columns"),
+        ({"filter": [{"tables": ["shop.user"], "where": "emial = 'x'"}]}, "filter[0].where"),
+        (
+            {"partition_by": [{"by": "columns", "columns": ["emial"], "tables": ["shop.user"]}]},
+            "partition_by[0].columns",
+        ),
+    ],
+)
+def test_the_key_is_named_to_the_letter(transforms: dict[str, Any], key: str) -> None:
+    bad = [finding for finding in found(**transforms).values() if finding.severity == "fail"]
+    assert any(f"transforms.{key}" in finding.found for finding in bad), bad
+
+
 def test_a_rule_for_tables_to_come() -> None:
     assert found(operations=[{"tables": ["later.*"], "skip": ["delete"]}])["transforms.tables"].severity == "warn"
 
