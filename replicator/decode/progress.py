@@ -55,6 +55,7 @@ class Progress:
         self._text: str | None = position.gtid
         self._after: str | None = None  # the set with the transaction at hand in it, where somebody asked
         self._whole_file = position.offset <= 4
+        self._begun: Position | None = position if position.gtid else None
 
     def advance(self, log_pos: int, size: int, kind: int) -> None:
         """To the end that an event's header gives, modulo 4 GiB: binlogs may be longer than that."""
@@ -75,7 +76,15 @@ class Progress:
         self.settle()
 
     def settle(self) -> None:
-        """Everything up to here is done."""
+        """Everything up to here is done.
+
+        A server that looks for the first transaction that we lack begins at the start of a file, and its heartbeats
+        say how far it has looked: places before the one where we begin. That one stays, until there is something new.
+        """
+        if self._begun is not None:
+            if self._text is self._begun.gtid and Position(self.file, self.offset).order < self._begun.order:
+                return
+            self._begun = None
         self._boundary = (self.file, self.offset)
 
     def execute(self, gtid: tuple[str, int] | tuple[int, int, int]) -> None:

@@ -200,6 +200,26 @@ def test_heartbeats():
     assert batch.position == Position("binlog.000001", 6 << 32)
 
 
+def test_a_server_that_looks_for_where_we_begin_moves_no_position_back():
+    """It was opened by GTIDs: the server begins at the start of the file, and its heartbeats say how far it looked."""
+    begun = Position("binlog.000002", 75_000, f"{UUID}:1-9")
+    made = decoder(position=begun)
+    rotation = struct.pack("<Q", 4) + b"binlog.000002"
+    looked = [
+        event(events.ROTATE, rotation, end=0, ts=0),
+        event(events.HEARTBEAT, b"binlog.000002", end=71_000, ts=0),
+    ]
+    for raw in looked:
+        assert [batch.position for batch in made.feed(raw)] == [begun]
+    (batch,) = made.feed(event(events.HEARTBEAT, b"binlog.000002", end=75_100, ts=0))
+    assert batch.position == Position("binlog.000002", 75_100, f"{UUID}:1-9"), "it has passed where we began"
+    made = decoder(position=begun)
+    log = Log().gtid(10).query("BEGIN").map(IDS).rows(events.WRITE_ROWS, 1, row(1)).xid()
+    made.feed(looked[0])
+    *_, batch = made.feed(log.raw)
+    assert batch.position.gtid == f"{UUID}:1-10" and batch.position.offset == log.at, "another server's place"
+
+
 def test_heartbeats_inside_a_transaction_say_nothing():
     log = Log().gtid(1).query("BEGIN").add(events.HEARTBEAT, b"binlog.000001", end=300)
     assert decoder().feed(log.raw) == []
