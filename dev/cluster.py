@@ -164,7 +164,9 @@ class Cluster:
         return self.monitor
 
     def cli(self, *arguments: str, check: bool = True) -> str:
-        """Runs `replicator ...` as a user does; returns its stdout. Raises ServerFailed on a bad exit status."""
+        """Runs `replicator ...` as a user does, with the Server started when there was none yet; returns its stdout.
+        Raises ServerFailed on a bad exit status."""
+        self._need_server()
         environment = {**os.environ, "REPLICATOR_SERVER": self.server_url, "REPLICATOR_TOKEN": self.token}
         done = subprocess.run(
             [str(CLI), *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
@@ -180,6 +182,7 @@ class Cluster:
 
     def tasks(self) -> list[dict[str, Any]]:
         """`GET /tasks`."""
+        self._need_server()
         answer = httpx.get(
             f"{self.server_url}/api/v1/tasks", headers={"Authorization": f"Bearer {self.token}"}, timeout=10
         )
@@ -196,6 +199,10 @@ class Cluster:
         for process in [*self.cores.values(), self.server, self.monitor]:
             if process is not None:
                 process.close()
+
+    def _need_server(self) -> None:
+        if self.server is None:
+            self.start_server()
 
     def _await_http(self, url: str, process: Process, timeout: float = 30.0) -> None:
         def answers() -> bool:

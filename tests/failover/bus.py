@@ -10,8 +10,10 @@ from typing import Any
 from dev.cluster import Cluster
 from dev.job import Job
 from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
+from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
+from replicator.coordination.registry import Registry
 from replicator.zookeeper.client import connect
 
 SESSION_SECONDS = 2.0
@@ -53,11 +55,11 @@ class Bus(Job):
 
     def start(self, *hosts: str, how: Mapping[str, dict[str, Any]] | None = None) -> Bus:
         """`how`: host -> options of `Cluster.core`, its own way to ZooKeeper for instance."""
-        self.cluster.start_server()
         for host in hosts or ("host-a", "host-b"):
             self.cluster.core(host, **(how or {}).get(host, {}))
         self.writer.prepare()
-        self.cluster.apply(self.task)
+        # As the Server does it, which is started when a test first asks for something.
+        Registry(self.coordinator, self.layout).create(self.name, to_data(parse_task(self.task)), "test")
         self.wait_running()
         self.writer.start()
         self.wait_delivered(20)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from dev.cluster import wait_for
-from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
+from dev.servers import MariaDB, MySQL, ZooKeeper
 from replicator.coordination.history import History
 from tests.failover.bus import SESSION_SECONDS, Bus
 
@@ -196,17 +196,6 @@ def test_31_mysql_killed_and_restarted(make_bus: MakeBus, make_mysql: Callable[.
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
     assert len(bus.epochs()) == 1
-
-
-def test_23_kafka_down_and_back(make_bus: MakeBus, make_kafka: Callable[..., Kafka]) -> None:
-    broker = make_kafka()
-    bus = make_bus(kafka=broker)
-    broker.kill()
-    time.sleep(5)
-    broker.start()
-    bus.wait_delivered(50, timeout=90)
-    verdict = bus.verdict()
-    assert verdict.clean, str(verdict)
 
 
 def test_14_zookeeper_restarted_with_its_sessions(make_bus: MakeBus, make_zookeeper: Callable[..., ZooKeeper]) -> None:
