@@ -1,0 +1,48 @@
+"""A task on a real server whose records stay in this process."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dev.servers.database import Database, MariaDB
+from replicator.assembly import build_pipeline, build_source
+from replicator.checkpoint.memory import MemoryStore
+from replicator.config.load import parse_task
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.sink.memory import MemoryBroker, MemorySink
+
+
+class Unseen:
+    def streaming(self, position: Position) -> None: ...
+
+    def waiting(self, error: Exception) -> None:
+        raise error
+
+    def progress(self, checkpoint: object, figures: object) -> None: ...
+
+
+class Task:
+    """One task over its restarts."""
+
+    def __init__(self, server: Database, name: str, tables: list[str], start: Position, until: Position | None) -> None:
+        kind = "mariadb" if isinstance(server, MariaDB) else "mysql"
+        source = {"type": kind, "port": server.port, "user": "replicator", "password": "env:TEST_PASSWORD"}
+        source |= {"tables": tables, "start": {"file": start.file, "position": start.offset}}
+        if until is not None:
+            source["until"] = {"file": until.file, "position": until.offset}
+        self._data: dict[str, Any] = {"name": name, "source": source, "sink": {"type": "stdout"}}
+        self._until = until
+        self.broker, self.store = MemoryBroker(), MemoryStore()
+
+    def run(self, *quarantine: str) -> None:
+        """To the end of the log as it is now, as another term."""
+        config = parse_task({**self._data, "source": {**self._data["source"], "quarantine": list(quarantine)}})
+        sink, term = MemorySink(config.name, self.broker), Term.unlimited(config.name)
+        pipeline = build_pipeline(config, term=term, store=self.store, observer=Unseen(), sink=sink)
+        pipeline.run(None if self._until else build_source(config).end_position())
+
+    def rows(self, table: str) -> list[int]:
+        found = [record for record in self.broker.records if record.topic.endswith(f".{table}")]
+        return [json.loads(record.value or b"")["after"]["id"] for record in found]
