@@ -178,6 +178,20 @@ GUARDS: tuple[Guard, ...] = (
         (_PIPELINE,),
     ),
     Guard(
+        "a server that looks for where we begin moves no position back",
+        "replicator/decode/progress.py",
+        "            if self._text is self._begun.gtid and Position(self.file, self.offset).order < self._begun.order:\n",
+        "            if False:\n",
+        ("tests/unit/decode/test_decoder.py",),
+    ),
+    Guard(
+        "a session is given up when servers know less than we have seen, and only then",
+        "replicator/zookeeper/connection.py",
+        "            if self._barred <= 2 * hosts:\n",
+        "            if True:\n",
+        ("tests/unit/zookeeper",),
+    ),
+    Guard(
         "of several servers only one that has all we delivered",
         "replicator/source/mysql/hosts.py",
         '    if server.get("read_only") == "ON":\n',
