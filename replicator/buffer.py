@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Sequence
 
-from replicator.model.batch import Batch
+from replicator.model.batch import Batch, Record
+from replicator.model.packed import PackedRecords
 
 
 class Buffer:
@@ -39,14 +41,17 @@ class Buffer:
             self._changed.notify_all()
             return True
 
-    def get(self, timeout: float) -> Batch | None:
-        """None after `timeout` seconds without a batch, or when the end is reached (see `finished`)."""
+    def get(self, timeout: float, most: int = 0) -> Batch | None:
+        """What comes next, and what waits behind it, joined up to `most` bytes. None after `timeout` seconds without a
+        batch, or when the end is reached (see `finished`)."""
         with self._changed:
             if not self._batches and not self._closed:
                 self._changed.wait(timeout)
             if not self._batches:
                 return None
             batch = self._batches.popleft()
+            while self._batches and _may_join(batch, self._batches[0], most):
+                batch = joined(batch, self._batches.popleft())
             self._size -= batch.size
             self._changed.notify_all()
             return batch
@@ -82,3 +87,27 @@ class Buffer:
             if self._error is not None:
                 raise self._error
             return True
+
+
+def _may_join(first: Batch, second: Batch, most: int) -> bool:
+    """Not whole transactions with the beginning of another one: they may be committed without it."""
+    return first.size + second.size <= most and (second.boundary or not first.boundary)
+
+
+def joined(first: Batch, second: Batch) -> Batch:
+    """`second` comes right behind `first`."""
+    return Batch(
+        _one_behind_the_other(first.records, second.records),
+        second.position,
+        second.boundary,
+        first.rows + second.rows,
+        first.transactions + second.transactions,
+        first.size + second.size,
+        second.source_ms or first.source_ms,
+    )
+
+
+def _one_behind_the_other(first: Sequence[Record], second: Sequence[Record]) -> Sequence[Record]:
+    if isinstance(first, PackedRecords) and isinstance(second, PackedRecords):
+        return first + second
+    return [*first, *second]

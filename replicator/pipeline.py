@@ -14,31 +14,30 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
+from replicator import memory
 from replicator.backoff import Backoff
 from replicator.behind import Behind
 from replicator.buffer import Buffer
-from replicator.errors import ReplicatorError, SinkError, SinkFenced, SourceUnavailable
+from replicator.errors import ReplicatorError, SinkError, SinkFenced
 from replicator.ledger import Figures, Ledger
-from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.packed import PackedRecords
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.ports import CheckpointStore, Decoder, Sink, Source, Stream
 from replicator.quarantine import Quarantine
+from replicator.reading import Reader
 
-_HELD_BYTES = 1 << 20
-_BACKLOG_BYTES = 16 << 10  # a read that brings as much is not the last one for now
 _MOST_SECONDS = 0.2  # while there is a backlog, a commit waits no longer for more
 _NEXT_SECONDS = 0.02  # and no longer than this for the next batch
 _FLUSH_SECONDS = 30.0
-_CAREFUL_PIECE = 64
-"""Bytes; no transaction is shorter, so that each such piece ends one at most."""
+_LARGE_BYTES = 4 << 20  # after which memory is given back as soon as nothing comes any more
+_WRITE_BYTES = 2 << 20
+"""What waits is written together up to this size: fewer and fuller batches of records."""
 
 
 class Observer(Protocol):
@@ -77,7 +76,7 @@ class Pipeline:
         term: Term,
         observer: Observer,
         max_batch_bytes: int = 8 << 20,
-        buffer_bytes: int = 16 << 20,
+        buffer_bytes: int = 8 << 20,
         save_interval: float = 1.0,
         split_transactions: bool = False,
         max_transaction_bytes: int | None = None,
@@ -102,7 +101,7 @@ class Pipeline:
         self._stopping = threading.Event()
         self._stream: Stream | None = None
         self._behind: Behind | None = None
-        self._careful = 0  # bytes of the source that are still delivered transaction by transaction
+        self._careful = 0  # bytes of the source that the next session delivers transaction by transaction
         self._until: Position | Callable[[], Position] | None = None
         self._ledger: Ledger | None = None
         self._saved: Checkpoint | None = None
@@ -132,6 +131,7 @@ class Pipeline:
         Raises every error that is not transient, after what came before it is delivered and saved.
         """
         self._until = until if until is not None else self.end
+        memory.keep()
         backoff = Backoff()
         while not self._stopping.is_set():
             began = time.monotonic()
@@ -159,7 +159,7 @@ class Pipeline:
         came before it, and the next session delivers that first, transaction by transaction; or this one has delivered
         what was left out of a table."""
         buffer = Buffer(self._buffer_bytes)
-        reader: threading.Thread | None = None
+        reader: Reader | None = None
         stream: Stream | None = None
         try:
             if callable(self._until):
@@ -170,18 +170,18 @@ class Pipeline:
                 return True
             stream = self._stream = self._source.open(behind.start if behind is not None else position)
             self._observer.streaming(stream.position)
-            reader = threading.Thread(target=self._read, args=(stream, buffer), name="reader", daemon=True)
+            reader = self._reader(stream, buffer)
             reader.start()
-            self._deliver(buffer)
+            self._deliver(buffer, reader)
             return behind is None
         except SinkError as error:
-            if error.transient or isinstance(error, SinkFenced) or stream is None:
+            if error.transient or isinstance(error, SinkFenced) or reader is None:
                 raise
-            if self._careful:
+            if reader.careful:
                 with contextlib.suppress(ReplicatorError):  # the error that is raised says more
                     self._finish(None)
                 raise
-            self._careful = 2 * self._buffer_bytes + self._max_batch_bytes
+            reader.careful = 2 * self._buffer_bytes + self._max_batch_bytes
             return False
         finally:
             self._stream = None
@@ -190,7 +190,20 @@ class Pipeline:
                 stream.close()
             if reader is not None:
                 reader.join()
+                self._careful = reader.careful
             self._sink.close()
+
+    def _reader(self, stream: Stream, buffer: Buffer) -> Reader:
+        return Reader(
+            stream,
+            self._make_decoder,
+            buffer,
+            stopping=self._stopping,
+            is_end=self._is_end,
+            ends=self.end is not None or self._behind is not None,
+            seen=self._behind.seen if self._behind is not None else None,
+            careful=self._careful,
+        )
 
     def _resume(self) -> Position:
         """The sink is fenced first; only then is any position read."""
@@ -230,52 +243,11 @@ class Pipeline:
     def _is_end(self, position: Position) -> bool:
         return self._behind.is_end(position) if self._behind is not None else self._reached(position)
 
-    def _read(self, stream: Stream, buffer: Buffer) -> None:
-        """The reader thread. Rows of an unfinished transaction wait for its end while they are few, so that a commit
-        need not come before each of them."""
-        held: Batch | None = None
-        try:
-            decoder = self._make_decoder(stream)
-            while not self._stopping.is_set():
-                try:
-                    data = stream.read(1.0)
-                except SourceUnavailable:
-                    decoder.end()
-                    raise
-                buffer.more = len(data) >= _BACKLOG_BYTES
-                for batch in self._decoded(decoder, data):
-                    whole = batch if held is None else joined(held, batch)
-                    held = None
-                    if not whole.boundary and whole.size < _HELD_BYTES:
-                        held = whole
-                        continue
-                    place = whole.position
-                    if self._behind is not None:
-                        whole = msgspec.structs.replace(whole, position=self._behind.seen(place, whole.boundary))
-                    if not buffer.put(whole):
-                        return
-                    if whole.boundary and self._is_end(place):
-                        buffer.end()
-                        return
-            buffer.end()
-        except BaseException as error:
-            buffer.end(None if self._stopping.is_set() and isinstance(error, ReplicatorError) else error)
-
-    def _decoded(self, decoder: Decoder, data: bytes) -> Iterator[Batch]:
-        """Batches of as many whole transactions as `data` holds, or of one each, also to meet a given end."""
-        careful = self._careful or self.end is not None or self._behind is not None
-        size = _CAREFUL_PIECE if careful else max(1, len(data))
-        for start in range(0, max(1, len(data)), size):  # also when nothing came: an error may be waiting
-            yield from decoder.feed(data[start : start + size])
-            while decoder.more and not self._stopping.is_set():
-                yield from decoder.feed(b"")
-        self._careful = max(0, self._careful - len(data))
-
-    def _deliver(self, buffer: Buffer) -> None:
+    def _deliver(self, buffer: Buffer, reader: Reader) -> None:
         ready: Position | None = None  # end of whole transactions that are written and not yet committed
-        size, since = 0, 0.0
+        size, since, used = 0, 0.0, 0
         while True:
-            batch = buffer.get(self._patience(ready))
+            batch = buffer.get(self._patience(ready), 0 if reader.careful else _WRITE_BYTES)
             if batch is None:
                 if self._ended(buffer, ready):
                     return
@@ -283,6 +255,9 @@ class Pipeline:
                     self._commit(ready)
                     ready, size = None, 0
                 self._acknowledge(idle=buffer.empty)
+                if used > _LARGE_BYTES and not self._ledger_or_raise.outstanding:
+                    memory.release()
+                    used = 0
                 continue
             if ready is not None and not batch.boundary and not self._split:
                 # One commit never holds whole transactions and the beginning of another one: it could not be undone.
@@ -294,11 +269,12 @@ class Pipeline:
             self._ledger_or_raise.written(batch, self._sink.dead_letters - dead)
             since = since if size else time.monotonic()
             size += max(batch.size, 1)
+            used += batch.size
             if batch.boundary or self._split:
                 ready = batch.position
                 low = buffer.empty and not buffer.more
                 late = time.monotonic() - since > _MOST_SECONDS
-                if low or late or self._careful or size >= self._max_batch_bytes:
+                if low or late or reader.careful or size >= self._max_batch_bytes:
                     self._commit(ready)
                     ready, size = None, 0
             elif self._max_transaction_bytes is not None and size >= self._max_transaction_bytes:
@@ -362,25 +338,6 @@ def _left_by_another(position: Position) -> SinkError:
         fix=f"{where} goes on there, as does `replicator task position set`. To begin at the end of the log, write a "
         "tombstone with the task's name as key to its position topic, or give the task another name.",
     )
-
-
-def joined(first: Batch, second: Batch) -> Batch:
-    """`first` is the beginning of a transaction that `second` goes on with."""
-    return Batch(
-        _one_behind_the_other(first.records, second.records),
-        second.position,
-        second.boundary,
-        first.rows + second.rows,
-        first.transactions + second.transactions,
-        first.size + second.size,
-        second.source_ms or first.source_ms,
-    )
-
-
-def _one_behind_the_other(first: Sequence[Record], second: Sequence[Record]) -> Sequence[Record]:
-    if isinstance(first, PackedRecords) and isinstance(second, PackedRecords):
-        return first + second
-    return [*first, *second]
 
 
 def _now_ms() -> int:

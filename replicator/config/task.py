@@ -154,7 +154,7 @@ class KafkaSink(Records):
     compression: Literal["none", "lz4", "zstd", "snappy", "gzip"] = Field(
         "none", description="of the records on their way to the brokers and there: less bytes for more CPU time"
     )
-    max_in_flight_bytes: int = Field(32 << 20, ge=1 << 20, le=1 << 32, description="sent and not yet acknowledged")
+    max_in_flight_bytes: int = Field(16 << 20, ge=1 << 20, le=1 << 32, description="sent and not yet acknowledged")
     delivery_timeout_ms: Milliseconds = Field(
         30_000, description="after which an unacknowledged batch counts as failed"
     )

@@ -73,3 +73,22 @@ def test_an_end_wakes_a_waiting_consumer() -> None:
     threading.Timer(0.05, buffer.end).start()
     assert buffer.get(30) is None
     assert time.monotonic() - began < 20
+
+
+def test_what_waits_is_joined_up_to_a_size() -> None:
+    buffer = Buffer(1000)
+    for size in (3, 4, 5):
+        buffer.put(batch(size))
+    first = buffer.get(1, most=10)
+    assert first is not None and first.size == 7
+    assert buffer.size == 5
+
+
+def test_whole_transactions_are_not_joined_with_the_beginning_of_another() -> None:
+    buffer = Buffer(1000)
+    begun = Batch([], Position("b.1", 0, rows=2), False, size=1)
+    for each in (batch(1), begun, batch(1)):
+        buffer.put(each)
+    assert buffer.get(1, most=100) == batch(1)
+    rest = buffer.get(1, most=100)
+    assert rest is not None and rest.boundary and rest.size == 2
