@@ -11,6 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from core.protocol import Progress
 from replicator.coordination.progress import TermProgress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected
@@ -41,7 +43,9 @@ class _Pen:
 
     def news(self, checkpoint: Checkpoint, now: float) -> bool:
         """Whether there is anything to write."""
-        return checkpoint != self.stands or now - self.written >= _AGAIN
+        if now - self.written >= _AGAIN or self.stands is None:
+            return True
+        return checkpoint != msgspec.structs.replace(self.stands, time_ms=checkpoint.time_ms)  # it is only shown
 
     def when(self) -> float:
         """When the pending progress is due."""

@@ -1,8 +1,8 @@
 """Starts worker processes and holds the agent's end of them.
 
-Workers are forked from a template process (multiprocessing's forkserver) that has imported the data path once, so that
-a take-over does not pay for imports. The end of the lease lies in a shared page: extending it is one store, and a
-worker whose agent is frozen or gone sees it run out by itself.
+Workers are forked from a template process (multiprocessing's forkserver, `template.py`) that has imported the data path
+once, so that a take-over does not pay for imports and a hundred idle workers share their memory. The end of the lease
+lies in a shared page: extending it is one store, and a worker whose agent is frozen or gone sees it run out by itself.
 """
 
 from __future__ import annotations
@@ -18,13 +18,7 @@ from core.protocol import FromWorker, ToWorker, WorkerSpec
 from core.worker import main
 
 _REAP_SECONDS = 1.0
-_PRELOADED = (
-    "core.worker",
-    # What the data path imports late, so that other processes need not load it.
-    "replicator.source.mysql",
-    "replicator.sink.kafka.exactly_once",
-    "replicator.sink.kafka.at_least_once",
-)
+_TEMPLATE = "core.template"
 
 
 class Worker:
@@ -92,7 +86,7 @@ class Launcher:
 
     def __init__(self, log_style: str | None = None) -> None:
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(list(_PRELOADED))
+        self._context.set_forkserver_preload([_TEMPLATE])
         self._log_style = log_style
         self._workers: list[Worker] = []
         self._lock = threading.Lock()

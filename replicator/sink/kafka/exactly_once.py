@@ -21,6 +21,7 @@ from replicator.sink.kafka.topic import Topic
 from replicator.sink.kafka.topics import Topics
 
 _IDLE_SECONDS = 1.0  # between transactions that hold a position and no rows
+_AGAIN_SECONDS = 3600.0  # brokers forget transactional ids that are not used for days
 _ABORT_SECONDS = 2.0
 _READ_SECONDS = 20.0
 
@@ -44,13 +45,14 @@ class ExactlyOnceSink:
         self._begun: float | None = None  # when the open transaction began
         self._waiting: Position | None = None  # a position without rows, not committed yet
         self._committed: Position | None = None
+        self._stands: Position | None = None  # committed since `open`
         self._last_commit = 0.0
 
     def open(self, term: Term) -> Position | None:
         self.close()
         term.check()
         try:
-            self._committed = self._fence(term)
+            self._stands, self._committed = None, self._fence(term)
         except BaseException:
             self.close()
             raise
@@ -92,8 +94,12 @@ class ExactlyOnceSink:
     def commit(self, position: Position) -> None:
         session = self._opened
         session.term.check()
+        passed = time.monotonic() - self._last_commit
+        if self._begun is None and position == self._stands and passed < _AGAIN_SECONDS:
+            self._waiting = None  # a heartbeat of an idle source: that stands there already
+            return
         self._waiting = position
-        if self._begun is not None or time.monotonic() - self._last_commit >= _IDLE_SECONDS:
+        if self._begun is not None or passed >= _IDLE_SECONDS:
             self._commit(session)
 
     def acknowledged(self) -> Position | None:
@@ -143,7 +149,7 @@ class ExactlyOnceSink:
         except SinkFenced as error:
             raise self._fenced_or_late(error) from error
         self._begun = self._waiting = None
-        self._committed = position
+        self._committed = self._stands = position
         self._last_commit = time.monotonic()
 
     def _fenced_or_late(self, error: SinkFenced) -> SinkError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -68,6 +69,17 @@ def test_the_record(sink: Sink, kafka: Any, task: str) -> None:
     assert (value["v"], value["uid"], value["epoch"]) == (1, "u1", 1)
     assert value["position"]["gtid"] == position.gtid
     assert sink.open(term(task)) == position
+
+
+def test_heartbeats_of_an_idle_source_commit_nothing_anew(sink: Sink, kafka: Any, task: str) -> None:
+    moved(sink, task, at(7))
+    time.sleep(1.1)  # as long as positions without rows wait for company
+    for _ in range(3):
+        sink.commit(at(7))
+        assert sink.acknowledged() == at(7)
+    sink.commit(at(8))
+    assert sink.acknowledged() == at(8)
+    assert len(read_all(kafka.bootstrap, f"replicator.position.{task}")) == 2
 
 
 def test_a_huge_gtid_set(sink: Sink, task: str) -> None:

@@ -127,8 +127,9 @@ def test_what_stands_is_not_written_again_for_a_while(bench, monkeypatch):
     bench.writer.submit("t", progress(7))
     eventually(lambda: bench.saved == [7])
     before = bench.writer.written_ms["t"]
-    for _ in range(20):
-        bench.writer.submit("t", progress(7))
+    for number in range(20):
+        checkpoint = Checkpoint(Position("b.1", 7), rows=7, time_ms=number)  # as after a heartbeat of the source
+        bench.writer.submit("t", Progress(7, checkpoint))
         time.sleep(0.005)
     assert bench.term.written == [7]
     assert bench.writer.written_ms["t"] > before, "its age says that it is up to date"
