@@ -14,6 +14,7 @@ from monitor.reader import Snapshot
 from monitor.state import OFF, Condition, condition
 from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskView, Tiles, View
 from replicator.coordination.overview import InstanceOverview, TaskOverview
+from replicator.model.quarantine import Quarantined
 
 WITHOUT = frozenset({"NO RUNNING", "WAITING", "IDLE", "STARTING"})
 """States in which somebody should be RUNNING and nobody is."""
@@ -91,7 +92,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         rows=checkpoint.rows if checkpoint else 0,
         transactions=checkpoint.transactions if checkpoint else 0,
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
-        quarantined=tuple(mark.table for mark in checkpoint.quarantined if not mark.until) if checkpoint else (),
+        quarantined=tuple(_shown(mark) for mark in checkpoint.quarantined if not mark.until) if checkpoint else (),
         spark=spark,
         last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=checkpoint.time_ms if checkpoint else 0,
@@ -189,3 +190,8 @@ def _counted(memory: Memory) -> dict[str, dict[str, int]]:
     for (task, kind), count in memory.takeovers.counts.items():
         counted.setdefault(task, {})[kind] = count
     return counted
+
+
+def _shown(mark: Quarantined) -> str:
+    why = f" ({mark.error.get('code', '')} {mark.error.get('what', '')})" if mark.error else ""
+    return f"{mark.table} since {mark.since}{why}"

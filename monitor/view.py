@@ -39,7 +39,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         lag_s: seconds behind the source, None when nobody is RUNNING.
         rows_per_s, bytes_per_s: now; rows, transactions: delivered since the task was made.
         dead_letters: of the rows' records, those that were too large for the sink.
-        quarantined: tables whose rows are left out now.
+        quarantined: tables whose rows are left out now, since when and why.
         maintenance: "task" or "cluster" while nobody may be promoted, else "".
         runway_s: until the source may purge what the task still needs; None when it never does or nobody knows.
         spark: rows/s of the last minutes, oldest first.
