@@ -38,7 +38,8 @@ that emitted at once, by the role logs that they keep (`dev/checker`).
 _SMALLEST = """## The smallest session timeout
 
 `python -m dev.faults.smallest`: a bus for each T, two Cores and a light load, all at once on the same servers, and
-nobody does anything to them. A session that ends, ends for want of processor time.
+nobody does anything to them. A session that ends, ends for want of processor time; where only a lease runs out, the
+same leader goes on after an interruption.
 
 """
 
@@ -113,12 +114,24 @@ def _drained(run: Outcome) -> str:
 
 
 def _smallest(run: Run) -> Iterator[str]:
-    yield from _row("T", "sessions that ended", "changes of the leader", "lease left at a renewal, at least", "held")
-    yield from _row(*["---"] * 5)
+    yield from _row(
+        "T",
+        "sessions that ended",
+        "changes of the leader",
+        "interruptions",
+        "lease left at a renewal, at least",
+        "held",
+    )
+    yield from _row(*["---"] * 6)
     for one in run.found:
         left = f"{one.least_s:.2f} of {one.lease_s:.2f} s"
         yield from _row(
-            f"{one.t:g} s", str(one.sessions), str(one.leaders), left, "yes" if one.held else f"**no** {one.wrong}"
+            f"{one.t:g} s",
+            str(one.sessions),
+            str(one.leaders),
+            str(one.interrupted),
+            left,
+            "yes" if one.held else f"**no** {one.wrong}",
         )
     yield (
         f"\n{run.minutes:.0f} minutes on {run.machine}, {run.date} at {run.commit}; load {run.load1[0]:g} on average, "

@@ -24,6 +24,7 @@ from dev.paths import TREE
 from dev.progress import say
 from dev.servers.stack import Stack
 from dev.soak.archive import conditions
+from replicator.coordination.history import History
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
 from replicator.errors import ReplicatorError
@@ -36,20 +37,22 @@ RATE = 2.0
 
 
 class Held(msgspec.Struct):
-    """What became of one T. `sessions`: that ended; `leaders`: changes of the leader; `least_s`: the least that was
-    left of a lease when it was renewed, of `lease_s`; `wrong`: what the checker found, "" for nothing."""
+    """What became of one T. `sessions`: that ended; `leaders`: changes of the leader; `interrupted`: how often a
+    lease ran out and the leader went on after it; `least_s`: the least that was left of a lease when it was renewed, of
+    `lease_s`; `wrong`: what the checker found, "" for nothing."""
 
     t: float
     lease_s: float
     sessions: int = 0
     leaders: int = 0
+    interrupted: int = 0
     least_s: float = 0.0
     rows: int = 0
     wrong: str = ""
 
     @property
     def held(self) -> bool:
-        return not (self.sessions or self.leaders or self.wrong)
+        return not (self.sessions or self.leaders or self.interrupted or self.wrong)
 
 
 class Run(msgspec.Struct):
@@ -74,6 +77,7 @@ class Trial:
         layout = Layout(f"/{name}")
         self._cluster = Cluster(stack.zookeeper.address, folder, session_timeout=t, root=layout.root)
         overview = Overview(self._coordinator, layout)
+        self._history = History(self._coordinator, layout)
         self._job = Job(name, stack.mysql, stack.kafka, overview, role_folder=self._cluster.role_folder, rate=RATE)
         self._places: set[int] = set()
         self._terms: set[int] = set()
@@ -110,6 +114,7 @@ class Trial:
     def finish(self) -> Held:
         held = self.held
         held.sessions, held.leaders = max(0, len(self._places) - len(HOSTS)), max(0, len(self._terms) - 1)
+        held.interrupted = max(0, interruptions(self._history, self._job.name) - held.leaders)
         held.least_s = round(self._least, 3)
         verdict = self._job.verdict(60)
         held.rows, held.wrong = verdict.delivered, "" if verdict.clean else str(verdict)
@@ -119,6 +124,11 @@ class Trial:
         self._job.writer.close()
         self._cluster.close()
         self._coordinator.close()
+
+
+def interruptions(history: History, task: str) -> int:
+    """How often a task ran again."""
+    return sum(entry.record.kind == "running" for entry in history.read(task)) - 1
 
 
 def watch(trials: Iterable[Trial], minutes: float) -> tuple[float, float]:
@@ -138,6 +148,7 @@ def sentence(run: Run) -> str:
     """The last line."""
     told = "; ".join(
         f"T {held.t:g} s: sessions ended {held.sessions}, leader changes {held.leaders}, "
+        f"interruptions {held.interrupted}, "
         f"lease left at renewal {held.least_s:g} of {held.lease_s:g} s at least"
         for held in run.found
     )

@@ -71,7 +71,7 @@ def test_figures_timeouts_and_guards_are_shown() -> None:
     assert "| take-over after SIGKILL | T = 4 s: p50 4.40 s p99 4.90 s of 3 |" in text
     assert "2, drained within p50 1.50 s, at most 3.0 s, at 4.0 times the writer's rate (p50)" in text
     assert RUN.last_line() in text and "leader: SIGKILL (6)" in text
-    assert "| 2 s | 0 | 0 | 0.90 of 1.33 s | yes |" in text and "| 1 s | 2 | 1 |" in text and "**no**" in text
+    assert "| 2 s | 0 | 0 | 0 | 0.90 of 1.33 s | yes |" in text and "| 1 s | 2 | 1 |" in text and "**no**" in text
     assert "| lease check | `core/leases.py` | `tests/unit/x.py::test_y` |" in text and "**none**" in text
 
 
