@@ -6,7 +6,6 @@ makes a lease run out.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -82,11 +81,11 @@ class LeaseKeeper:
             return max(0.0, held[0].deadline - self._clock()) if held else 0.0
 
     def least(self, task: str) -> float:
-        """The fewest seconds that were left of the lease when it was renewed, in this whole term; half a session
-        timeout on a machine that is never late. 0.0 before the first renewal."""
+        """The fewest seconds that were left of the lease when it was renewed, in this whole term, or that are left now;
+        half a session timeout on a machine that is never late."""
         with self._lock:
             held = self._held.get(task)
-            return max(0.0, held[0].least) if held and held[0].least < math.inf else 0.0
+            return max(0.0, min(held[0].least, held[0].deadline - self._clock())) if held else 0.0
 
     def stop(self) -> None:
         with self._lock:

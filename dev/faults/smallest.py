@@ -108,7 +108,7 @@ class Trial:
         self._places |= {instance.epoch for instance in found.instances}
         if found.last_commit is not None:
             self._terms.add(found.last_commit.epoch)
-        if found.figures is not None and found.figures.lease_least_s:
+        if found.figures is not None and found.state == "running":
             self._least = min(self._least, found.figures.lease_least_s)
 
     def finish(self) -> Held:
