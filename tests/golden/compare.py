@@ -23,6 +23,15 @@ OURS = frozenset({"task", "epoch", "position", "row"})
 _DECODER = json.JSONDecoder()
 
 
+def documented(format_: str) -> set[str]:
+    """What docs/formats.md lists under "Where it differs from ..." of a format: the first cell of each line."""
+    text = (HERE.parent.parent / "docs" / "formats.md").read_text()
+    section = text.partition(f"\n## {format_}\n")[2].partition("\n## ")[0]
+    part = next(each for each in section.split("\n### ") if each.startswith("Where it differs"))
+    lines = [line for line in part.splitlines() if line.startswith("| ")]
+    return {line.split(" | ")[0].removeprefix("| ") for line in lines} - {"what", "---"}
+
+
 class Record(msgspec.Struct, frozen=True):
     topic: str
     key: bytes | None

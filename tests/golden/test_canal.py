@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ from replicator.encode import canal_messages as proto
 from replicator.errors import DecodeError
 from tests.golden.canal_consumer import Consumer
 from tests.golden.canal_entries import PROTOBUF_SYSTEM, entries, masked, without_ddl_transactions
-from tests.golden.compare import HERE, Report, Variation, load
+from tests.golden.compare import HERE, Report, Variation, documented, load
 from tests.golden.recording import Recordings, needless
 from tests.golden.rules_canal import EVERYTHING, PROTOBUF, PROTOBUF_RULES, RULES, STATEMENT, SYSTEM, VARIATIONS
 
@@ -83,8 +82,14 @@ def _protobuf(variation: Variation) -> Variation:
     return Variation("everything, protobuf", variation.task, "", variation.script, PROTOBUF.options)
 
 
-@pytest.mark.parametrize("rule", (*RULES, *PROTOBUF_RULES), ids=lambda rule: rule.name)
-def test_the_documentation_has_every_rule(rule: Any) -> None:
-    text = (HERE.parent.parent / "docs" / "formats.md").read_text()
-    section = text[text.index("\n## canal\n") :]
-    assert any(line.startswith(f"| {rule.heading} |") for line in section.splitlines()), rule.heading
+NO_RECORD = {
+    "`old` of an event with several rows",
+    "a backtick or characters beyond ASCII in a column's name, YEAR before a signed column",
+    "rows in STATEMENT format",
+    "transactions without rows (protobuf)",
+}
+"""What stops Canal, what it never writes, or what is compared as a whole and not by a rule."""
+
+
+def test_the_documentation_has_every_rule_and_no_other() -> None:
+    assert documented("canal") == {rule.heading for rule in (*RULES, *PROTOBUF_RULES)} | NO_RECORD

@@ -15,7 +15,7 @@ from replicator.errors import DecodeError, SourceUnavailable
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.source.recorded import RecordedSource
-from tests.golden.compare import HERE, Record, Rule, Variation, load
+from tests.golden.compare import HERE, Record, Variation, documented, load
 from tests.golden.maxwell_consumer import same, same_vector, tables
 from tests.golden.recording import Recordings, needless
 from tests.golden.rules_maxwell import EVERYTHING, RULES, STATEMENT, SYSTEM, VARIATIONS
@@ -175,8 +175,15 @@ def _decoded(variation: Variation, source: RecordedSource, position: Position, p
     return batches
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_the_documentation_has_every_rule(rule: Rule) -> None:
-    text = (HERE.parent.parent / "docs" / "formats.md").read_text()
-    section = text.partition("\n## maxwell\n")[2].partition("\n## ")[0]
-    assert any(line.startswith(f"| {rule.heading} |") for line in section.splitlines()), rule.heading
+NO_RECORD = {
+    "coordinates with more than 16 digits behind the point",
+    "utf16le, koi8r, latin7, dec8 and other character sets",
+    "XA transactions; DEC, FIXED; NOT ENFORCED; backticks in names",
+    "SET in a key with `output_primary_keys`",
+    "rows in STATEMENT format",
+}
+"""What stops Maxwell, or what it never writes: there is nothing to compare."""
+
+
+def test_the_documentation_has_every_rule_and_no_other() -> None:
+    assert documented("maxwell") == {rule.heading for rule in RULES} | NO_RECORD
