@@ -134,6 +134,7 @@ cdef class Batches:
     cdef size_t stamp_size
     cdef Out block
     cdef int64_t block_position
+    cdef size_t expected  # bytes of a write's records, with what comes to them
     cdef list order
     cdef dict numbers
 
@@ -192,6 +193,7 @@ cdef class Batches:
         cdef int status = OK
         cdef size_t base = 0
         self._open(topics)
+        self._expect(blocks)
         for arena, first, last in blocks:
             numbers = <int*>malloc((len(arena.topics) + 1) * sizeof(int))
             if numbers == NULL:
@@ -206,6 +208,17 @@ cdef class Batches:
                 return None
             base += last - first
         return self._finished(blocks)
+
+    cdef _expect(self, blocks):
+        cdef Arena arena
+        cdef size_t first, last
+        self.expected = 0
+        for arena, first, last in blocks:
+            if first < last:
+                self.expected += (
+                    (arena.entries[last].at if last < arena.count else arena.bytes.used) - arena.entries[first].at
+                    + (last - first) * (RECORD_OVERHEAD + self.stamp_size + 64)
+                )
 
     cdef _open(self, topics):
         cdef Topic* topic
@@ -331,7 +344,11 @@ cdef class Batches:
             return NO_MEMORY
         if lane.count == 0:
             lane.first = number
-            wanted = topic.target if topic.target < 16384 else 16384
+            # Its part of the write and an eighth more, as partitions differ; what is not used is given back.
+            wanted = self.expected // <size_t>(topic.partitions * self.topic_count)
+            wanted += wanted // 8 + 4096
+            if wanted > topic.target:
+                wanted = topic.target
             if reserve(&lane.body, HEAD + wanted) != OK:
                 return NO_MEMORY
             lane.body.used = HEAD

@@ -197,5 +197,5 @@ class TaskConfig(Model):
         description="a larger transaction of the source is delivered in several parts; default: all of it or nothing",
     )
     max_batch_bytes: int = Field(
-        8 << 20, ge=1 << 16, le=1 << 30, description="of whole transactions joined into one commit"
+        32 << 20, ge=1 << 16, le=1 << 30, description="of whole transactions joined into one commit"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-BATCH_BYTES = 512 << 10
+BATCH_BYTES = 896 << 10
 
 
 class Topic:
