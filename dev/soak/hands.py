@@ -79,7 +79,7 @@ class Hands:
         for pid in self._pids(who):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-        if number is signal.SIGTERM:
+        if number in (signal.SIGTERM, signal.SIGKILL):  # on a busy machine even the latter takes its time
             self._asked = [core for core in self._cluster.cores.values() if core.pid in self._pids(who)]
 
     def delete_own_node(self) -> None:
