@@ -14,8 +14,8 @@ from replicator.model.quarantine import Problem, Quarantined, left_out, marked
 MOST: Final = 50
 """Tables in quarantine by an error: more are no matter of single tables, and the marks have to fit into a znode."""
 _SHOWN: Final = 500
-_OF_TABLES: Final = ("E3102", "E3302")
-"""Codes of the sink that are about one record or the schema of one table."""
+_SCHEMA: Final = "E3302"
+"""A schema registry refuses the schema of one table."""
 
 
 class Quarantine:
@@ -115,4 +115,4 @@ def _is_plain(table: str) -> bool:
 
 def _of_one_table(error: ReplicatorError) -> bool:
     """Never what is of the stream, of the source or of the sink as a whole."""
-    return not error.transient and (isinstance(error, DecodeError | ConfigError) or error.code in _OF_TABLES)
+    return not error.transient and (isinstance(error, DecodeError | ConfigError) or error.code == _SCHEMA)

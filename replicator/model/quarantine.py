@@ -61,13 +61,16 @@ def marked(
         by_error = mark.error is not None and mark.time_ms > mended.get(mark.table, 0)
         return mark.table in tables or by_error or mark.time_ms <= replay.get(mark.table, 0)
 
+    def over_ms(table: str) -> int:
+        return max(mended.get(table, 0), replay.get(table, 0))
+
     over = [
         mark if mark.until is not None or lasts(mark) else msgspec.structs.replace(mark, until=position)
         for mark in present
     ]
     open_ = {mark.table for mark in over if mark.until is None}
     new = [
-        Quarantined(table, position, None, max(now_ms, mended.get(table, 0) + 1), errors.get(table))
+        Quarantined(table, position, None, max(now_ms, over_ms(table) + 1), errors.get(table))
         for table in sorted({*tables, *errors} - open_)
     ]
     ended = [mark for mark in over if mark.until is not None][-_KEPT:]
