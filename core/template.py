@@ -12,6 +12,7 @@ import importlib
 from typing import Final
 
 from replicator import compiled
+from replicator.sink.kafka.warm import warm
 
 MODULES: Final = (
     "core.worker",
@@ -29,10 +30,11 @@ MODULES: Final = (
 
 
 def load() -> None:
-    """Imports everything, the compiled part too, and freezes it."""
+    """Imports everything, the compiled part too, lets the Kafka client build its encoders, and freezes it all."""
     for name in MODULES:
         importlib.import_module(name)
     compiled.available()
+    warm()
     gc.collect()
     gc.freeze()
 
