@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import cache
 from typing import Any
 
 from replicator import compiled
@@ -42,7 +43,11 @@ class CompiledDecoder(BinlogDecoder):
 
 def decoder_class() -> type[BinlogDecoder]:
     """The compiled one where it runs."""
-    if compiled.available():
-        return CompiledDecoder
-    log.warning("the decoder is %s", compiled.describe())
-    return BinlogDecoder
+    _tell()
+    return CompiledDecoder if compiled.available() else BinlogDecoder
+
+
+@cache
+def _tell() -> None:
+    """Once a process: which one it is."""
+    log.log(logging.INFO if compiled.available() else logging.WARNING, "the decoder is %s", compiled.describe())

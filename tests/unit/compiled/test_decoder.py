@@ -12,6 +12,7 @@ import pytest
 from replicator import compiled
 from replicator.config.canal import CanalOptions
 from replicator.config.task import StdoutSink
+from replicator.decode import tablemap
 from replicator.decode.native.decoder import CompiledDecoder
 from replicator.model.packed import PackedRecords
 from replicator.model.position import Position
@@ -111,6 +112,18 @@ def test_the_records_of_ordinary_transactions_are_packed_and_python_sees_few_eve
     assert all(isinstance(batch.records, PackedRecords) for batch in batches)
     assert sum(batch.rows for batch in batches) == 100
     assert len(handled) < 10
+
+
+def test_a_table_map_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = []
+    parse = tablemap.parse
+    monkeypatch.setattr(tablemap, "parse", lambda raw, **options: parsed.append(raw) or parse(raw, **options))
+    raw = pair.read(RECORDINGS[NAMES.index("mysql_orders")])
+    decoder = pair.decoder(CompiledDecoder, "maxwell", "mysql", "packet", Position("binlog.000001", 4))
+    pair.told(decoder, pair.cut(pair.as_packets(raw), 1000))
+    maps = [event for event in pair.events(raw) if event[4] == _TABLE_MAP]
+    assert len(maps) == 100
+    assert len(parsed) == len(set(parsed)) == len({event[25:-4] for event in maps})
 
 
 def test_a_rows_program_is_compiled_for_every_plan_of_the_formats() -> None:

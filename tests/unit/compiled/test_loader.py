@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from replicator import compiled
+from replicator.decode.decoder import BinlogDecoder
+from replicator.decode.native.decoder import CompiledDecoder, decoder_class
+from replicator.decode.native.decoder import _tell as told
+from replicator.model.position import Position
+from tests.unit.compiled import both as pair
 
 _ASK = "from replicator import compiled as c; print(c.available(), c.why_not(), sep='|')"
 
@@ -53,6 +60,40 @@ def test_a_missing_module_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REPLICATOR_COMPILED", "1")
     with pytest.raises(ImportError):
         compiled.available()
+
+
+@pytest.mark.parametrize("form", pair.FORMATS)
+def test_what_is_emitted_does_not_depend_on_it(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = next(path for path in pair.recordings() if path.name.startswith("mysql_orders"))
+
+    def emitted() -> tuple[type, Any]:
+        kind = decoder_class()
+        decoder = pair.decoder(kind, form, "mysql", "file", Position("binlog.000001", 4))
+        return kind, pair.told(decoder, [pair.read(path)])
+
+    kind, ours = emitted()
+    assert kind is CompiledDecoder
+    for spoil in (
+        lambda: monkeypatch.setitem(sys.modules, "replicator.compiled.program", None),
+        lambda: monkeypatch.setenv("REPLICATOR_COMPILED", "0"),
+    ):
+        spoil()
+        compiled._load.cache_clear()
+        assert emitted() == (BinlogDecoder, ours)
+
+
+def test_it_is_told_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    with caplog.at_level(logging.INFO):
+        for spoiled in ("", "0"):
+            monkeypatch.setenv("REPLICATOR_COMPILED", spoiled)
+            compiled._load.cache_clear()
+            told.cache_clear()
+            for _ in range(3):
+                decoder_class()
+    assert [(record.levelname, "REPLICATOR_COMPILED=0" in record.message) for record in caplog.records] == [
+        ("INFO", False),
+        ("WARNING", True),
+    ]
 
 
 def test_version_tells() -> None:
