@@ -1,6 +1,6 @@
 """`make_bus(**options)`: a started bus under load; everything of it is stopped at the end.
 
-What came out of each test is kept in build/faults/results.json, for `python -m dev.faults`.
+What came out of each test when it last ran is kept in build/faults/results.json, for `python -m dev.faults`.
 """
 
 from __future__ import annotations
@@ -60,4 +60,5 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         path = TREE / "build" / "faults" / "results.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         seen = {key: value for key, value in conditions().items() if key != "python"}
-        path.write_text(json.dumps({name: {**result, **seen} for name, result in RESULTS.items()}))
+        before = json.loads(path.read_text()) if path.exists() else {}
+        path.write_text(json.dumps(before | {name: {**result, **seen} for name, result in RESULTS.items()}))
