@@ -7,9 +7,12 @@ from typing import Any
 
 from dev.servers.database import Database, MariaDB
 from replicator.assembly import build_pipeline, build_source
+from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.memory import MemoryStore
 from replicator.config.load import parse_task
+from replicator.errors import ReplicatorError
 from replicator.model.position import Position
+from replicator.model.quarantine import Quarantined
 from replicator.model.term import Term
 from replicator.sink.memory import MemoryBroker, MemorySink
 
@@ -17,8 +20,9 @@ from replicator.sink.memory import MemoryBroker, MemorySink
 class Unseen:
     def streaming(self, position: Position) -> None: ...
 
-    def waiting(self, error: Exception) -> None:
-        raise error
+    def waiting(self, error: ReplicatorError) -> None:
+        if error.transient:
+            raise error
 
     def progress(self, checkpoint: object, figures: object) -> None: ...
 
@@ -34,15 +38,22 @@ class Task:
             source["until"] = {"file": until.file, "position": until.offset}
         self._data: dict[str, Any] = {"name": name, "source": source, "sink": {"type": "stdout"}}
         self._until = until
-        self.broker, self.store = MemoryBroker(), MemoryStore()
+        self.broker, self.store, self.history = MemoryBroker(), MemoryStore(), MemoryHistory()
 
-    def run(self, *quarantine: str) -> None:
-        """To the end of the log as it is now, as another term."""
-        config = parse_task({**self._data, "source": {**self._data["source"], "quarantine": list(quarantine)}})
+    def run(self, *quarantine: str, **source: Any) -> None:
+        """To the end of the log as it is now, as another term. `source`: more keys of it."""
+        changed = {**self._data["source"], "quarantine": list(quarantine), **source}
+        config = parse_task({**self._data, "source": changed})
         sink, term = MemorySink(config.name, self.broker), Term.unlimited(config.name)
-        pipeline = build_pipeline(config, term=term, store=self.store, observer=Unseen(), sink=sink)
+        pipeline = build_pipeline(
+            config, term=term, store=self.store, observer=Unseen(), sink=sink, history=self.history
+        )
         pipeline.run(None if self._until else build_source(config).end_position())
 
     def rows(self, table: str) -> list[int]:
         found = [record for record in self.broker.records if record.topic.endswith(f".{table}")]
         return [json.loads(record.value or b"")["after"]["id"] for record in found]
+
+    def marks(self) -> tuple[Quarantined, ...]:
+        last = self.store.load()
+        return last.quarantined if last is not None else ()
