@@ -124,3 +124,26 @@ def test_a_table_that_can_not_be_read_and_is_still_ill(
     task.run(row_image="accept_partial", replay={ill: again.time_ms})
     assert task.marks()[-1].replayed
     assert (task.rows("well"), task.rows("ill")) == ([1], [1, 1, 2])
+
+
+def test_rows_that_were_prepared_in_quarantine(mysql: Database, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TEST_PASSWORD", "replicator")
+    ill = f"{database}.ill"
+    for table in ("ill", "well"):
+        mysql.execute(f"CREATE TABLE {database}.{table} (id INT PRIMARY KEY)")
+    file, offset, *_ = mysql.execute("SHOW BINARY LOG STATUS")[0]
+    task = Task(mysql, "copy", [f"{database}.*"], Position(file, offset), None)
+    task.run(ill)
+    xid = f"'{database}'"
+    for number, table in enumerate(("ill", "well")):
+        connection = mysql.connect(database=database)
+        with connection, connection.cursor() as cursor:
+            for statement in ("XA START", f"INSERT INTO {table} VALUES (1)", "XA END", "XA PREPARE"):
+                cursor.execute(statement if "INSERT" in statement else f"{statement} {xid},'{number}'")
+    task.run(ill)
+    task.run(replay={ill: task.marks()[-1].time_ms})
+    assert (task.rows("ill"), task.rows("well")) == ([], [])
+    for number in range(2):
+        mysql.execute(f"XA COMMIT {xid},'{number}'")
+    task.run(replay={ill: task.marks()[-1].time_ms})
+    assert (task.rows("ill"), task.rows("well")) == ([1], [1])
