@@ -3,13 +3,20 @@ docs/formats.md says the same to users."""
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-import struct
-from collections.abc import Callable
 
 from tests.golden.compare import Record, Rule, System
+from tests.golden.debezium_differences import (
+    as_long,
+    as_single,
+    bytes_of_text,
+    c1_controls,
+    columns,
+    exact,
+    only_ours,
+    only_theirs,
+    same_single,
+)
 from tests.golden.debezium_runs import VARIATIONS
 
 __all__ = ["RULES", "SYSTEM", "VARIATIONS", "masked"]
@@ -48,69 +55,22 @@ def _header(name: str, value: str) -> str:
     return "" if name == "__debezium.context.runId" else value
 
 
-def _columns(table: str, names: str) -> frozenset[str]:
-    return frozenset(f"{table}.{name}" for name in names.split())
-
-
-def _single(text: str) -> bytes:
-    return struct.pack("<f", float(text))
-
-
-def _exact(*pairs: dict[str, str]) -> Callable[[str, str], bool]:
-    return lambda theirs, ours: any(some.get(theirs) == ours for some in pairs)
-
-
-def _as_long(theirs: str, ours: str) -> bool:
-    """Base64 of a number that theirs is in 64 bits."""
-    return int.from_bytes(base64.b64decode(json.loads(ours)), "big") == int(theirs) % (1 << 64)
-
-
-def _as_single(theirs: str, ours: str) -> bool:
-    value = float(ours)
-    if abs(value) > 3.5e38:
-        return theirs == '"Infinity"'
-    return theirs != ours and _single(theirs) == _single(ours)
-
-
-def _same_single(theirs: str, ours: str) -> bool:
-    """The same 32-bit number, ours in no more digits."""
-    return _single(theirs) == _single(ours) and len(ours) <= len(theirs)
-
-
-def _bytes_of_text(theirs: str, ours: str) -> bool:
-    text, mine = json.loads(theirs), json.loads(ours)
-    return mine in (base64.b64encode(text.encode()).decode(), text.encode().hex())
-
-
-def _only_theirs(*texts: str) -> Callable[[str, str], bool]:
-    return lambda theirs, ours: not ours and any(text in theirs for text in texts)
-
-
-def _only_ours(*texts: str) -> Callable[[str, str], bool]:
-    return lambda theirs, ours: not theirs and any(text in ours for text in texts)
-
-
-def _c1_controls(theirs: str, ours: str) -> bool:
-    mine = json.loads(ours)
-    return json.loads(theirs) == "".join("\ufffd" if char in "\x81\x8d\x8f\x90\x9d" else char for char in mine)
-
-
 RULES = (
     Rule(
         "null-default",
         "NULL in a column with a DEFAULT",
         "The DEFAULT is written in place of NULL; `replace_null_with_default: false`: null.",
         "default",
-        _columns("zoo.t_default", "i"),
-        _exact({"7": "null"}),
+        columns("zoo.t_default", "i"),
+        exact({"7": "null"}),
     ),
     Rule(
         "two-digit-years",
         "years 1 to 99 in DATE and DATETIME",
         "They are moved to 2001-2069 and 1970-1999; `enable_time_adjuster: false`: as they are.",
         "default",
-        _columns("zoo.t_date", "d"),
-        _exact({"11323": "-719162"}),
+        columns("zoo.t_date", "d"),
+        exact({"11323": "-719162"}),
     ),
     Rule(
         "bigint-long",
@@ -118,7 +78,7 @@ RULES = (
         "Negative, as a Java long is; `bigint_unsigned_handling_mode: precise`: Base64 of the value.",
         "default",
         frozenset({"*.biu", "*.biz", "zoo.k_bigu.k", "zoo.t_default.bi", "zoo.d*.changed_c", "zoo.t_gipk.my_row_id"}),
-        _as_long,
+        as_long,
     ),
     Rule(
         "truncate-lost",
@@ -126,7 +86,7 @@ RULES = (
         "Not written; `skipped_operations: []`: `op: t`.",
         "default",
         frozenset({"zoo.dml2", "zoo.d_like", "zoo.d_again"}),
-        _only_ours('"op":"t"'),
+        only_ours('"op":"t"'),
         records=True,
     ),
     Rule(
@@ -142,16 +102,16 @@ RULES = (
         "REAL",
         "REAL is a DOUBLE in MySQL; Debezium squeezes it into 32 bits, up to Infinity.",
         "fault",
-        _columns("zoo.t_float", "r"),
-        _as_single,
+        columns("zoo.t_float", "r"),
+        as_single,
     ),
     Rule(
         "real-schema",
         "REAL",
         "So the schema says double.",
         "fault",
-        _columns("zoo.t_float", "type"),
-        _exact({'"float"': '"double"'}),
+        columns("zoo.t_float", "type"),
+        exact({'"float"': '"double"'}),
     ),
     Rule(
         "float-digits",
@@ -159,8 +119,8 @@ RULES = (
         "FLOAT(M,D) is written with the shortest digits of its 32-bit number (1234.567), as FLOAT is; Debezium widens "
         "it to 64 bits (1234.5670166015625).",
         "fault",
-        _columns("zoo.t_float", "f73"),
-        _same_single,
+        columns("zoo.t_float", "f73"),
+        same_single,
     ),
     Rule(
         "java-digits",
@@ -168,16 +128,16 @@ RULES = (
         "The digits are those of Java 19 and later, the fewest that read back as the same number; Java 17, under which "
         "Debezium wrote these, now and then prints one more.",
         "fault",
-        _columns("zoo.t_float", "f fu") | _columns("zoov.vec", "v vd"),
-        _same_single,
+        columns("zoo.t_float", "f fu") | columns("zoov.vec", "v vd"),
+        same_single,
     ),
     Rule(
         "time-24",
         "TIME 24:00:00 (`isostring`)",
         "24:00:00 is the end of a day; Debezium writes 00:00:00.",
         "fault",
-        _columns("zoo.t_time", "t"),
-        _exact({'"00:00:00Z"': '"24:00:00Z"'}),
+        columns("zoo.t_time", "t"),
+        exact({'"00:00:00Z"': '"24:00:00Z"'}),
     ),
     Rule(
         "time-stops",
@@ -185,7 +145,7 @@ RULES = (
         "Debezium stops there; here such a TIME is written all the same.",
         "fault",
         frozenset({"zoo.k_temporal", "ddl"}),
-        _only_ours('"t":-45296780', '"t":"-12:34:56.78Z"', '"table":"k_temporal"'),
+        only_ours('"t":-45296780', '"t":"-12:34:56.78Z"', '"table":"k_temporal"'),
         records=True,
     ),
     Rule(
@@ -211,7 +171,7 @@ RULES = (
         "PREPARE and never takes them back.",
         "fault",
         frozenset({"zoo.xa_t"}),
-        _only_theirs('"v":"rolled back"'),
+        only_theirs('"v":"rolled back"'),
         records=True,
     ),
     Rule(
@@ -228,7 +188,7 @@ RULES = (
         "Debezium stops at the first row that lacks a column; here its values are the placeholder.",
         "fault",
         frozenset({"zoom.*"}),
-        _only_ours(""),
+        only_ours(""),
         records=True,
     ),
     Rule(
@@ -237,7 +197,7 @@ RULES = (
         "Debezium loses every update of such a session on a table with a JSON column.",
         "fault",
         frozenset({"zoopj.*"}),
-        _only_ours(""),
+        only_ours(""),
         records=True,
     ),
     Rule(
@@ -246,16 +206,16 @@ RULES = (
         "VARCHAR CHARACTER SET binary is VARBINARY to the server, which refuses no byte there: Base64. Debezium takes "
         "it for UTF-8 text.",
         "fault",
-        _columns("zoo.t_charset", "binc"),
-        _bytes_of_text,
+        columns("zoo.t_charset", "binc"),
+        bytes_of_text,
     ),
     Rule(
         "binary-schema",
         "VARCHAR CHARACTER SET binary",
         "So the schema says bytes.",
         "fault",
-        _columns("zoo.t_charset", "type"),
-        _exact({'"string"': '"bytes"'}),
+        columns("zoo.t_charset", "type"),
+        exact({'"string"': '"bytes"'}),
     ),
     Rule(
         "default-texts",
@@ -263,8 +223,8 @@ RULES = (
         "A DEFAULT is the value that the server would store; Debezium keeps quotes doubled, leaves BINARY(n) without "
         "its zeros, and stops at 2^63-1.",
         "fault",
-        _columns("zoo.t_default", "default"),
-        _exact({"\"déf''ault\"": '"déf\'ault"', '"YWI="': '"YWIA"', "9223372036854775807": "-1"}),
+        columns("zoo.t_default", "default"),
+        exact({"\"déf''ault\"": '"déf\'ault"', '"YWI="': '"YWIA"', "9223372036854775807": "-1"}),
     ),
     Rule(
         "ddl-start",
@@ -272,7 +232,7 @@ RULES = (
         "Debezium begins with a statement of its own, SET character_set_server.",
         "ours",
         frozenset({"ddl"}),
-        _only_theirs('"ddl":"SET character_set_server='),
+        only_theirs('"ddl":"SET character_set_server='),
         records=True,
     ),
     Rule(
@@ -313,7 +273,7 @@ RULES = (
         "0; Debezium writes 10.",
         "fault",
         frozenset({"ddl.length"}),
-        _exact({"10": "0"}),
+        exact({"10": "0"}),
     ),
     Rule(
         "latin1-controls",
@@ -321,16 +281,16 @@ RULES = (
         "The bytes 81, 8D, 8F, 90 and 9D of latin1 are the C1 controls, as the server converts them; Debezium writes "
         "U+FFFD.",
         "fault",
-        _columns("zoo.t_charset", "l1 l1c"),
-        _c1_controls,
+        columns("zoo.t_charset", "l1 l1c"),
+        c1_controls,
     ),
     Rule(
         "rare-charsets",
         "swe7, hp8, koi8u, keybcs2, geostd8, armscii8",
         "swe7, hp8, koi8u, keybcs2, geostd8 and armscii8 as the server converts them; Debezium reads other code pages.",
         "fault",
-        _columns("zoo.t_charset_rare", "swe7 hp8 koi8u keybcs2 geostd8 armscii8"),
-        _exact(
+        columns("zoo.t_charset_rare", "swe7 hp8 koi8u keybcs2 geostd8 armscii8"),
+        exact(
             {'"}{|"': '"åäö"', '"Å·"': '"éñ"', '"╥жак"': '"Їжак"', '"çę"': '"čř"', '"À"': '"ა"', '"²"': '"Ա"'},
         ),
     ),
@@ -339,39 +299,39 @@ RULES = (
         "BINARY without length",
         "BINARY without a length is BINARY(1): a zero byte in it is kept. Debezium loses it.",
         "fault",
-        _columns("zoo.t_binary", "b1"),
-        _exact({'""': '"AA=="'}, {'""': '"00"'}),
+        columns("zoo.t_binary", "b1"),
+        exact({'""': '"AA=="'}, {'""': '"00"'}),
     ),
     Rule(
         "enum-comma",
         "ENUM member with a comma",
         "An ENUM member with a comma is its text; Debezium puts a backslash in front of the comma.",
         "fault",
-        _columns("zoo.t_enum", "e"),
-        _exact({'"with\\\\,comma"': '"with,comma"'}),
+        columns("zoo.t_enum", "e"),
+        exact({'"with\\\\,comma"': '"with,comma"'}),
     ),
     Rule(
         "year-zero",
         "YEAR 0000",
         "YEAR 0000 is 0; Debezium writes 1900.",
         "fault",
-        _columns("zoo.t_date", "y y4"),
-        _exact({"1900": "0"}),
+        columns("zoo.t_date", "y y4"),
+        exact({"1900": "0"}),
     ),
     Rule(
         "json-times",
         "negative time in JSON",
         "Negative times in JSON as the server prints them; Debezium garbles them.",
         "fault",
-        _columns("zoo.t_json", "j"),
-        _exact({'"\\"13:0-35:0-57.00000-1\\""': '"\\"-12:34:56.000001\\""'}),
+        columns("zoo.t_json", "j"),
+        exact({'"\\"13:0-35:0-57.00000-1\\""': '"\\"-12:34:56.000001\\""'}),
     ),
     Rule(
         "json-opaque",
         "binary value in JSON",
         "Binary values in JSON keep the type in front that the server prints; Debezium writes bare Base64.",
         "fault",
-        _columns("zoo.t_json", "j"),
+        columns("zoo.t_json", "j"),
         lambda theirs, ours: "base64:type" in ours and ours.replace("base64:type15:", "") == theirs,
     ),
 )

@@ -3,15 +3,29 @@ docs/formats.md says the same to users."""
 
 from __future__ import annotations
 
-import base64
-import datetime
 import json
 import re
-import struct
 from collections.abc import Callable
 from typing import Any
 
-from tests.golden.compare import Record, Rule, System, Variation, members
+from tests.golden.compare import Record, Rule, System, Variation
+from tests.golden.maxwell_differences import (
+    c1_controls,
+    columns,
+    enum_error,
+    exact,
+    gap,
+    in_other_order,
+    long_bits,
+    long_time,
+    lost,
+    rolled_over,
+    same_single,
+    text,
+    unique_key,
+    zero_part,
+    zeros_cut,
+)
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _CHANGING = re.compile(
@@ -48,81 +62,6 @@ def subject(record: Record) -> str:
     return f"{message['database']}.{message.get('table', '')}"
 
 
-def _columns(table: str, names: str) -> frozenset[str]:
-    return frozenset(f"{table}.{name}" for name in names.split())
-
-
-def _text(text: str) -> str:
-    value = json.loads(text)
-    assert isinstance(value, str)
-    return value
-
-
-def _long_bits(theirs: str, ours: str) -> bool:
-    """Only of 32 bits and more, and never of 64."""
-    return 2**31 < int(ours) < 2**63 and int(theirs) < 2**32
-
-
-def _long_time(theirs: str, ours: str) -> bool:
-    """Theirs has the digits of a time of day; ours is none."""
-    mine, yours = _text(ours), _text(theirs)
-    return (mine.startswith("-") or int(mine.partition(":")[0]) >= 24) and int(yours[:2]) < 24
-
-
-def _zeros_cut(theirs: str, ours: str) -> bool:
-    mine, yours = base64.b64decode(_text(ours)), base64.b64decode(_text(theirs))
-    return mine != yours and mine.rstrip(b"\0") == yours
-
-
-def _zero_part(theirs: str, ours: str) -> bool:
-    year, month, day = _text(ours)[:10].split("-")
-    return _text(theirs)[:10] == "0000-00-00" and (not int(year) or not int(month) or not int(day))
-
-
-def _gap(theirs: str, ours: str) -> bool:
-    mine, yours = (datetime.date.fromisoformat(_text(text)) for text in (ours, theirs))
-    return datetime.date(1582, 10, 4) < mine < datetime.date(1582, 10, 15) and (yours - mine).days == 10
-
-
-def _rolled_over(theirs: str, ours: str) -> bool:
-    """Days over the end of the month are counted on into the next."""
-    year, month, day = map(int, _text(ours)[:10].split("-"))
-    first = datetime.date(year, month, 1)
-    return str(first + datetime.timedelta(days=day - 1)) == _text(theirs)[:10]
-
-
-def _same_single(theirs: str, ours: str) -> bool:
-    return struct.pack("<f", float(theirs)) == struct.pack("<f", float(ours)) and len(ours) < len(theirs)
-
-
-def _c1_controls(theirs: str, ours: str) -> bool:
-    return _text(theirs) == "".join("\ufffd" if char in "\x81\x8d\x8f\x90\x9d" else char for char in _text(ours))
-
-
-def _exact(pairs: dict[str, str]) -> Callable[[str, str], bool]:
-    return lambda theirs, ours: pairs.get(theirs) == ours
-
-
-def _unique_key(theirs: str, ours: str) -> bool:
-    mine, yours = json.loads(ours), json.loads(theirs)
-    if isinstance(mine, dict):
-        return "_uuid" in yours and "pk.a" in mine
-    return yours == [] and mine in (["a"], [1], [2], [{"a": 1}], [{"a": 2}])
-
-
-def _in_other_order(theirs: str, ours: str) -> bool:
-    return theirs != ours and sorted(members(theirs)) == sorted(members(ours))
-
-
-def _enum_error(theirs: str, ours: str) -> bool:
-    mine = [member for member in members(ours) if member[0] not in ("e", "enn", "eg", "ee") or member[1] != "null"]
-    return mine == members(theirs)
-
-
-def _lost(theirs: str, ours: str) -> bool:
-    return not theirs and bool(ours)
-
-
 RULES = (
     Rule(
         "times",
@@ -130,16 +69,16 @@ RULES = (
         "TIME goes from -838:59:59 to 838:59:59. Maxwell takes it for a time of day: modulo 24 hours, negative ones "
         "garbled.",
         "fault",
-        _columns("zoo.t_time", "t*") | _columns("zoo.t_default", "t") | _columns("zoo.k_temporal", "t pk.t"),
-        _long_time,
+        columns("zoo.t_time", "t*") | columns("zoo.t_default", "t") | columns("zoo.k_temporal", "t pk.t"),
+        long_time,
     ),
     Rule(
         "bits",
         "BIT(32) to BIT(63)",
         "BIT is an unsigned number. Maxwell puts the bytes of 32 to 63 bits together wrongly.",
         "fault",
-        _columns("zoo.t_bit", "b*"),
-        _long_bits,
+        columns("zoo.t_bit", "b*"),
+        long_bits,
     ),
     Rule(
         "binary-zeros",
@@ -147,40 +86,40 @@ RULES = (
         "BINARY(n) has n bytes. The binlog leaves zeros at the end out, and Maxwell does not add them again, in keys "
         "neither.",
         "fault",
-        _columns("zoo.t_binary", "b*") | _columns("zoo.t_default", "bn") | _columns("zoo.k_binary", "*"),
-        _zeros_cut,
+        columns("zoo.t_binary", "b*") | columns("zoo.t_default", "bn") | columns("zoo.k_binary", "*"),
+        zeros_cut,
     ),
     Rule(
         "zero-parts",
         "dates with a zero year, month or day",
         "2024-05-00 is a value of its own in MySQL. Maxwell writes 0000-00-00.",
         "fault",
-        _columns("zoo.t_date", "d") | _columns("zoo.t_datetime", "dt*"),
-        _zero_part,
+        columns("zoo.t_date", "d") | columns("zoo.t_datetime", "dt*"),
+        zero_part,
     ),
     Rule(
         "gregorian-gap",
         "1582-10-05 to 1582-10-14",
         "MySQL's calendar has these days. Maxwell, whose calendar has not, adds ten days.",
         "fault",
-        _columns("zoo.t_date", "d"),
-        _gap,
+        columns("zoo.t_date", "d"),
+        gap,
     ),
     Rule(
         "invalid-dates",
         "dates that no calendar has",
         "2023-02-30, stored under ALLOW_INVALID_DATES, is written as it is. Maxwell counts on into March.",
         "fault",
-        _columns("zoo.t_invalid_date", "d dt"),
-        _rolled_over,
+        columns("zoo.t_invalid_date", "d dt"),
+        rolled_over,
     ),
     Rule(
         "year-zero",
         "YEAR 0000",
         "YEAR 0000 is 0; Maxwell writes 1900.",
         "fault",
-        _columns("zoo.t_date", "y y4"),
-        _exact({"1900": "0"}),
+        columns("zoo.t_date", "y y4"),
+        exact({"1900": "0"}),
     ),
     Rule(
         "java-digits",
@@ -188,8 +127,8 @@ RULES = (
         "The fewest digits that read back as the same number, as Java 19 and later print them; Java 17, under which "
         "Maxwell wrote these, now and then prints one more.",
         "fault",
-        _columns("zoo.t_float", "f fu"),
-        _same_single,
+        columns("zoo.t_float", "f fu"),
+        same_single,
     ),
     Rule(
         "latin1-controls",
@@ -197,16 +136,16 @@ RULES = (
         "The bytes 81, 8D, 8F, 90 and 9D of latin1 are the C1 controls, as the server converts them; Maxwell writes "
         "U+FFFD.",
         "fault",
-        _columns("zoo.t_charset", "l1 l1c"),
-        _c1_controls,
+        columns("zoo.t_charset", "l1 l1c"),
+        c1_controls,
     ),
     Rule(
         "enum-quote",
         "ENUM member with a quote",
         "An ENUM member with a quote is its text; Maxwell writes the quote twice, as it stands in the DDL.",
         "fault",
-        _columns("zoo.t_enum", "e enum-values"),
-        _exact({"\"quo''te\"": '"quo\'te"'}),
+        columns("zoo.t_enum", "e enum-values"),
+        exact({"\"quo''te\"": '"quo\'te"'}),
     ),
     Rule(
         "enum-error",
@@ -214,24 +153,24 @@ RULES = (
         "The error value of an ENUM is null, as Maxwell's is; `output_nulls: false` leaves out what is NULL in SQL "
         "alone.",
         "ours",
-        _columns("zoo.t_enum", "data"),
-        _enum_error,
+        columns("zoo.t_enum", "data"),
+        enum_error,
     ),
     Rule(
         "json-times",
         "negative time in JSON",
         "Negative times in JSON as the server prints them; Maxwell garbles them.",
         "fault",
-        _columns("zoo.t_json", "j"),
-        _exact({'"13:0-35:0-57.00000-1"': '"-12:34:56.000001"'}),
+        columns("zoo.t_json", "j"),
+        exact({'"13:0-35:0-57.00000-1"': '"-12:34:56.000001"'}),
     ),
     Rule(
         "json-opaque",
         "binary value in JSON",
         "Binary values in JSON keep the type in front that the server prints; Maxwell writes bare Base64.",
         "fault",
-        _columns("zoo.t_json", "j bin bit"),
-        lambda theirs, ours: _text(ours) == f"base64:type15:{_text(theirs)}",
+        columns("zoo.t_json", "j bin bit"),
+        lambda theirs, ours: text(ours) == f"base64:type15:{text(theirs)}",
     ),
     Rule(
         "unique-key",
@@ -240,15 +179,15 @@ RULES = (
         "are keyed by it, and stay in order. Maxwell's keys are random there.",
         "ours",
         frozenset({"zoo.k_unique.*"}),
-        _unique_key,
+        unique_key,
     ),
     Rule(
         "ddl-zerofill",
         "`signed` of a ZEROFILL column",
         "ZEROFILL columns are UNSIGNED, whether that is written or not. Maxwell's definitions say what is written.",
         "fault",
-        _columns("zoo.t_int", "signed"),
-        _exact({"true": "false"}),
+        columns("zoo.t_int", "signed"),
+        exact({"true": "false"}),
     ),
     Rule(
         "ddl-convert",
@@ -256,7 +195,7 @@ RULES = (
         "CONVERT TO CHARACTER SET changes the table's default, too. Maxwell's definition keeps the old one.",
         "fault",
         frozenset({"zoo.d_again.charset", "zoo_two.cross_db.charset"}),
-        _exact({'"utf8mb4"': '"utf8mb3"'}),
+        exact({'"utf8mb4"': '"utf8mb3"'}),
     ),
     Rule(
         "ddl-drop",
@@ -264,7 +203,7 @@ RULES = (
         "There is a record of it: no record depends on whether a table is known. Maxwell has none.",
         "ours",
         frozenset({"zoo.never_was"}),
-        _lost,
+        lost,
         records=True,
     ),
     Rule(
@@ -272,7 +211,7 @@ RULES = (
         "`xoffset` behind CREATE TABLE ... SELECT",
         "The record of the CREATE TABLE is in the transaction of the rows, and counts. Maxwell begins behind it.",
         "ours",
-        _columns("zoo.ctas", "xoffset"),
+        columns("zoo.ctas", "xoffset"),
         lambda theirs, ours: int(ours) == int(theirs) + 1,
     ),
     Rule(
@@ -280,8 +219,8 @@ RULES = (
         "order of `data` with row images MINIMAL and NOBLOB",
         "Columns that only the image before has stand in their place in `data`; Maxwell writes them behind the others.",
         "ours",
-        _columns("zoom.*", "data"),
-        _in_other_order,
+        columns("zoom.*", "data"),
+        in_other_order,
     ),
     Rule(
         "compressed",
@@ -289,7 +228,7 @@ RULES = (
         "Compressed transactions are read. Maxwell 1.44 loses them.",
         "fault",
         frozenset({"zooc.*"}),
-        _lost,
+        lost,
         records=True,
     ),
     Rule(
@@ -298,7 +237,7 @@ RULES = (
         "Partial JSON updates are made whole. Maxwell loses them.",
         "fault",
         frozenset({"zoopj.pj"}),
-        _lost,
+        lost,
         records=True,
     ),
     Rule(
@@ -307,7 +246,7 @@ RULES = (
         "Maxwell exits at a VECTOR column, and what it had read before is lost.",
         "fault",
         frozenset({"zoov.*"}),
-        _lost,
+        lost,
         records=True,
     ),
 )
