@@ -25,11 +25,13 @@ from replicator.coordination.overview import Overview
 from replicator.coordination.registry import Registry
 from replicator.zookeeper.client import connect
 
+_TRIES = 3
+
 
 def fleet(runner: Runner, tasks: int, seconds: float) -> Iterator[Entry]:
     """tasks: on one Core; seconds: of rest that are measured, when all of them run."""
     os.environ["BENCH_PASSWORD"] = runner.database.replicator[1]
-    names = [f"bench_fleet_{number}" for number in range(tasks)]
+    names = [f"fleet_{int(time.time())}_{number}" for number in range(tasks)]  # none has left a position before
     with tempfile.TemporaryDirectory(prefix="mysql-replicator-bench-") as folder, contextlib.ExitStack() as open_:
         zookeeper = ZooKeeper(fast=True)
         open_.callback(zookeeper.close)
@@ -38,7 +40,7 @@ def fleet(runner: Runner, tasks: int, seconds: float) -> Iterator[Entry]:
         coordinator = connect(zookeeper.address, session_timeout=10)
         open_.callback(coordinator.close)
         registry, overview = Registry(coordinator, layout), Overview(coordinator, layout)
-        cluster = Cluster(zookeeper.address, Path(folder), root=layout.root)
+        cluster = Cluster(zookeeper.address, Path(folder), session_timeout=10, root=layout.root)
         open_.callback(cluster.close)
         for name in names:
             registry.create(name, to_data(parse_task(_config(runner, name))), "bench")
@@ -46,7 +48,10 @@ def fleet(runner: Runner, tasks: int, seconds: float) -> Iterator[Entry]:
         core = cluster.core("host-a")
 
         def running() -> bool:
-            return all(overview.task(name).state == "running" for name in names)
+            states = {overview.task(name).state for name in names}
+            if "failed" in states:
+                raise RuntimeError(f"a task failed: {core.tail(5)}")
+            return states == {"running"}
 
         wait_for(running, f"{tasks} tasks running\n{core.tail(5)}", 240, every=0.5)
         yield figure("fleet.tasks", "tasks", [tasks], 0)
@@ -61,22 +66,38 @@ def _config(runner: Runner, name: str) -> dict[str, Any]:
 
 
 def _rest(pid: int, zookeeper: ZooKeeper, tasks: int, seconds: float) -> Iterator[Entry]:
-    processes = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-    watches = _mntr(zookeeper)["zk_watch_count"]
-    before, writes, began = _cpu(processes), zxid(zookeeper), time.monotonic()
-    time.sleep(seconds)
-    took = time.monotonic() - began
-    cpu, written = _cpu(processes) - before, zxid(zookeeper) - writes
-    memory = [pss_mb(process.pid)[0] for process in processes]
-    yield figure("fleet.processes", "", [len(processes)], 0)
-    yield figure("fleet.memory", "MB PSS", [sum(memory)])
-    yield figure("fleet.memory_per_task", "MB PSS", [sum(memory) / tasks], 2)
-    yield figure("fleet.cpu", "% of a core", [cpu / took * 100])
-    yield figure("fleet.cpu_per_task", "% of a core", [cpu / took * 100 / tasks], 3)
-    yield figure("fleet.threads", "", [sum(process.num_threads() for process in processes)], 0)
-    yield figure("fleet.zookeeper_writes_per_minute", "", [written / took * 60])
-    yield figure("fleet.zookeeper_writes_per_task_per_minute", "", [written / took * 60 / tasks], 2)
-    yield figure("fleet.watches_per_task", "", [watches / tasks], 2)
+    core = psutil.Process(pid)
+    for attempt in range(_TRIES):
+        workers = _workers(core)
+        others = [each for each in [core, *core.children(recursive=True)] if each not in workers]
+        try:
+            before = _cpu(workers), _cpu(others), zxid(zookeeper), time.monotonic()
+            time.sleep(seconds)
+            after = _cpu(workers), _cpu(others), zxid(zookeeper), time.monotonic()
+            memory = [pss_mb(each.pid)[0] for each in workers], [pss_mb(each.pid)[0] for each in others]
+            break
+        except (psutil.NoSuchProcess, FileNotFoundError):  # a worker lost its lease, and is started again
+            if attempt == _TRIES - 1:
+                raise
+            time.sleep(seconds)
+    took = after[3] - before[3]
+    by_workers, by_others = ((after[each] - before[each]) / took * 100 for each in (0, 1))
+    writes = (after[2] - before[2]) / took * 60
+    yield figure("fleet.processes", "", [len(workers) + len(others)], 0)
+    yield figure("fleet.memory", "MB PSS", [sum(map(sum, memory))])
+    yield figure("fleet.memory_per_task", "MB PSS", [sum(map(sum, memory)) / tasks], 2)
+    yield figure("fleet.memory_of_a_worker", "MB PSS", memory[0])
+    yield figure("fleet.cpu", "% of a core", [by_workers + by_others])
+    yield figure("fleet.cpu_of_a_worker", "% of a core", [by_workers / len(workers)], 3)
+    yield figure("fleet.threads", "", [sum(each.num_threads() for each in [*workers, *others])], 0)
+    yield figure("fleet.zookeeper_writes_per_minute", "", [writes])
+    yield figure("fleet.zookeeper_writes_per_task_per_minute", "", [writes / tasks], 2)
+    yield figure("fleet.watches_per_task", "", [_mntr(zookeeper)["zk_watch_count"] / tasks], 2)
+
+
+def _workers(core: psutil.Process) -> list[psutil.Process]:
+    """The children of the template, which is a child of the Core."""
+    return [worker for child in core.children() for worker in child.children()]
 
 
 def _cpu(processes: list[psutil.Process]) -> float:
