@@ -79,6 +79,7 @@ def _nemesis(runs: list[Outcome]) -> Iterator[str]:
     yield f"\nMachine: {best.machine}. Besides the bus it ran its servers, its load and its checker.\n\n"
     yield "Last line:\n\n"
     yield from (f"    {run.last_line()}\n" for run in runs)
+    yield from (f"\n{note}\n" for run in runs for note in run.notes)
     kinds = ", ".join(f"{name} ({count})" for name, count in best.kinds.items())
     yield f"\nThe faults of the largest run: {kinds}.\n\n"
 

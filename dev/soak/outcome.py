@@ -21,6 +21,7 @@ class Outcome(msgspec.Struct, kw_only=True):
         drained: of the exactly_once task.
         memory: of each Core, MiB at most.
         wrong: everything that the run failed for.
+        notes: what whoever reads the figures should know besides.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Outcome(msgspec.Struct, kw_only=True):
     drained: list[Backlog]
     memory: dict[str, int]
     wrong: list[str]
+    notes: list[str] = []
     date: str = ""
     commit: str = ""
     machine: str = ""
