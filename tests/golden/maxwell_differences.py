@@ -15,7 +15,7 @@ def columns(table: str, names: str) -> frozenset[str]:
     return frozenset(f"{table}.{name}" for name in names.split())
 
 
-def text(text: str) -> str:
+def string(text: str) -> str:
     value = json.loads(text)
     assert isinstance(value, str)
     return value
@@ -28,30 +28,30 @@ def long_bits(theirs: str, ours: str) -> bool:
 
 def long_time(theirs: str, ours: str) -> bool:
     """Theirs has the digits of a time of day; ours is none."""
-    mine, yours = text(ours), text(theirs)
+    mine, yours = string(ours), string(theirs)
     return (mine.startswith("-") or int(mine.partition(":")[0]) >= 24) and int(yours[:2]) < 24
 
 
 def zeros_cut(theirs: str, ours: str) -> bool:
-    mine, yours = base64.b64decode(text(ours)), base64.b64decode(text(theirs))
+    mine, yours = base64.b64decode(string(ours)), base64.b64decode(string(theirs))
     return mine != yours and mine.rstrip(b"\0") == yours
 
 
 def zero_part(theirs: str, ours: str) -> bool:
-    year, month, day = text(ours)[:10].split("-")
-    return text(theirs)[:10] == "0000-00-00" and (not int(year) or not int(month) or not int(day))
+    year, month, day = string(ours)[:10].split("-")
+    return string(theirs)[:10] == "0000-00-00" and (not int(year) or not int(month) or not int(day))
 
 
 def gap(theirs: str, ours: str) -> bool:
-    mine, yours = (datetime.date.fromisoformat(text(text)) for text in (ours, theirs))
+    mine, yours = (datetime.date.fromisoformat(string(text)) for text in (ours, theirs))
     return datetime.date(1582, 10, 4) < mine < datetime.date(1582, 10, 15) and (yours - mine).days == 10
 
 
 def rolled_over(theirs: str, ours: str) -> bool:
     """Days over the end of the month are counted on into the next."""
-    year, month, day = map(int, text(ours)[:10].split("-"))
+    year, month, day = map(int, string(ours)[:10].split("-"))
     first = datetime.date(year, month, 1)
-    return str(first + datetime.timedelta(days=day - 1)) == text(theirs)[:10]
+    return str(first + datetime.timedelta(days=day - 1)) == string(theirs)[:10]
 
 
 def same_single(theirs: str, ours: str) -> bool:
@@ -59,7 +59,7 @@ def same_single(theirs: str, ours: str) -> bool:
 
 
 def c1_controls(theirs: str, ours: str) -> bool:
-    return text(theirs) == "".join("\ufffd" if char in "\x81\x8d\x8f\x90\x9d" else char for char in text(ours))
+    return string(theirs) == "".join("\ufffd" if char in "\x81\x8d\x8f\x90\x9d" else char for char in string(ours))
 
 
 def exact(pairs: dict[str, str]) -> Callable[[str, str], bool]:

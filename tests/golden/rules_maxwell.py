@@ -21,7 +21,7 @@ from tests.golden.maxwell_differences import (
     lost,
     rolled_over,
     same_single,
-    text,
+    string,
     unique_key,
     zero_part,
     zeros_cut,
@@ -170,7 +170,7 @@ RULES = (
         "Binary values in JSON keep the type in front that the server prints; Maxwell writes bare Base64.",
         "fault",
         columns("zoo.t_json", "j bin bit"),
-        lambda theirs, ours: text(ours) == f"base64:type15:{text(theirs)}",
+        lambda theirs, ours: string(ours) == f"base64:type15:{string(theirs)}",
     ),
     Rule(
         "unique-key",
