@@ -10,7 +10,7 @@ import sys
 
 from setuptools import Extension, setup
 
-NAMES = ("arena", "kafka", "late", "loop", "program", "steps", "tables")
+NAMES = ("arena", "kafka", "late", "loop", "program", "steps", "tables", "transactions")
 
 
 def extensions() -> list[Extension]:

@@ -11,8 +11,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any, Final
 
-MODULES: Final = ("arena", "kafka", "late", "loop", "program", "steps", "tables")
-ABI: Final = 3
+MODULES: Final = ("arena", "kafka", "late", "loop", "program", "steps", "tables", "transactions")
+ABI: Final = 4
 """Raised with every change of what the modules and their users agree on, so that a module left over from another
 version is not used."""
 

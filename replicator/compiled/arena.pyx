@@ -23,7 +23,7 @@ cdef extern from *:
 
 from replicator.model.packed import PackedRecords
 
-ABI = 3
+ABI = 4
 
 
 cdef class Arena:

@@ -7,7 +7,7 @@ from replicator.compiled.arena cimport MOST_PIECES, LateText
 from replicator.compiled.out cimport DECLINED, OK, Out, put, put_unsigned
 from replicator.compiled.program cimport Moment
 
-ABI = 3
+ABI = 4
 
 _LATE_KINDS = {
     "xid": LATE_XID, "end_pos": LATE_END_POS, "gtid": LATE_GTID, "file": LATE_FILE, "server_id": LATE_SERVER_ID,

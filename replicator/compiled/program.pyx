@@ -19,7 +19,7 @@ from replicator.compiled.steps cimport (
 )
 from replicator.compiled.values cimport write_value
 
-ABI = 3
+ABI = 4
 
 
 cdef class Program(Steps):

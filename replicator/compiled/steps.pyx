@@ -5,7 +5,7 @@ from cpython.bytes cimport PyBytes_AS_STRING
 
 from replicator.compiled.values cimport REMEMBERED, REMEMBERED_SLOTS, Slot
 
-ABI = 3
+ABI = 4
 
 VARIABLES = {
     "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,
