@@ -16,7 +16,7 @@ from replicator.model.jsontext import quote
 
 
 class Around:
-    """Handlers, as `decoder.Handler` describes them.
+    """Handlers, as `dispatch.Handler` describes them.
 
     Args:
         in_file: the events come from a file, not from a server.

@@ -13,7 +13,6 @@ import struct
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Final, Literal
 from zlib import crc32
 
@@ -21,9 +20,10 @@ from replicator.decode import events, payload, refusals
 from replicator.decode.around import Around
 from replicator.decode.asked import Asked
 from replicator.decode.branches import Branch
-from replicator.decode.changes import Changes, Work
+from replicator.decode.changes import Changes
 from replicator.decode.collector import Collector
 from replicator.decode.compiler import Renderer, compile_rows
+from replicator.decode.dispatch import handlers
 from replicator.decode.framing import FileFraming, Framing, PacketFraming, ServerError, Take
 from replicator.decode.narration import Everything, Narration, Selection
 from replicator.decode.progress import Flavor, Progress
@@ -43,18 +43,6 @@ _FLAG_ARTIFICIAL: Final = events.FLAG_ARTIFICIAL
 _DAMAGE: Final = (struct.error, LookupError, ValueError, ArithmeticError, RecursionError)
 """What reading damaged bytes may raise: every read is checked, by us or by the interpreter."""
 
-_SKIPPED: Final = (
-    events.STOP,
-    events.INTVAR,
-    events.RAND,
-    events.USER_VAR,
-    events.IGNORABLE,
-    events.TRANSACTION_CONTEXT,
-    events.VIEW_CHANGE,
-    events.MARIADB_BINLOG_CHECKPOINT,
-)
-"""Without rows and without meaning for them; counted."""
-
 _SENT_AGAIN: Final = frozenset(
     {
         events.FORMAT_DESCRIPTION,
@@ -67,8 +55,6 @@ _SENT_AGAIN: Final = frozenset(
     }
 )
 
-Handler = Callable[[bytes, int, int, int, int], Work]
-"""(buffer, first byte of the body, end of the body, timestamp in s, server id); see `Changes`"""
 _SILENCE: Final = 60.0
 """Seconds that a server may take to send what it has written long ago."""
 
@@ -155,7 +141,7 @@ class BinlogDecoder:
             self.counters,
             in_file=self._in_file,
         )
-        self._handlers = self._table(self._changes, self._around)
+        self._handlers = handlers(self._changes, self._around, self._skipped, flavor)
         self._kind = 0
         self._failure: ReplicatorError | None = None
         self.more = False
@@ -347,43 +333,6 @@ class BinlogDecoder:
         if not flags & events.FLAG_IGNORABLE:
             raise refusals.unreadable(kind)
         self.counters[events.name(kind)] += 1
-
-    def _table(self, changes: Changes, around: Around) -> dict[int, Handler]:
-        rows: dict[int, Handler] = {}
-        for operation in range(3):  # insert, update, delete
-            rows[events.WRITE_ROWS_V1 + operation] = partial(changes.rows_v1, operation=operation)
-            rows[events.WRITE_ROWS + operation] = partial(changes.rows_v2, operation=operation)
-            zipped = events.MARIADB_WRITE_ROWS_COMPRESSED_V1, events.MARIADB_WRITE_ROWS_COMPRESSED
-            rows[zipped[0] + operation] = partial(changes.zipped_rows_v1, operation=operation)
-            rows[zipped[1] + operation] = partial(changes.zipped_rows_v2, operation=operation)
-        gtids: dict[int, Handler] = {
-            events.GTID: changes.mysql_gtid,
-            events.ANONYMOUS_GTID: changes.anonymous_gtid,
-            events.GTID_TAGGED: changes.tagged_gtid,
-        }
-        if self._flavor == "mariadb":  # a set of the one kind has no room for the other kind's
-            gtids = {events.MARIADB_GTID: changes.mariadb_gtid}
-        return {
-            **dict.fromkeys(_SKIPPED, self._skipped),
-            **rows,
-            events.TABLE_MAP: changes.table_map,
-            events.ROWS_QUERY: changes.rows_query,
-            events.MARIADB_ANNOTATE_ROWS: changes.annotate_rows,
-            events.XID: changes.xid,
-            events.QUERY: changes.query,
-            events.PARTIAL_UPDATE_ROWS: changes.partial_rows,
-            events.MARIADB_QUERY_COMPRESSED: changes.zipped_query,
-            **gtids,
-            events.XA_PREPARE: changes.xa_prepare,
-            events.INCIDENT: changes.incident,
-            events.PREVIOUS_GTIDS: around.previous_gtids,
-            events.MARIADB_GTID_LIST: around.gtid_list,
-            events.FORMAT_DESCRIPTION: around.format_description,
-            events.ROTATE: around.rotate,
-            events.HEARTBEAT: around.heartbeat,
-            events.HEARTBEAT_V2: around.heartbeat_v2,
-            events.MARIADB_START_ENCRYPTION: around.encrypted,
-        }
 
     def _skipped(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         self.counters[events.name(self._kind)] += 1
