@@ -33,7 +33,7 @@ def flames(runner: Runner, segments: dict[str, Segment]) -> Iterator[Entry]:
         return
     for size, segment in segments.items():
         with tempfile.NamedTemporaryFile(suffix=".txt") as file:
-            options = ("--native", "--threads", "--rate", "200", "--format", "raw", "--output", file.name)
+            options = ("--native", "--threads", "--rate", "100", "--format", "raw", "--output", file.name)
             runner.run("ours", segment, prefix=(spy, "record", *options, "--"))
             sides = by_side(Path(file.name).read_text().splitlines())
         total = sum(sum(stacks.values()) for stacks in sides.values()) or 1

@@ -14,12 +14,13 @@ from kafka import KafkaConsumer, TopicPartition
 from dev.bench.fleet import zxid
 from dev.bench.report import OUTPUT, Entry, figure, part, read, table, write
 from dev.cluster import Cluster
+from dev.errors import DevError
 from dev.job import Job
 from dev.progress import say
 from dev.servers.stack import Stack
 from replicator.coordination.commands import Commands
 from replicator.coordination.layout import Layout
-from replicator.coordination.overview import Overview
+from replicator.coordination.overview import Overview, TaskOverview
 from replicator.sink.kafka.sockets import PROXY_URL
 from replicator.zookeeper.client import connect
 
@@ -52,29 +53,33 @@ class Race:
 
     def takeover(self) -> float:
         """Seconds from SIGKILL of the leading Core to the first record of its successor."""
-        host = self._both()
+        leader = self._both()
         with Listener(self._bootstrap, self.job.topics) as listener:
             began = time.monotonic()
-            self.cluster.cores[host].kill()
-            found = listener.next_term(began)
-        self.cluster.core(host)
-        return found
+            self.cluster.cores[leader.host].kill()
+            try:
+                return listener.later_than(leader.epoch, began)
+            finally:
+                self.cluster.core(leader.host)
 
     def switchover(self) -> float:
         """Seconds from the command, as the server queues it, to the first record of the other one."""
-        self._both()
+        leader = self._both()
         with Listener(self._bootstrap, self.job.topics) as listener:
             began = time.monotonic()
             self._commands.submit(self.job.name, "switchover", {"to": "", "host": ""}, "bench")
-            return listener.next_term(began)
+            return listener.later_than(leader.epoch, began)
 
-    def _both(self) -> str:
-        """The leader's host, when the other one stands by and the stream has run for a moment."""
-        leader = self.job.wait_running().host
-        other = next(host for host in HOSTS if host != leader)
+    def _both(self) -> TaskOverview:
+        """The leader, when the other one stands by and the stream has run for a moment."""
+        leader = self.job.wait_running()
+        other = next(host for host in HOSTS if host != leader.host)
         self.job.wait_standby(other)
         time.sleep(1)
         return leader
+
+    def logs(self) -> str:
+        return "\n".join(f"{host}:\n{self.cluster.cores[host].tail(12)}" for host in HOSTS)
 
     def writes_per_minute(self, seconds: float) -> float:
         """Of ZooKeeper, under load."""
@@ -117,17 +122,13 @@ class Listener:
     def __exit__(self, *_: object) -> None:
         self._consumer.close(autocommit=False)
 
-    def next_term(self, began: float, timeout: float = 60.0) -> float:
-        first: int | None = None
+    def later_than(self, epoch: int, began: float, timeout: float = 60.0) -> float:
+        """Seconds since `began` when the first record of a later term than `epoch` comes."""
         while time.monotonic() < began + timeout:
             for records in self._consumer.poll(timeout_ms=100).values():
-                now = time.monotonic()
-                for record in records:
-                    epoch = int(dict(record.headers)["epoch"])
-                    first = epoch if first is None else first
-                    if epoch > first:
-                        return now - began
-        raise TimeoutError(f"no record of another term within {timeout:g} s")
+                if any(int(dict(record.headers)["epoch"]) > epoch for record in records):
+                    return time.monotonic() - began
+        raise TimeoutError(f"no record of a term later than {epoch} within {timeout:g} s")
 
 
 def figures(name: str, samples: list[float]) -> Iterator[Entry]:
@@ -160,13 +161,19 @@ def main() -> int:
 
 
 def measured(race: Race, tries: int) -> Iterator[Entry]:
+    """A try that fails is told, with the logs, and counted; the others go on."""
     yield figure("zookeeper.writes_per_task_per_minute_under_load", "", [race.writes_per_minute(min(20, tries))])
     for name, attempt in (("switchover_s", race.switchover), ("takeover_s", race.takeover)):
-        samples = []
+        samples: list[float] = []
         for number in range(tries):
-            samples.append(attempt())
-            say(f"{name} {number + 1} of {tries}: {samples[-1]:.3f} s")
-        yield from figures(name, samples)
+            try:
+                samples.append(attempt())
+                say(f"{name} {number + 1} of {tries}: {samples[-1]:.3f} s")
+            except (DevError, TimeoutError) as error:
+                say(f"{name} {number + 1} of {tries}: {error}\n{race.logs()}")
+        if samples:
+            yield from figures(name, samples)
+        yield figure(f"{name}.failed", "tries", [tries - len(samples)], 0)
 
 
 if __name__ == "__main__":
