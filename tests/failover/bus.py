@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dev.cluster import Cluster
+from dev.cluster import Cluster, wait_for
 from dev.job import Job
 from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
 from replicator.config.load import parse_task, to_data
@@ -55,12 +55,14 @@ class Bus(Job):
 
     def start(self, *hosts: str, how: Mapping[str, dict[str, Any]] | None = None) -> Bus:
         """`how`: host -> options of `Cluster.core`, its own way to ZooKeeper for instance."""
-        for host in hosts or ("host-a", "host-b"):
+        hosts = hosts or ("host-a", "host-b")
+        for host in hosts:
             self.cluster.core(host, **(how or {}).get(host, {}))
         self.writer.prepare()
         # As the Server does it, which is started when a test first asks for something.
         Registry(self.coordinator, self.layout).create(self.name, to_data(parse_task(self.task)), "test")
         self.wait_running()
+        wait_for(lambda: len(self.look().instances) == len(hosts), "everybody standing", 40)
         self.writer.start()
         self.wait_delivered(20)
         return self
