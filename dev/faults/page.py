@@ -136,8 +136,9 @@ def _smallest(run: Run) -> Iterator[str]:
         )
     yield (
         f"\n{run.minutes:.0f} minutes on {run.machine}, {run.date} at {run.commit}; load {run.load1[0]:g} on average, "
-        f"{run.load1[1]:g} at most: the machine did other work meanwhile.\n\n"
+        f"{run.load1[1]:g} at most.\n\n"
     )
+    yield from (f"{note}\n\n" for note in run.notes)
 
 
 def _guards(found: list[Found]) -> Iterator[str]:

@@ -56,11 +56,12 @@ class Held(msgspec.Struct):
 
 
 class Run(msgspec.Struct):
-    """`load1`: of the whole machine, mean and maximum."""
+    """`load1`: of the whole machine, mean and maximum. `notes`: what whoever reads the figures should know besides."""
 
     minutes: float
     load1: tuple[float, float]
     found: list[Held]
+    notes: list[str] = []
     date: str = ""
     commit: str = ""
     machine: str = ""
