@@ -149,17 +149,17 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     both = {size: segments[size] for size in BIG if size in segments}
     if connect is not None:
         plan.part("debezium", lambda: debezium(runner, connect, both, runs))
-    rates = {100: 3.0, 1000: 3.0} if small else {100: 30.0 * max(scale, 1), 1000: 12.0 * max(scale, 1)}
+    rates = {100: 3.0, 1000: 3.0} if small else {100: 20.0 * max(scale, 1), 1000: 8.0 * max(scale, 1)}
     plan.part("latency", lambda: latency.latencies(runner, rates))
     plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), runs))
-    plan.part("guards", lambda: sections.guards(runner, both, 1 if small else 2 * runs - 1))
+    plan.part("guards", lambda: sections.guards(runner, both, 1 if small else max(runs, 5)))
     plan.part("memory", lambda: sections.memory(runner, segments["huge"], min(runs, 3), plain=options.size == "full"))
     plan.part("fleet", lambda: fleet(runner, 5 if small else 100, 3 if small else 20))
     alone = {name: segment for name, segment in segments.items() if name.partition("_")[0] in KINDS}
     plan.part("kinds", lambda: sections.kinds(runner, alone, few))
+    plan.part("flames", lambda: flames(runner, both))
     sizes = {name.removeprefix("matrix_"): segment for name, segment in segments.items() if name.startswith("matrix_")}
     plan.part("matrix", lambda: sections.matrix(runner, sizes, few))
-    plan.part("flames", lambda: flames(runner, both))
 
 
 def load(load: Load, scale: float, plan: Plan) -> dict[str, Segment]:
