@@ -49,9 +49,11 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     file, _, name = report.nodeid.rpartition("::")
     if "tests/failover/" not in file:
         return
-    result = RESULTS.setdefault(f"{Path(file).name}::{name.partition('[')[0]}", {"outcome": "passed", "seconds": 0.0})
+    result = RESULTS.setdefault(f"{Path(file).name}::{name.partition('[')[0]}", {"outcome": "", "seconds": 0.0})
     result["seconds"] = round(result["seconds"] + report.duration, 1)
-    if report.outcome == "failed" or (report.outcome == "skipped" and result["outcome"] == "passed"):
+    if report.when == "call" and report.outcome == "passed" and not result["outcome"]:
+        result["outcome"] = "passed"  # one that was interrupted before its body ran has not passed
+    if report.outcome == "failed" or (report.outcome == "skipped" and result["outcome"] != "failed"):
         result["outcome"] = report.outcome
 
 
@@ -61,4 +63,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         seen = {key: value for key, value in conditions().items() if key != "python"}
         before = json.loads(path.read_text()) if path.exists() else {}
-        path.write_text(json.dumps(before | {name: {**result, **seen} for name, result in RESULTS.items()}))
+        path.write_text(
+            json.dumps(before | {name: {**result, **seen} for name, result in RESULTS.items() if result["outcome"]})
+        )
