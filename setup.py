@@ -6,19 +6,28 @@ the Python twin runs.
 
 from __future__ import annotations
 
+import hashlib
 import sys
+from pathlib import Path
 
 from setuptools import Extension, setup
+
+HERE = Path(__file__).parent / "replicator" / "compiled"
 
 NAMES = ("arena", "kafka", "late", "loop", "program", "steps", "tables", "transactions")
 
 
 def extensions() -> list[Extension]:
+    sources = [*sorted(HERE.glob("*.pxd")), *sorted(HERE.glob("*.pyx"))]
+    fingerprint = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     made = [
         Extension(
             f"replicator.compiled.{name}",
             [f"replicator/compiled/{name}.pyx"],
             extra_compile_args=["-O3", "-g0", "-fno-strict-aliasing"],
+            # All are built anew when one has changed: what each knows of the others' structures is compiled into it.
+            depends=[str(path) for path in sources],
+            define_macros=[("REPLICATOR_SOURCES", f'"{fingerprint}"')],
             optional=True,
         )
         for name in NAMES

@@ -5,9 +5,11 @@ Everything here has a twin in Python that gives the same bytes. `available()` sa
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
@@ -32,11 +34,21 @@ def _load() -> tuple[dict[str, ModuleType], str]:
             abi = getattr(found[name], "ABI", None)
             if abi != ABI:
                 raise ImportError(f"{name} was built for another version ({abi} instead of {ABI})")
+        built_from = getattr(found["arena"], "SOURCES", "")
+        if sources() not in ("", built_from):
+            raise ImportError("its sources have changed since it was built; `make setup` builds it anew")
     except Exception as error:
         if wanted == "1":
             raise
         return {}, f"{type(error).__name__}: {error}"
     return found, ""
+
+
+def sources() -> str:
+    """SHA-256 of the sources beside this file, as `setup.py` writes it into what it builds; "" where there are none."""
+    folder = Path(__file__).parent
+    paths = [*sorted(folder.glob("*.pxd")), *sorted(folder.glob("*.pyx"))]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest() if paths else ""
 
 
 def available() -> bool:

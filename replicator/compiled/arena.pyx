@@ -21,9 +21,18 @@ cdef extern from *:
     """
     void* memrchr "replicator_memrchr"(const void* s, int c, size_t n) nogil
 
+cdef extern from *:
+    """
+    #ifndef REPLICATOR_SOURCES
+    #define REPLICATOR_SOURCES ""
+    #endif
+    """
+    const char* REPLICATOR_SOURCES
+
 from replicator.model.packed import PackedRecords
 
 ABI = 4
+SOURCES = (<bytes>REPLICATOR_SOURCES).decode()  # what they were built from: SHA-256 of all of them
 
 
 cdef class Arena:
