@@ -204,6 +204,20 @@ def test_start_at_a_file_knows_the_set_before_it(mysql: MySQL) -> None:
         assert source(mysql, start=start).start_position() == position
 
 
+def test_a_start_behind_events_that_the_server_does_not_show(make_mysql: Callable[..., MySQL]) -> None:
+    """SHOW BINLOG EVENTS refuses pages that hold an event over max_allowed_packet."""
+    server = make_mysql()
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, v LONGTEXT)")
+    for size in (10, 3 << 20, 10, 10, 5 << 20, 2 << 20, 10):
+        server.execute(f"INSERT INTO shop.t (v) VALUES (REPEAT('x', {size}))")
+    file, offset, *_, gtid = server.execute("SHOW BINARY LOG STATUS")[0]
+    server.execute("INSERT INTO shop.t (v) VALUES ('later')")
+    with set_global(server, "max_allowed_packet", str(1 << 20)):
+        found = source(server, start={"file": file, "position": offset}).start_position()
+    assert found == Position(file, offset, gtid.replace("\n", ""))
+
+
 def test_start_at_a_gtid(server: Database) -> None:
     server.execute("CREATE DATABASE IF NOT EXISTS gtid_start")
     server.execute("CREATE TABLE IF NOT EXISTS gtid_start.t (id INT AUTO_INCREMENT PRIMARY KEY)")

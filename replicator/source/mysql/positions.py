@@ -6,7 +6,10 @@ by that set: whatever is missing in it would be sent again.
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Callable
+from typing import Any
 
 from replicator.config.task import FilePosition, GtidPosition, MySQLSource
 from replicator.errors import SourceError
@@ -31,6 +34,7 @@ _BETWEEN_TRANSACTIONS = (
 )
 _PAGE = 50_000
 _FIRST_PAGE = 50  # most positions that people give are a file's beginning
+_TOO_BIG = re.compile(r"at position (\d+):.*too big", re.IGNORECASE)
 _GTID_LAG_TRIES = 6
 _GTID_LAG_WAIT = 0.5
 
@@ -47,12 +51,15 @@ def end_position(session: Session, server: Server) -> Position:
     return Position(file, offset, _one_line(status[4]))
 
 
-def start_position(session: Session, server: Server, config: MySQLSource) -> Position:
+def start_position(
+    session: Session, server: Server, config: MySQLSource, event_length: Callable[[Position], int]
+) -> Position:
+    """Args: event_length: bytes of the event at a position, asked for those that SHOW BINLOG EVENTS refuses."""
     start = config.start
     if start == "latest":
         return end_position(session, server)
     if isinstance(start, FilePosition):
-        return _start_at_file(session, server, start)
+        return _start_at_file(session, server, start, event_length)
     first = _first_log(session, server)
     if isinstance(start, GtidPosition):
         return _start_at_gtid(server, start, first)
@@ -76,12 +83,15 @@ def check(session: Session, server: Server, position: Position) -> None:
         _check_mysql(session, position)
 
 
-def _start_at_file(session: Session, server: Server, start: FilePosition) -> Position:
+def _start_at_file(
+    session: Session, server: Server, start: FilePosition, event_length: Callable[[Position], int]
+) -> Position:
     bare = Position(start.file, start.position)
     _check_file(session, server, bare)
     if server.mariadb:
         return Position(start.file, start.position, _mariadb_state(session, start.file, start.position))
-    return Position(start.file, start.position, _executed_before(session, start.file, start.position))
+    gtid = _executed_before(session, start.file, start.position, event_length)
+    return Position(start.file, start.position, gtid)
 
 
 def _start_at_gtid(server: Server, start: GtidPosition, first: Log) -> Position:
@@ -191,11 +201,22 @@ def _unknown(position: Position, found: str) -> SourceError:
     )
 
 
-def _executed_before(session: Session, file: str, offset: int) -> str:
+def _executed_before(session: Session, file: str, offset: int, event_length: Callable[[Position], int]) -> str:
     """The GTIDs in everything before `file:offset`: those before the file, then those that stand in it."""
     text, at, page = "", HEADER, _FIRST_PAGE
     while at < offset:
-        events = session.rows("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, page))
+        try:
+            events = _events(session, file, at, page)
+        except SourceError as error:
+            too_big = _TOO_BIG.search(error.found or "")
+            if too_big is None:
+                raise
+            there = int(too_big[1])
+            if at < there:  # those before it, one page after the other: the server gives a page as a whole
+                page = max(1, min(page // 2, 1 + (there - at) // 100))
+            else:
+                at += event_length(Position(file, at))
+            continue
         page = min(_PAGE, 10 * page)
         before = [event for event in events if int(event[1]) < offset]
         found = [_one_line(e[5]) for e in before if e[2] == "Previous_gtids"]
@@ -209,6 +230,10 @@ def _executed_before(session: Session, file: str, offset: int) -> str:
         head = session.rows("SHOW BINLOG EVENTS IN %s LIMIT 2", (file,))
         return "".join(_one_line(event[5]) for event in head if event[2] == "Previous_gtids")
     return text
+
+
+def _events(session: Session, file: str, at: int, page: int) -> list[tuple[Any, ...]]:
+    return session.rows("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, page))
 
 
 def _mariadb_state(session: Session, file: str, offset: int) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
 from replicator.source.mysql import dump, positions, preflight, rivals, runway, tables
 from replicator.source.mysql.hosts import Hosts, check_member
+from replicator.source.mysql.scan import event_length
 from replicator.source.mysql.server import read_server
 from replicator.source.mysql.session import Session
 from replicator.source.mysql.stream import MySQLStream
@@ -47,7 +50,8 @@ class MySQLSource:
             check_member(server, config)
             preflight.check(server, config)
             tables.check_named(session, config)
-            return positions.start_position(session, server, config)
+            length = partial(event_length, config, self._password, self._task, server)
+            return positions.start_position(session, server, config, length)
 
     def end_position(self) -> Position:
         return self._hosts.first(self._end_position)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -13,6 +14,7 @@ from replicator.errors import SourceError
 from replicator.model.position import Position
 from replicator.source.mysql import positions, tls
 from replicator.source.mysql.checks import account, identity, settings, tables
+from replicator.source.mysql.scan import event_length
 from replicator.source.mysql.server import Server, read_server
 from replicator.source.mysql.session import Session
 
@@ -43,14 +45,20 @@ def check(config: MySQLSource, task: str, password: str, server_id: int, positio
         reachable = Finding.ok("source.reachable", f"{session.where} as {config.user}, logged in after {took:.0f} ms")
         done = Checked([reachable, _encrypted(config), *_certificate(session)], [])
         try:
-            _ask(session, config, task, server_id, position, done)
+            _ask(session, config, task, password, server_id, position, done)
         except SourceError as error:  # the connection broke between two questions
             done.findings.append(Finding.of_error("source.connection", error))
         return done
 
 
 def _ask(
-    session: Session, config: MySQLSource, task: str, server_id: int, position: Position | None, done: Checked
+    session: Session,
+    config: MySQLSource,
+    task: str,
+    password: str,
+    server_id: int,
+    position: Position | None,
+    done: Checked,
 ) -> None:
     server = read_server(session)
     done.findings += settings.check(server, config)
@@ -61,7 +69,8 @@ def _ask(
     if all(finding.severity == "ok" for finding in privileges) and server.get("log_bin") == "ON":
         done.findings += identity.check(session, server, task, server_id)
         done.findings += settings.check_filters(session, server, {database for database, _ in done.tables})
-        done.findings.append(_position(session, server, config, position))
+        length = partial(event_length, config, password, task, server)
+        done.findings.append(_position(session, server, config, position, length))
     done.findings.append(_clock(session))
 
 
@@ -87,7 +96,13 @@ def _certificate(session: Session) -> list[Finding]:
     return [Finding("source.certificate", "warn", shown, f"more than {tls.EARLY_DAYS} days", fix)]
 
 
-def _position(session: Session, server: Server, config: MySQLSource, position: Position | None) -> Finding:
+def _position(
+    session: Session,
+    server: Server,
+    config: MySQLSource,
+    position: Position | None,
+    event_length: Callable[[Position], int],
+) -> Finding:
     def answer(make: Callable[[], Position]) -> Finding:
         try:
             found = make()
@@ -99,7 +114,7 @@ def _position(session: Session, server: Server, config: MySQLSource, position: P
 
     if position is not None:
         return answer(lambda: position)
-    return answer(lambda: positions.start_position(session, server, config))
+    return answer(lambda: positions.start_position(session, server, config, event_length))
 
 
 def _clock(session: Session) -> Finding:
