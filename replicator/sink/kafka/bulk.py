@@ -5,10 +5,12 @@ record. The library's sender keeps what is hard: sequence numbers, retries in or
 Written against 3.0.x; `unfit` compares every name and signature used here with what is installed, and the sinks fall
 back to `plain.py` when they differ.
 
-Three of the library's decisions are changed, each because of what it costs us:
+Four of the library's decisions are changed, each because of what it costs us:
 - The first failed batch puts the producer into its fatal state, inside the sender thread and so before any later batch
   can leave. The library would go on with later batches (after OUT_OF_ORDER_SEQUENCE, an expired batch, ...): a gap.
 - No batch leaves after the lease is over, also when it waited in the accumulator: the guard is asked at that moment.
+- While a batch is unfinished the sender sleeps for `_NAP_MS` at most. The library lets it sleep until the batch expires
+  where the partition's leader is unknown, and then only luck wakes it: an outage of 2 s sometimes cost 30 s.
 - Batches are not split on MESSAGE_TOO_LARGE: the library would complete the halves, never our whole.
 """
 
@@ -25,6 +27,7 @@ import kafka
 from crc32c import crc32c
 from kafka import KafkaProducer
 from kafka.errors import IllegalStateError, KafkaError, KafkaTimeoutError
+from kafka.net.compat import KafkaNetClient
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import IncompleteProducerBatches, RecordAccumulator
 from kafka.producer.sender import Sender
@@ -50,6 +53,7 @@ _CRC_AT = 17
 _CRC_FROM = 21
 _LENGTH_FROM = 12
 _TRANSACTIONAL = 0x10
+_NAP_MS = 100
 
 
 class Prebuilt:
@@ -171,6 +175,14 @@ class BulkFeed:
         self._allowed = self._manager.is_send_to_partition_allowed
         self._manager.is_send_to_partition_allowed = self._may_leave
         self._sender._can_split = lambda batch, error: False
+        self._poll = self._sender._client.poll
+        self._sender._client.poll = self._nap
+
+    def _nap(self, timeout_ms: float | None = None, future: Any = None) -> Any:
+        """In the sender thread, which waits here for whatever comes."""
+        if future is None and timeout_ms is not None and self._accumulator.has_incomplete:
+            timeout_ms = min(timeout_ms, _NAP_MS)
+        return self._poll(timeout_ms=timeout_ms, future=future)
 
     def begin(self, topic: Topic) -> None:
         try:
@@ -290,6 +302,7 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (RecordAccumulator, "_tp_lock", ("self", "tp")),
     (IncompleteProducerBatches, "add", ("self", "batch")),
     (Sender, "wakeup", ("self",)),
+    (KafkaNetClient, "poll", ("self", "timeout_ms", "future")),
     (Sender, "force_close", ("self",)),
     (Sender, "_can_split", ("self", "batch", "error")),
     (KafkaProducer, "_unregister_cleanup", ("self",)),
@@ -303,7 +316,8 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
 )
 _ATTRIBUTES = {
     "": ("_accumulator", "_sender", "_transaction_manager", "_closed"),
-    "_accumulator": ("_appends_in_progress", "_batches", "_incomplete", "_closed"),
+    "_accumulator": ("_appends_in_progress", "_batches", "_incomplete", "_closed", "has_incomplete"),
+    "_sender": ("_client",),
 }
 
 

@@ -265,6 +265,32 @@ def test_topic_deleted_in_flight(make: Callable[..., Sink], kafka: Any, task: st
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
+def test_a_leader_that_is_unknown_for_a_moment(
+    make: Callable[..., Sink], kafka: Any, task: str, delivery: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library's sender goes to sleep until the batch expires when no answer about the leader wakes it."""
+    from kafka.cluster import ClusterMetadata
+
+    topic = task + ".orders"
+    sink = make(kafka.bootstrap, task, delivery=delivery)
+    sink.open(term(task))
+    sink.write(batch(0, (topic, b"k", b"0")))
+    sink.commit(at(0))
+    sink.flush(10)
+    known = time.monotonic() + 0.3
+    ask = ClusterMetadata.leader_for_partition
+    monkeypatch.setattr(
+        ClusterMetadata, "leader_for_partition", lambda self, tp: ask(self, tp) if time.monotonic() > known else None
+    )
+    monkeypatch.setattr(ClusterMetadata, "request_update", lambda self: None)
+    began = time.monotonic()
+    sink.write(batch(1, (topic, b"k", b"1")))
+    sink.commit(at(1))
+    sink.flush(15)
+    assert time.monotonic() - began < 8
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
 def test_record_over_the_topics_limit(make: Callable[..., Sink], kafka: Any, task: str, delivery: str) -> None:
     """The topic's limit is lower than ours: found before anything is sent."""
     topic = task + ".orders"
