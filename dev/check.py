@@ -1,6 +1,6 @@
 """`python -m dev.check [STEP...]`: the steps of `make test`, in order, stopping at the first that fails.
 
-All test suites run in one pytest session with two workers, whole files at a time: most of it is waiting, for
+All test suites run in one pytest session with three workers, whole files at a time: half of it is waiting, for
 elections, restarts and time-outs. Each worker starts its own servers, once; one summary counts every test. A few tests
 that fail beside others are run once more alone, and named: what passes only then is too tight for a busy machine.
 """
@@ -24,8 +24,8 @@ _PYTEST = [sys.executable, "-m", "pytest"]
 _LAST_FAILED = TREE / ".pytest_cache/v/cache/lastfailed"
 _JUNIT = f"--junitxml={TREE / 'build' / 'tests.xml'}"  # every test and its seconds
 _TESTS_FAILED = 1  # pytest's exit status
-_MOST_AGAIN = 4
-_WORKERS = ["--numprocesses=2", "--dist=loadfile", "-q"]
+_MOST_AGAIN = 6
+_WORKERS = ["--numprocesses=3", "--dist=loadfile", "-q"]
 SUITES = (
     "failover",
     "integration",

@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -127,6 +128,7 @@ class Cluster:
         self.cores: dict[str, Process] = {}
         self.server: Process | None = None
         self.monitor: Process | None = None
+        self._starting = threading.Lock()  # callers of `cli` may be threads: one Server serves them all
 
     def core(
         self,
@@ -201,8 +203,9 @@ class Cluster:
                 process.close()
 
     def _need_server(self) -> None:
-        if self.server is None:
-            self.start_server()
+        with self._starting:
+            if self.server is None:
+                self.start_server()
 
     def _await_http(self, url: str, process: Process, timeout: float = 30.0) -> None:
         def answers() -> bool:

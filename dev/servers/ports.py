@@ -36,11 +36,18 @@ def is_open(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def ask(port: int, question: bytes, limit: int = 65536) -> bytes:
-    """Send `question`, read until the server closes or answers; b"" when it does not answer."""
+def ask(port: int, question: bytes, limit: int = 65536, *, whole: bool = False) -> bytes:
+    """Send `question`, read the first of the answer or the `whole` until the server closes; b"" when there is none."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
             connection.sendall(question)
-            return connection.recv(limit)
+            return _received(connection, limit) if whole else connection.recv(limit)
     except OSError:
         return b""
+
+
+def _received(connection: socket.socket, piece: int) -> bytes:
+    pieces = []
+    while data := connection.recv(piece):
+        pieces.append(data)
+    return b"".join(pieces)

@@ -55,7 +55,7 @@ class ZooKeeper(Server):
         return ""
 
     def four_letter_word(self, word: str) -> str:
-        return ask(self.port, word.encode()).decode()
+        return ask(self.port, word.encode(), whole=True).decode()
 
     def _prepare(self) -> None:
         (self.folder / "data").mkdir(exist_ok=True)

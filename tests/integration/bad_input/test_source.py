@@ -3,6 +3,7 @@ where it was."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pymysql
@@ -148,9 +149,13 @@ def test_connections_are_all_taken(local: Local) -> None:
     root = local.server.connect()
     try:
         root.cursor().execute("SET GLOBAL max_connections = 10")
-        with pytest.raises(pymysql.err.OperationalError):
-            for _ in range(20):
+        refused = 0
+        while refused < 5:  # what others had open is closed by and by
+            try:
                 held.append(local.server.connect(user="replicator", password="replicator"))
+            except pymysql.err.OperationalError:
+                refused += 1
+                time.sleep(0.2)
         running = local.start("--until-current")
         running.says("waiting", "E2001", "Too many connections")
     finally:
