@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tests.servers import (
@@ -36,6 +38,9 @@ __all__ = [
     "topic_prefix",
     "zookeeper",
 ]
+
+# Workers are forked from a template that keeps the environment of whichever test forks the first one.
+os.environ.setdefault("BENCH_PASSWORD", "replicator")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

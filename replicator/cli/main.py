@@ -3,24 +3,21 @@ registers its own as an entry point of the group `replicator.commands`."""
 
 from __future__ import annotations
 
-try:
-    import errno
-    import os
-    import sys
-    import traceback
-    from collections.abc import Mapping, Sequence
-    from functools import partial
-    from importlib.metadata import entry_points
-    from typing import Any
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.metadata import entry_points
+from typing import Any
 
-    import click
+import click
 
-    from replicator.cli import failures
-    from replicator.cli.lazy import LazyGroup, Load
-    from replicator.cli.terminal import wants_colour
-    from replicator.errors import ProcessError, ReplicatorError
-except KeyboardInterrupt:  # Ctrl-C while we are still being loaded
-    raise SystemExit(130) from None
+from replicator.cli import failures
+from replicator.cli.lazy import LazyGroup, Load
+from replicator.cli.terminal import wants_colour
+from replicator.errors import ProcessError, ReplicatorError
 
 LAZY = {
     "task": ("Create, watch and steer tasks.", "replicator.cli.task"),

@@ -73,6 +73,13 @@ class Bus(Job):
         self.coordinator = connect(self.cluster.zookeeper, session_timeout=10)
         self.overview = Overview(self.coordinator, self.layout)
 
+    def failed(self, timeout: float = 40.0) -> dict[str, str]:
+        """Waits for FAILED, and gives what it is told for: the two are written one after the other."""
+        problems: list[dict[str, str]] = wait_for(
+            lambda: (found := self.look()).state == "failed" and found.problems, f"{self.name} failed", timeout
+        )
+        return problems[0]
+
     def epochs(self) -> list[int]:
         return sorted({record.epoch for record in self.seen()})
 

@@ -102,8 +102,7 @@ def test_a_transaction_that_fails_the_task_is_passed_by_name(make_bus: MakeBus) 
     before = database.execute("SELECT @@GLOBAL.gtid_executed")[0][0]
     database.execute(f"CREATE TABLE {bus.name}.big (id INT PRIMARY KEY, text MEDIUMTEXT)")
     database.execute(f"INSERT INTO {bus.name}.big VALUES (1, REPEAT('x', 20000))")
-    wait_for(lambda: bus.look().state == "failed", "failed", 30)
-    problem = bus.look().problems[0]
+    problem = bus.failed(30)
     assert problem["code"] == "E3102"
     gtid = problem["position"].split()[0]
     assert gtid not in before

@@ -98,8 +98,7 @@ def test_48_a_rotated_password_is_read_anew(make_bus: MakeBus, account: str, tmp
     bus = make_bus(source={"user": account, "password": f"file:{secret}"})
     bus.database.execute(f"ALTER USER {account} IDENTIFIED BY 'second'")
     kill_dumps(bus, account)
-    wait_for(lambda: bus.look().state == "failed", "failed", 30)
-    problem = bus.look().problems[0]
+    problem = bus.failed(30)
     assert problem["code"] == "E2101" and "first" not in json.dumps(problem)
     secret.write_text("second")
     bus.cluster.cli("task", "retry", bus.name)
@@ -113,8 +112,7 @@ def test_49_a_grant_that_is_taken_away_is_named(make_bus: MakeBus, account: str,
     bus = make_bus(source={"user": account, "password": f"file:{secret}"})
     bus.database.execute(f"REVOKE REPLICATION SLAVE ON *.* FROM {account}")
     kill_dumps(bus, account)
-    wait_for(lambda: bus.look().state == "failed", "failed", 30)
-    problem = bus.look().problems[0]
+    problem = bus.failed(30)
     assert problem["code"] == "E2104" and "REPLICATION SLAVE" in problem["fix"]
     bus.database.execute(f"GRANT REPLICATION SLAVE ON *.* TO {account}")
     bus.cluster.cli("task", "retry", bus.name)

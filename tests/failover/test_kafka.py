@@ -139,8 +139,7 @@ def test_27_a_record_too_large_stops_the_task_or_leaves_a_reference(make_bus: Ma
     bus.database.execute(f"INSERT INTO {table} VALUES (1, 'small')")
     bus.database.execute(f"INSERT INTO {table} VALUES (2, REPEAT('x', {bulk}))")
     bus.database.execute(f"INSERT INTO {table} VALUES (3, 'small')")
-    wait_for(lambda: bus.look().state == "failed", "failed", 60)
-    problem = bus.look().problems[0]
+    problem = bus.failed(60)
     assert problem["code"] == "E3102" and f"{bus.topics}large" in problem["what"], problem
     task = bus.task
     task["sink"]["oversize"] = "dead_letter"
@@ -165,8 +164,7 @@ def test_29_a_changed_number_of_partitions_stops_the_next_term_until_someone_dec
     assert {record.partition for record in bus.seen()} <= {0, 1, 2}, "goes on with the number that it knows"
     leader = bus.look().host
     bus.cluster.cores[leader].kill()
-    wait_for(lambda: bus.look().state == "failed", "failed", 60)
-    problem = bus.look().problems[0]
+    problem = bus.failed(60)
     assert problem["code"] == "E3106" and "5" in problem["found"], problem
     task = bus.task
     task["sink"]["partitions_changed"] = way
@@ -203,8 +201,7 @@ def test_28_a_topic_that_is_deleted_stops_the_task(make_bus: MakeBus) -> None:
     bus = make_bus()
     with admin(bus.kafka.address) as client:
         client.delete_topics([f"{bus.topics}hot_item"])
-    wait_for(lambda: bus.look().state == "failed", "failed", 60)
-    problem = bus.look().problems[0]
+    problem = bus.failed(60)
     assert problem["code"] == "E3101"
     with admin(bus.kafka.address) as client:
         assert f"{bus.topics}hot_item" not in client.list_topics(), "made again behind the operator's back"

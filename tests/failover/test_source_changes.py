@@ -155,8 +155,7 @@ def test_35_purged_while_nobody_read(make_bus: MakeBus, make_mysql: MakeMySQL) -
     last = str(server.execute("SHOW BINARY LOGS")[-1][0])
     server.execute(f"PURGE BINARY LOGS TO '{last}'")
     bus.cluster.cli("task", "resume", bus.name)
-    wait_for(lambda: bus.look().state == "failed", "failed", 30)
-    problem = bus.look().problems[0]
+    problem = bus.failed(30)
     assert problem["code"] == "E2206" and "lost would be" in problem["what"]
 
 

@@ -191,8 +191,7 @@ def test_15_lost_progress_is_never_replaced_by_now(make_bus: MakeBus) -> None:
     leader = bus.look().host
     bus.cluster.cores[leader].kill()  # first: it would write the node anew
     bus.coordinator.delete(bus.layout.last_commit(bus.name))
-    wait_for(lambda: bus.look().state == "failed", "failed", 40)
-    assert bus.look().problems[0]["code"] == "E4004"
+    assert bus.failed(40)["code"] == "E4004"
 
 
 def test_15_wiped_servers_stop_the_task_and_the_sink_says_where_it_stood(
@@ -208,8 +207,7 @@ def test_15_wiped_servers_stop_the_task_and_the_sink_says_where_it_stood(
     wait_for(lambda: not any(item["name"] == bus.name for item in _tasks(bus)), "the task to be gone", 90)
     bus.reconnect()
     bus.cluster.apply(bus.task)
-    wait_for(lambda: bus.look().state == "failed", "failed", 60)
-    problem = bus.look().problems[0]
+    problem = bus.failed(60)
     assert problem["code"] == "E3109", problem
     bus.cluster.cli("task", "position", "set", bus.name, "--gtid", problem["found"].partition(", ")[2], "-y")
     bus.cluster.cli("task", "retry", bus.name)
