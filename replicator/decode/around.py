@@ -97,8 +97,7 @@ class Around:
     def previous_gtids(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         if not self._progress.tracked:
             self._progress.earlier_mysql(GtidSet.decode(b[p:end]))
-        if self._collector.between:
-            self._progress.settle()
+        self._passed()
 
     def gtid_list(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         """Count 4 (upper 4 bits: flags), then domain 4, server 4, sequence 8 each; a domain's last one counts."""
@@ -109,6 +108,18 @@ class Around:
         for at in range(p + 4, p + 4 + 16 * count, 16):
             executed.add(*struct.unpack_from("<IIQ", b, at))
         self._progress.earlier_mariadb(executed)
+        self._passed()
+
+    def checkpoint(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """MariaDB's Binlog_checkpoint: which files a recovery would read. It may come moments after a rotation."""
+        self._counters[events.name(events.MARIADB_BINLOG_CHECKPOINT)] += 1
+        self._passed()
+
+    def _passed(self) -> None:
+        """An event that stands between transactions, and may be the log's last one for as long as nobody writes: who
+        waits for the end of the log must not have to wait for a heartbeat."""
+        if self._collector.between:
+            self._collector.boundary()
 
     def encrypted(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         """A server decrypts what it streams; a file's bytes from here on are not events."""

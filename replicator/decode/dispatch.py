@@ -22,7 +22,6 @@ _SKIPPED: Final = (
     events.IGNORABLE,
     events.TRANSACTION_CONTEXT,
     events.VIEW_CHANGE,
-    events.MARIADB_BINLOG_CHECKPOINT,
 )
 """Without rows and without meaning for them; counted."""
 
@@ -58,6 +57,7 @@ def handlers(changes: Changes, around: Around, skipped: Handler, flavor: Flavor)
         events.INCIDENT: changes.incident,
         events.PREVIOUS_GTIDS: around.previous_gtids,
         events.MARIADB_GTID_LIST: around.gtid_list,
+        events.MARIADB_BINLOG_CHECKPOINT: around.checkpoint,
         events.FORMAT_DESCRIPTION: around.format_description,
         events.ROTATE: around.rotate,
         events.HEARTBEAT: around.heartbeat,
