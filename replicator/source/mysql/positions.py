@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from typing import Any
 
 from replicator.config.task import FilePosition, GtidPosition, MySQLSource
 from replicator.errors import SourceError
@@ -32,8 +31,9 @@ _BETWEEN_TRANSACTIONS = (
     "Start_encryption",
     "Stop",
 )
-_PAGE = 50_000
+_PAGE = 50_000  # events that are read one by one: kept, as many take 30 MB, of which an idle worker gives back little
 _FIRST_PAGE = 50  # most positions that people give are a file's beginning
+_JOINED = 500
 _TOO_BIG = re.compile(r"at position (\d+):.*too big", re.IGNORECASE)
 _GTID_LAG_TRIES = 6
 _GTID_LAG_WAIT = 0.5
@@ -203,37 +203,53 @@ def _unknown(position: Position, found: str) -> SourceError:
 
 def _executed_before(session: Session, file: str, offset: int, event_length: Callable[[Position], int]) -> str:
     """The GTIDs in everything before `file:offset`: those before the file, then those that stand in it."""
-    text, at, page = "", HEADER, _FIRST_PAGE
+    executed, at, page = _Executed(), HEADER, _FIRST_PAGE
     while at < offset:
+        behind, last = False, at
         try:
-            events = _events(session, file, at, page)
+            for event in session.each("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, page)):
+                behind = behind or int(event[1]) >= offset
+                if not behind:
+                    executed.add(str(event[2]), event[5])
+                    last = int(event[4])
         except SourceError as error:
             too_big = _TOO_BIG.search(error.found or "")
             if too_big is None:
                 raise
-            there = int(too_big[1])
+            at, there = last, int(too_big[1])
             if at < there:  # those before it, one page after the other: the server gives a page as a whole
                 page = max(1, min(page // 2, 1 + (there - at) // 100))
             else:
                 at += event_length(Position(file, at))
             continue
         page = min(_PAGE, 10 * page)
-        before = [event for event in events if int(event[1]) < offset]
-        found = [_one_line(e[5]) for e in before if e[2] == "Previous_gtids"]
-        found += [str(e[5]).split("'")[1] for e in before if str(e[2]).startswith("Gtid") and "'" in str(e[5])]
-        joined = ",".join(part for part in (text, *found) if part)
-        text = str(GtidSet.parse(joined)) if joined else ""
-        if len(before) < len(events) or not events:
+        if behind or last == at:
             break
-        at = int(events[-1][4])
+        at = last
     if offset == HEADER:
         head = session.rows("SHOW BINLOG EVENTS IN %s LIMIT 2", (file,))
         return "".join(_one_line(event[5]) for event in head if event[2] == "Previous_gtids")
-    return text
+    return executed.text()
 
 
-def _events(session: Session, file: str, at: int, page: int) -> list[tuple[Any, ...]]:
-    return session.rows("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, page))
+class _Executed:
+    """GTIDs of events, joined now and then: a file may hold millions."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    def add(self, kind: str, info: object) -> None:
+        """`kind`, `info`: columns of SHOW BINLOG EVENTS."""
+        if kind == "Previous_gtids":
+            self._found.append(_one_line(info))
+        elif kind.startswith("Gtid") and "'" in str(info):
+            self._found.append(str(info).split("'")[1])
+        if len(self._found) >= _JOINED:
+            self._found = [self.text()]
+
+    def text(self) -> str:
+        joined = ",".join(filter(None, self._found))
+        return str(GtidSet.parse(joined)) if joined else ""
 
 
 def _mariadb_state(session: Session, file: str, offset: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 import pymysql
 from pymysql.connections import Connection
+from pymysql.cursors import SSCursor
 
 from replicator.config.task import MySQLSource
 from replicator.source.mysql import faults, tls
@@ -51,6 +52,17 @@ class Session:
             with self.connection.cursor() as cursor:
                 cursor.execute(sql, tuple(values) or None)
                 return list(cursor.fetchall())
+        except (pymysql.err.MySQLError, OSError) as error:
+            raise faults.of_query(error, self.where, self.user) from error
+
+    def each(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """Rows of an answer that is too long to be held, as they come. The next question has to wait until all are
+        taken."""
+        try:
+            with self.connection.cursor(SSCursor) as cursor:
+                cursor.execute(sql, tuple(values) or None)
+                while (row := cursor.fetchone()) is not None:
+                    yield row
         except (pymysql.err.MySQLError, OSError) as error:
             raise faults.of_query(error, self.where, self.user) from error
 
