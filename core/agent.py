@@ -17,6 +17,7 @@ from core.bench import Bench, Starter
 from core.checkpoints import CheckpointWriter
 from core.histories import HistoryKeeper
 from core.leases import LeaseKeeper
+from core.outlook import Look, Outlooks
 from core.pipes import PipeReader, Speaker
 from core.protocol import FromWorker, Progress, Recall, Remember
 from core.reach import Reach
@@ -27,6 +28,7 @@ from replicator.coordination.machines import Machines
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import TaskFigures
 from replicator.coordination.registry import Registry
+from replicator.coordination.state import State
 from replicator.coordination.view import Validate
 from replicator.errors import CoordinationError, NotConnected, ReplicatorError
 from replicator.telemetry import log
@@ -59,6 +61,7 @@ class Agent:
         launcher: Starter,
         validate: Validate,
         clock: Callable[[], float] = time.monotonic,
+        look: Look = lambda config: None,
     ) -> None:
         self._coordinator = coordinator
         self._tasks = tuple(tasks)
@@ -68,6 +71,7 @@ class Agent:
         self._registry = Registry(coordinator, layout)
         self._vitals = Vitals(coordinator, Machines(coordinator, layout), host, uuid.uuid4().hex, clock)
         self._reach = Reach(self._configs)
+        self._outlooks = Outlooks(self._running, look, clock)
         self._bench = Bench(
             coordinator=coordinator,
             layout=layout,
@@ -80,6 +84,7 @@ class Agent:
             clock=clock,
             validate=validate,
             reach=self._reach.of,
+            outlook=self._outlooks.of,
         )
         self._named = False
         self._stopping = False
@@ -133,7 +138,7 @@ class Agent:
         """Until stopped. `up` is called with our name when we stand for our tasks."""
         bench = self._bench
         self._coordinator.on_connection(self._on_connection)
-        for part in (bench.leases, bench.writer, bench.histories, bench.pipes, self._reach):
+        for part in (bench.leases, bench.writer, bench.histories, bench.pipes, self._reach, self._outlooks):
             part.start()
         try:
             if self._begin():
@@ -271,6 +276,11 @@ class Agent:
         runners = list(self._runners.items())
         return {name: good.data for name, runner in runners if (good := runner.participant.facts.good) is not None}
 
+    def _running(self) -> dict[str, Mapping[str, Any]]:
+        """From the outlook thread."""
+        facts = {name: runner.participant.facts for name, runner in list(self._runners.items())}
+        return {name: its.good.data for name, its in facts.items() if its.good and its.state is State.RUNNING}
+
     def _figures(self) -> dict[str, TaskFigures]:
         return {name: runner.figures() for name, runner in list(self._runners.items())}
 
@@ -329,6 +339,7 @@ class Agent:
         """Workers first: the session, and with it our nodes, must outlive every one of them."""
         self._vitals.stop()
         self._reach.stop()
+        self._outlooks.stop()
         for runner in self._runners.values():
             runner.kill()
         bench = self._bench

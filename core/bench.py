@@ -12,6 +12,7 @@ from core.histories import HistoryKeeper
 from core.leases import LeaseKeeper
 from core.pipes import PipeReader
 from core.protocol import FromWorker, ToWorker, WorkerSpec
+from replicator.checks.outlook import Outlook
 from replicator.coordination.layout import Layout
 from replicator.coordination.participant import Identity
 from replicator.coordination.ports import Coordinator
@@ -60,3 +61,4 @@ class Bench:
     clock: Callable[[], float]
     validate: Validate
     reach: Callable[[str], dict[str, bool]]
+    outlook: Callable[[str], Outlook]

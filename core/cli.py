@@ -45,7 +45,7 @@ def command(
     log.setup(log_format)
     launcher = Launcher(log_format)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
-    agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate)
+    agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate, look=launcher.look)
     _stop_on_signals(agent)
     launcher.warm()
     threading.Thread(target=_tell_when_away, args=(coordinator,), name="connecting", daemon=True).start()

@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import threading
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
 from core.protocol import FromWorker, ToWorker, WorkerSpec
 from core.worker import main
+from replicator.checks.outlook import Outlook, look
+from replicator.config.load import parse_task
+from replicator.errors import ReplicatorError
 
 _REAP_SECONDS = 1.0
+_LOOK_SECONDS = 60.0
 _TEMPLATE = "core.template"
 
 
@@ -112,12 +118,34 @@ class Launcher:
             self._workers = [known for known in self._workers if known.alive] + [worker]
         return worker
 
+    def look(self, config: Mapping[str, Any]) -> Outlook | None:
+        """`checks.outlook.look` in a process of its own; None when it does not answer in time."""
+        ours, theirs = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=_look, args=(theirs, dict(config)), name="outlook", daemon=True)
+        process.start()
+        theirs.close()
+        try:
+            found = ours.recv() if ours.poll(_LOOK_SECONDS) else None
+        except EOFError:
+            found = None
+        finally:
+            ours.close()
+            process.kill()
+            process.join(_REAP_SECONDS)
+        return found if isinstance(found, Outlook) else None
+
     def close(self) -> None:
         """Kills every worker that is still there."""
         with self._lock:
             workers, self._workers = self._workers, []
         for worker in workers:
             worker.kill()
+
+
+def _look(connection: Connection, config: dict[str, Any]) -> None:
+    os.nice(10)
+    with connection, contextlib.suppress(ReplicatorError):
+        connection.send(look(parse_task(config)))
 
 
 def _nothing() -> None:

@@ -199,6 +199,9 @@ class Runner:
             reach=self._bench.reach(self.task),
             checkpoint_ms=self._bench.writer.written_ms.get(self.task, stored.time_ms if stored else 0),
         )
+        outlook = self._bench.outlook(self.task)
+        figures.certificate_ms, figures.certificate = outlook.certificate_ms, outlook.certificate
+        figures.late_consumers = outlook.late_consumers
         worker, last = self._worker, gauge.last
         if checkpoint is not None:
             figures = msgspec.structs.replace(

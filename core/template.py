@@ -20,6 +20,11 @@ MODULES: Final = (
     "replicator.source.mysql",
     "replicator.sink.kafka.exactly_once",
     "replicator.sink.kafka.at_least_once",
+    "replicator.checks.transforms",
+    "replicator.checks.task",
+    "replicator.sink.kafka.checks",
+    "replicator.source.mysql.checks",
+    "replicator.source.mysql.certificates",
     # What the standard library and the clients import late.
     "cryptography.hazmat.backends.openssl",
     "encodings.idna",

@@ -61,6 +61,11 @@ def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
     yield per_task("task_maintenance", "1 while nobody may be promoted.", [bool(t.maintenance) for t in tasks])
     yield per_task("task_lag_seconds", "Behind the source.", [t.lag_s for t in tasks])
     yield per_task("source_retention_headroom_seconds", "Until purged at the source.", [t.runway_s for t in tasks])
+    ends = [_seconds(t.certificate_ms) for t in tasks]
+    yield per_task("certificate_expiry_timestamp_seconds", "When the first certificate ends.", ends)
+    yield per_task(
+        "late_consumer_groups", "Consumers that Kafka forgets first.", [len(t.late_consumers) for t in tasks]
+    )
     yield per_task("task_last_event_timestamp_seconds", "Last event read.", [_seconds(t.last_event_ms) for t in tasks])
     yield per_task("checkpoint_timestamp_seconds", "Last checkpoint.", [_seconds(t.checkpoint_ms) for t in tasks])
     yield per_task("lease_remaining_seconds", "Lease of RUNNING.", [t.lease_left_s if t.host else None for t in tasks])

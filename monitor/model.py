@@ -28,7 +28,7 @@ def build(snapshot: Snapshot, memory: Memory, root: str) -> View:
     figures = {task.name: task.overview.figures for task in snapshot.tasks}
     memory.absorb(snapshot, told, {name: found.rows_per_s if found else 0.0 for name, found in figures.items()})
     tasks = [
-        _task(task.overview, condition(task.overview, snapshot.machines), memory.spark(task.name))
+        _task(task.overview, condition(task.overview, snapshot.machines, snapshot.time_ms), memory.spark(task.name))
         for task in snapshot.tasks
     ]
     machines = [_machine(seen, memory) for seen in memory.machines.values()]
@@ -87,6 +87,9 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         gtid=(figures.gtid if figures else "") or (checkpoint.position.gtid if checkpoint else ""),
         lag_s=max(figures.lag_s, 0.0) if figures and told.state == "RUNNING" else None,
         runway_s=figures.runway_s if figures else None,
+        certificate_ms=figures.certificate_ms if figures else 0,
+        certificate=figures.certificate if figures else "",
+        late_consumers=tuple(figures.late_consumers.values()) if figures else (),
         rows_per_s=figures.rows_per_s if figures else 0.0,
         bytes_per_s=figures.bytes_per_s if figures else 0.0,
         rows=checkpoint.rows if checkpoint else 0,

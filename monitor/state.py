@@ -17,6 +17,7 @@ LAG_WARN_S = 30.0
 LAG_BAD_S = 300.0
 CHECKPOINT_WARN_S = 60.0
 RUNWAY_WARN_S = 86_400.0
+CERTIFICATE_WARN_S = 14 * 86_400.0
 
 OFF = frozenset({"NO RUNNING", "PAUSED", "FAILED", "UNCONFIGURED", "DELETED", "UNREADABLE"})
 """States in which no data can flow."""
@@ -30,7 +31,10 @@ TROUBLE = {
     "on the way": 50,
     "config refused": 45,
     "lag": 40,
+    "certificate ended": 44,
     "runway": 42,
+    "late consumers": 41,
+    "certificate": 30,
     "checkpoint": 35,
     "retrying": 35,
     "maintenance": 25,
@@ -71,11 +75,11 @@ def state_of(task: TaskOverview) -> str:
     return "NO RUNNING" if state == "ABSENT" else state
 
 
-def condition(task: TaskOverview, machines: Iterable[MachineNode]) -> Condition:
+def condition(task: TaskOverview, machines: Iterable[MachineNode], now_ms: int) -> Condition:
     """State, trouble and the reasons."""
     state = state_of(task)
     running = _running(task, machines)
-    noted = sorted(_notes(task, state, running), key=lambda note: -note[0])
+    noted = sorted(_notes(task, state, running, now_ms), key=lambda note: -note[0])
     worst = max((trouble for trouble, _ in noted), default=0)
     reported = [instance.figures for instance in task.instances if instance.figures]
     return Condition(
@@ -111,7 +115,7 @@ def _tone(state: str, trouble: int) -> Tone:
     return "warn" if trouble > TROUBLE["no standby"] else "ok"
 
 
-def _notes(task: TaskOverview, state: str, running: int) -> list[tuple[int, str]]:
+def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tuple[int, str]]:
     notes: list[tuple[int, str]] = []
     if running > 1:
         notes.append((TROUBLE["rivals"], f"{running} Cores say RUNNING"))
@@ -120,7 +124,7 @@ def _notes(task: TaskOverview, state: str, running: int) -> list[tuple[int, str]
     if state not in OFF and state not in ("RUNNING", "PAUSING", "DELETING"):
         notes.append((TROUBLE["on the way"], "not yet RUNNING"))
     if task.figures and state == "RUNNING":
-        notes += _figures(task.figures)
+        notes += [*_figures(task.figures), *_outlook(task.figures, now_ms)]
     if any(instance.figures and instance.figures.config_error for instance in task.instances):
         notes.append((TROUBLE["config refused"], "new configuration refused, the old one runs"))
     if task.maintenance == "task":  # that of all tasks stands above them all
@@ -143,6 +147,22 @@ def _figures(figures: TaskFigures) -> list[tuple[int, str]]:
         notes.append((TROUBLE["runway"], f"the source purges in {duration(figures.runway_s)} what we need"))
     if figures.error or figures.waiting:
         notes.append((TROUBLE["retrying"], "trying again"))
+    return notes
+
+
+def _outlook(figures: TaskFigures, now_ms: int) -> list[tuple[int, str]]:
+    """What will go wrong if nobody does anything."""
+    notes = []
+    left = (figures.certificate_ms - now_ms) / 1000
+    if figures.certificate_ms and left <= 0:
+        notes.append((TROUBLE["certificate ended"], f"the certificate of {figures.certificate} has ended"))
+    elif figures.certificate_ms and left < CERTIFICATE_WARN_S:
+        text = f"the certificate of {figures.certificate} ends in {duration(left)}"
+        notes.append((TROUBLE["certificate"], text))
+    late = figures.late_consumers
+    if late:
+        more = f", and {len(late) - 1} more" if len(late) > 1 else ""
+        notes.append((TROUBLE["late consumers"], f"consumer {next(iter(late.values()))}{more}"))
     return notes
 
 

@@ -42,6 +42,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         quarantined: tables whose rows are left out now, since when and why.
         maintenance: "task" or "cluster" while nobody may be promoted, else "".
         runway_s: until the source may purge what the task still needs; None when it never does or nobody knows.
+        certificate_ms: when the first `certificate` ends that the task needs towards its source; 0 without any.
+        late_consumers: what consumer groups lose of the task's topics, or are about to.
         spark: rows/s of the last minutes, oldest first.
         position: of the RUNNING one, else of the last checkpoint.
         checkpoint_ms: when the last checkpoint was written, 0 when none was.
@@ -66,6 +68,9 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     gtid: str = ""
     lag_s: float | None = None
     runway_s: float | None = None
+    certificate_ms: int = 0
+    certificate: str = ""
+    late_consumers: tuple[str, ...] = ()
     rows_per_s: float = 0.0
     bytes_per_s: float = 0.0
     rows: int = 0

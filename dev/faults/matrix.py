@@ -52,7 +52,7 @@ MATRIX: tuple[Row, ...] = (
     Row(
         30,
         "Kafka is slow; a consumer sleeps",
-        "Reading slows down with the broker; consumers hold nobody up, and who is about to lose records is named",
+        "Reading slows down with the broker; consumers hold nobody up; who is about to lose records is named, an alarm",
     ),
     Row(31, "MySQL is killed and restarted", "Reconnects and goes on at its position"),
     Row(32, "MySQL is frozen", "Noticed within two timeouts; nobody takes over, as nobody could do better"),
@@ -78,7 +78,7 @@ MATRIX: tuple[Row, ...] = (
     Row(
         55,
         "A certificate has expired, is another host's or authority's",
-        "Refused, and told of 14 days ahead; the new one without a restart",
+        "Refused; an alarm 14 days ahead; the new one without a restart",
     ),
     Row(56, "ZooKeeper denies us a task", "Shown as such, not as no task"),
     Row(57, "The Server dies", "The Cores go on; the CLI says what it does not know"),

@@ -29,7 +29,7 @@ def check_task(
     if zookeeper is not None:
         findings, position = _check_zookeeper(zookeeper, config.name, root, session_timeout)
     found, names = _check_source(config, position)
-    described = _describe(config, names)
+    described = describe(config, names)
     own = [*formats.check(config), *_check_transforms(config, described)]
     return [*findings, Finding.ok("decoder", compiled.describe()), *found, *own, *_check_sink(config, described)]
 
@@ -59,7 +59,7 @@ def _check_source(config: TaskConfig, position: Position | None) -> tuple[list[F
     return findings, tables
 
 
-def _describe(config: TaskConfig, names: Names) -> list[Table]:
+def describe(config: TaskConfig, names: Names) -> list[Table]:
     """With their columns only where transforms ask for them."""
     if config.transforms == Transforms() or not names:
         return [Table(database, name, ()) for database, name in names]

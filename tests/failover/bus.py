@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from dev.cluster import Cluster, wait_for
 from dev.job import Job
 from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
@@ -72,6 +74,19 @@ class Bus(Job):
         self.coordinator.close()
         self.coordinator = connect(self.cluster.zookeeper, session_timeout=10)
         self.overview = Overview(self.coordinator, self.layout)
+
+    def monitored(self) -> dict[str, Any]:
+        """The task as the Monitor shows it."""
+        if self.cluster.monitor is None:
+            self.cluster.start_monitor()
+        tasks: list[dict[str, Any]] = httpx.get(f"{self.cluster.monitor_url}/api/state").json()["tasks"]
+        return next((task for task in tasks if task["name"] == self.name), {})
+
+    def metric(self, name: str) -> float | None:
+        """Of this task, as the Monitor tells it."""
+        lines = httpx.get(f"{self.cluster.monitor_url}/metrics").text.splitlines()
+        start = f'{name}{{task="{self.name}"}} '
+        return next((float(line.removeprefix(start)) for line in lines if line.startswith(start)), None)
 
     def failed(self, timeout: float = 40.0) -> dict[str, str]:
         """Waits for FAILED, and gives what it is told for: the two are written one after the other."""

@@ -255,7 +255,11 @@ def test_55_certificates_expire_change_hands_and_are_for_another_host(
     certificate, key = ours.leaf("127.0.0.1")
     server = make_mysql(extra_args=[f"--ssl-ca={ours.ca}", f"--ssl-cert={certificate}", f"--ssl-key={key}"])
     bus = make_bus("host-a", database=server, source={"tls": {"ca": str(ours.ca)}})
-    wait_for(lambda: "ends in 0.0 days" in bus.cluster.cores["host-a"].tail(100), "the alarm of 14 days ahead", 20)
+    wait_for(lambda: "ends in 0.0 days" in bus.cluster.cores["host-a"].tail(100), "the warning of 14 days ahead", 20)
+    shown = wait_for(lambda: (found := bus.monitored()).get("certificate_ms") and found, "the Monitor's alarm", 40)
+    assert any("the certificate of" in note and " ends in " in note for note in shown["notes"]), shown["notes"]
+    assert shown["tone"] == "warn"
+    assert bus.metric("bus_certificate_expiry_timestamp_seconds") == shown["certificate_ms"] / 1000
 
     def serve(host: str, lasts: timedelta, authority: Authority) -> None:
         """The server's files are replaced, and it reads them anew; connections that stand are ended."""

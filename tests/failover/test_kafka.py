@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from kafka import KafkaConsumer
+from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import KafkaAdminClient
+from kafka.protocol.consumer.offsets import OffsetSpec
 
 from dev.checker.consumer import read_topics
 from dev.cluster import wait_for
@@ -19,6 +20,7 @@ from dev.servers import Kafka
 from dev.servers.ensembles import KafkaCluster
 from dev.servers.ports import free_port
 from tests.failover.bus import Bus
+from tests.failover.test_consumers import stand
 
 pytestmark = pytest.mark.timeout(300)
 MakeBus = Callable[..., Bus]
@@ -195,6 +197,20 @@ def test_30_a_consumer_that_sleeps_holds_nobody_up(make_bus: MakeBus) -> None:
         clean(bus)
     finally:
         consumer.close(autocommit=False)
+
+
+def test_30_a_group_that_loses_records_is_an_alarm(make_bus: MakeBus) -> None:
+    bus = make_bus("host-a")
+    place, group = TopicPartition(f"{bus.topics}hot_item", 0), f"{bus.topics}asleep"
+    with admin(bus.kafka.address) as client:
+        stand(client, group, place.topic, 0)
+        wait_for(lambda: client.list_partition_offsets({place: OffsetSpec.LATEST})[place].offset > 4, "records", 30)
+        client.delete_records({place: 4})
+    bus.cluster.apply({**bus.task, "checkpoint_interval_ms": 400})  # looked at anew, not in an hour
+    shown = wait_for(lambda: (found := bus.monitored()).get("late_consumers") and found, "the Monitor's alarm", 40)
+    assert shown["late_consumers"] == [f"'{group}' has lost 4 records of {place.topic}/0: deleted before it read them"]
+    assert (shown["tone"], shown["notes"][0]) == ("warn", f"consumer {shown['late_consumers'][0]}")
+    assert bus.metric("bus_late_consumer_groups") == 1
 
 
 def test_28_a_topic_that_is_deleted_stops_the_task(make_bus: MakeBus) -> None:

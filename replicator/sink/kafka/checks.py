@@ -13,7 +13,7 @@ from replicator.checks.finding import Finding, Severity
 from replicator.config.task import KafkaSink
 from replicator.errors import ReplicatorError, SinkError
 from replicator.sink.kafka.bulk import discard, unfit
-from replicator.sink.kafka.consumers import check_consumers
+from replicator.sink.kafka.consumers import check_consumers, late_consumers
 from replicator.sink.kafka.errors import translating
 from replicator.sink.kafka.names import position_topic, transactional_id
 from replicator.sink.kafka.producer import connect_admin, connect_producer
@@ -42,6 +42,19 @@ def check(config: KafkaSink, task: str, topics: list[str]) -> list[Finding]:
         admin.close()
 
 
+def late(config: KafkaSink, task: str, topics: list[str]) -> dict[str, str]:
+    """See `late_consumers`: of those of these topics that exist. Raises SinkUnavailable, SinkError."""
+    admin = connect_admin(config)
+    try:
+        with translating("the brokers could not be asked"):
+            asked = _Check(config, task, admin)
+            there = asked.describe(topics)
+            settings = asked.settings(list(there)) if there else {}
+            return late_consumers(admin, {name: _kept(settings.get(name, {})) for name in there}) if there else {}
+    finally:
+        admin.close()
+
+
 class _Check:
     def __init__(self, config: KafkaSink, task: str, admin: KafkaAdminClient) -> None:
         self._config = config
@@ -54,11 +67,11 @@ class _Check:
         with translating("the brokers could not be asked"):
             self._brokers = self._admin.describe_cluster()["brokers"]
             findings = [self._reachable(), self._version()]
-            there = self._describe([*names, position_topic(self._task)])
+            there = self.describe([*names, position_topic(self._task)])
             position = there.pop(position_topic(self._task), None)
             findings += self._topics(names, there)
             if there:
-                settings = self._settings(list(there))
+                settings = self.settings(list(there))
                 findings += _settings(self._config, there, settings)
                 findings += check_consumers(self._admin, {name: _kept(settings.get(name, {})) for name in there})
             if self._exactly_once:
@@ -80,12 +93,12 @@ class _Check:
             return Finding("sink.version", "fail", found, wanted, "Upgrade the brokers.")
         return Finding.ok("sink.version", found)
 
-    def _describe(self, names: list[str]) -> dict[str, dict[str, Any]]:
+    def describe(self, names: list[str]) -> dict[str, dict[str, Any]]:
         """Of the topics that exist."""
         answers = self._admin.describe_topics(names)
         return {answer["name"]: answer for answer in answers if not answer["error_code"]}
 
-    def _settings(self, names: list[str]) -> dict[str, dict[str, str]]:
+    def settings(self, names: list[str]) -> dict[str, dict[str, str]]:
         """{topic: {setting: value}}; a topic whose settings may not be read has none."""
         resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
         answer = self._admin.describe_configs(resources, config_filter="all").get("topic", {})
@@ -139,7 +152,7 @@ class _Check:
                 "E3101", f"the topic '{name}' does not exist", wanted="1 partition, cleanup.policy=compact"
             )
             return Finding.of_error("sink.position_topic", error)
-        policy = self._settings([name]).get(name, {}).get("cleanup.policy", "compact")
+        policy = self.settings([name]).get(name, {}).get("cleanup.policy", "compact")
         if policy != "compact":
             fix = f"kafka-configs.sh --alter --topic {name} --add-config cleanup.policy=compact"
             found = f"cleanup.policy={policy}: the position would be deleted with time"

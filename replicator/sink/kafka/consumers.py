@@ -28,26 +28,45 @@ def check_consumers(admin: KafkaAdminClient, retention_ms: Mapping[str, int]) ->
     Args:
         retention_ms: by topic; negative: nothing is deleted by time.
     """
-    try:
-        groups = _positions(admin, retention_ms)
-        places = {place for positions in groups.values() for place in positions}
-        if not places:
-            return []
-        first = _offsets(admin, dict.fromkeys(places, OffsetSpec.EARLIEST))
-        old = _old(admin, places, retention_ms)
-    except KafkaError:
+    groups = _groups(admin, retention_ms)
+    if not groups:
         return []
-    wrong = [
-        line
-        for group, positions in sorted(groups.items())
-        for place, offset in sorted(positions.items())
-        if (line := _late(group, place, offset, first[place], old.get(place, 0)))
-    ]
+    wrong = [line for lines in groups.values() for line in lines]
     if not wrong:
         return [Finding.ok("sink.consumers", f"{len(groups)} consumer groups read well within the retention")]
     more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
     shown = "; ".join(wrong[:_SHOWN]) + more
     return [Finding("sink.consumers", "warn", shown, "every group reads what is written before it is deleted", _FIX)]
+
+
+def late_consumers(admin: KafkaAdminClient, retention_ms: Mapping[str, int]) -> dict[str, str]:
+    """What those groups lose, or are about to, that read too slowly; arguments as in `check_consumers`."""
+    return {
+        group: lines[0] + (f", and of {len(lines) - 1} more partitions" if len(lines) > 1 else "")
+        for group, lines in _groups(admin, retention_ms).items()
+        if lines
+    }
+
+
+def _groups(admin: KafkaAdminClient, retention_ms: Mapping[str, int]) -> dict[str, list[str]]:
+    """What is wrong with each group that has a position in these topics; {} where we may not ask."""
+    try:
+        groups = _positions(admin, retention_ms)
+        places = {place for positions in groups.values() for place in positions}
+        if not places:
+            return {}
+        first = _offsets(admin, dict.fromkeys(places, OffsetSpec.EARLIEST))
+        old = _old(admin, places, retention_ms)
+    except KafkaError:
+        return {}
+    return {
+        group: [
+            line
+            for place, offset in sorted(positions.items())
+            if (line := _late(group, place, offset, first[place], old.get(place, 0)))
+        ]
+        for group, positions in sorted(groups.items())
+    }
 
 
 def _late(group: str, place: TopicPartition, offset: int, first: int, old: int) -> str:

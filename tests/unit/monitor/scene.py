@@ -203,7 +203,9 @@ def night() -> Bus:
     a.stand("audit_trail")
     a.stand("loyalty_points", "RUNNING", **_running(0.0, lag=612.0))
     b.stand("loyalty_points")
-    c.stand("returns", "RUNNING", **_running(3.4))
+    lost = "'audit' has lost 120 records of shop.returns/0: deleted before it read them"
+    ends = {"certificate_ms": now_ms() + 86_400_000, "certificate": "db1.shop.internal:3306"}
+    c.stand("returns", "RUNNING", **_running(3.4, late_consumers={"audit": lost}, **ends))
     b.stand("sessions_of_three_servers", "RUNNING", **_running(77.0, runway_s=19_000.0))
     c.stand("sessions_of_three_servers", reach={"source": True, "sink": False})
     bus.maintain("sessions_of_three_servers", by="jan", reason="new switches in rack b", age_s=4000)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -58,6 +60,14 @@ def test_maintenance_runway_and_dead_letters() -> None:
     assert found[("bus_source_retention_headroom_seconds", task)] == 19_000
     assert found[("bus_dead_letters_total", task)] == 3
     assert found[("bus_task_maintenance", (("task", "prices"),))] == 0
+
+
+def test_the_outlook() -> None:
+    found = samples(Eye(night()).look())
+    task = (("task", "returns"),)
+    assert found[("bus_certificate_expiry_timestamp_seconds", task)] == pytest.approx(time.time() + 86_400, abs=60)
+    assert found[("bus_late_consumer_groups", task)] == 1
+    assert ("bus_certificate_expiry_timestamp_seconds", (("task", "prices"),)) not in found
 
 
 def test_no_lag_without_running() -> None:

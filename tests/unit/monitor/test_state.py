@@ -16,6 +16,9 @@ def instance(state: str, **more: Any) -> InstanceOverview:
     return InstanceOverview(host="h", guid="g", sequence=0, epoch=1, state=state, running=True, process="p", **more)
 
 
+NOW = 1_760_000_000_000
+
+
 def task(state: str = "running", standbys: int = 1, figures: TaskFigures | None = None, **more: Any) -> TaskOverview:
     first = None if state == "absent" else instance(state, figures=figures)
     waiting = [instance("standby") for _ in range(standbys)] if first else []
@@ -49,7 +52,7 @@ def test_state(view: TaskOverview, expected: str) -> None:
 
 
 def test_a_healthy_task_is_no_trouble() -> None:
-    told = condition(task(figures=TaskFigures(state="running", lag_s=0.1)), [])
+    told = condition(task(figures=TaskFigures(state="running", lag_s=0.1)), [], NOW)
     assert (told.state, told.tone, told.trouble, told.notes) == ("RUNNING", "ok", 0, ())
 
 
@@ -66,24 +69,24 @@ def test_order_of_trouble() -> None:
         task("paused", desired="paused"),
         task(),
     ]
-    troubles = [condition(view, []).trouble for view in ordered]
+    troubles = [condition(view, [], NOW).trouble for view in ordered]
     assert troubles == sorted(troubles, reverse=True)
     assert len(set(troubles)) == len(troubles)
 
 
 def test_notes_name_the_reason() -> None:
-    assert condition(task(standbys=0), []).notes == ("no standby",)
+    assert condition(task(standbys=0), [], NOW).notes == ("no standby",)
     paused = task("paused", desired="paused", desired_by="maria", desired_reason="maintenance")
-    assert condition(paused, []).notes == ("paused by maria: maintenance",)
+    assert condition(paused, [], NOW).notes == ("paused by maria: maintenance",)
     old = TaskFigures(state="running", last_event_ms=1_000_000, checkpoint_ms=900_000)
-    assert condition(task(figures=old), []).notes == ("checkpoint is old",)
+    assert condition(task(figures=old), [], NOW).notes == ("checkpoint is old",)
 
 
 def test_a_former_leader_that_still_says_running_is_an_alarm() -> None:
     zombie = MachineRecord(
         host="z", pid=1, process="other", started_ms=0, time_ms=0, tasks={"t": TaskFigures(state="running")}
     )
-    told = condition(task(), [MachineNode("z", 7, zombie)])
+    told = condition(task(), [MachineNode("z", 7, zombie)], NOW)
     assert told.running == 2
     assert told.tone == "bad"
     assert told.notes[0] == "2 Cores say RUNNING"
@@ -91,12 +94,37 @@ def test_a_former_leader_that_still_says_running_is_an_alarm() -> None:
 
 def test_errors_are_told_once() -> None:
     error = {"code": "E2104", "what": "grant", "found": ""}
-    told = condition(task("failed", figures=TaskFigures(state="failed", error=error), problems=[error]), [])
+    told = condition(task("failed", figures=TaskFigures(state="failed", error=error), problems=[error]), [], NOW)
     assert told.errors == (error,)
 
 
 def test_what_a_worker_tries_again_is_told() -> None:
     waiting = {"code": "E2101", "what": "the source does not answer"}
-    told = condition(task(figures=TaskFigures(state="running", waiting=waiting)), [])
+    told = condition(task(figures=TaskFigures(state="running", waiting=waiting)), [], NOW)
     assert told.notes == ("trying again",)
     assert told.errors == (waiting,)
+
+
+@pytest.mark.parametrize(
+    ("days", "note", "tone"),
+    [
+        (-0.1, "the certificate of db:3306 has ended", "warn"),
+        (13, "the certificate of db:3306 ends in 13 d 0 h", "warn"),
+        (14.1, "", "ok"),
+        (None, "", "ok"),
+    ],
+)
+def test_a_certificate_that_ends(days: float | None, note: str, tone: str) -> None:
+    end = int(NOW + days * 86_400_000) if days is not None else 0
+    told = condition(task(figures=TaskFigures(state="running", certificate_ms=end, certificate="db:3306")), [], NOW)
+    assert (told.tone, [text for text in told.notes if text.startswith(note or "the")]) == (
+        tone,
+        [note] if note else [],
+    )
+
+
+def test_consumers_that_lose_records() -> None:
+    late = {"a": "'a' has lost 3 records of t/0", "b": "'b' is about to lose 1 records of t/0"}
+    told = condition(task(figures=TaskFigures(state="running", late_consumers=late)), [], NOW)
+    assert told.tone == "warn"
+    assert told.notes == ("consumer 'a' has lost 3 records of t/0, and 1 more",)

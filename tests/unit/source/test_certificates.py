@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from replicator.config.tls import Tls
+from replicator.source.mysql.certificates import of_files
 from replicator.source.mysql.tls import EARLY_DAYS, Reminder
+from tests.support.authority import Authority
 
 
 def test_a_certificate_that_ends_soon_is_told_of_once_a_day_and_server(caplog: pytest.LogCaptureFixture) -> None:
@@ -19,3 +24,22 @@ def test_a_certificate_that_ends_soon_is_told_of_once_a_day_and_server(caplog: p
         "the certificate of b",
     ]
     assert "13.9 days" in caplog.text
+
+
+def test_the_first_of_ours_and_the_last_of_the_authorities(tmp_path: Path) -> None:
+    old, new = Authority(tmp_path, "old"), Authority(tmp_path, "new")
+    certificate, key = old.leaf("127.0.0.1", timedelta(days=20))
+    short, _ = old.leaf("127.0.0.2", timedelta(days=3))
+    chain = tmp_path / "chain.pem"
+    chain.write_bytes(certificate.read_bytes() + short.read_bytes())
+    long, _ = new.leaf("127.0.0.3", timedelta(days=30))
+    authorities = tmp_path / "authorities.pem"
+    authorities.write_bytes(old.ca.read_bytes() + long.read_bytes())
+    found = of_files(Tls(cert=str(chain), key=str(key), ca=str(authorities)))
+    assert [(each.of, round(each.days)) for each in found] == [(str(chain), 3), (str(authorities), 30)]
+
+
+def test_files_that_can_not_be_read_are_the_connections_matter(tmp_path: Path) -> None:
+    (tmp_path / "no.pem").write_text("nothing")
+    assert of_files(Tls(ca=str(tmp_path / "absent.pem"), cert=str(tmp_path / "no.pem"))) == []
+    assert of_files(None) == []

@@ -12,7 +12,7 @@ from replicator.checks.finding import Finding
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.model.position import Position
-from replicator.source.mysql import positions, tls
+from replicator.source.mysql import certificates, positions, tls
 from replicator.source.mysql.checks import account, identity, settings, tables
 from replicator.source.mysql.scan import event_length
 from replicator.source.mysql.server import Server, read_server
@@ -43,7 +43,7 @@ def check(config: MySQLSource, task: str, password: str, server_id: int, positio
     with session:
         took = (time.monotonic() - began) * 1000
         reachable = Finding.ok("source.reachable", f"{session.where} as {config.user}, logged in after {took:.0f} ms")
-        done = Checked([reachable, _encrypted(config), *_certificate(session)], [])
+        done = Checked([reachable, _encrypted(config), *_certificate(session), *_files(config)], [])
         try:
             _ask(session, config, task, password, server_id, position, done)
         except SourceError as error:  # the connection broke between two questions
@@ -83,6 +83,21 @@ def _encrypted(config: MySQLSource) -> Finding:
     if config.host.startswith(_LOOPBACK):
         return Finding.ok("source.tls", "not encrypted, on this machine")
     return Finding("source.tls", "warn", "not encrypted", "TLS", "Add `source.tls: {ca: /path/to/ca.pem}`.")
+
+
+def _files(config: MySQLSource) -> list[Finding]:
+    """Only what ends soon."""
+    return [
+        Finding(
+            "source.certificate_files",
+            "warn",
+            f"{each.of} ends in {each.days:.1f} days",
+            f"more than {tls.EARLY_DAYS} days",
+            "Put a new one in its place; it is read when the next connection is made.",
+        )
+        for each in certificates.of_files(config.tls)
+        if each.days <= tls.EARLY_DAYS
+    ]
 
 
 def _certificate(session: Session) -> list[Finding]:

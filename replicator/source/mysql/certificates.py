@@ -1,0 +1,53 @@
+"""When the certificates end that a task needs towards its server: the one that the server shows, and our own files."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+from cryptography import x509
+
+from replicator.config.task import MySQLSource
+from replicator.config.tls import Tls
+
+_DAY_MS = 86_400_000
+
+
+class Certificate(msgspec.Struct, frozen=True):
+    """`end_ms`: since the epoch; `of`: whose it is, as a person is told."""
+
+    end_ms: int
+    of: str
+
+    @property
+    def days(self) -> float:
+        return (self.end_ms - time.time() * 1000) / _DAY_MS
+
+
+def of_server(config: MySQLSource, days: float | None) -> list[Certificate]:
+    """`days`: `Session.certificate_days`."""
+    if days is None:
+        return []
+    return [Certificate(int(time.time() * 1000 + days * _DAY_MS), f"{config.host}:{config.port}")]
+
+
+def of_files(tls: Tls | None) -> list[Certificate]:
+    """Ours ends with the first of its chain; the authorities with the last, as an old one may stand beside its heir.
+    A file that can't be read is left out: the connection refuses it, and says so (E2102)."""
+    if tls is None:
+        return []
+    found = []
+    for path, which in ((tls.cert, min), (tls.ca, max)):
+        ends = _ends(path) if path is not None else []
+        if path is not None and ends:
+            found.append(Certificate(which(ends), path))
+    return found
+
+
+def _ends(path: str) -> list[int]:
+    try:
+        certificates = x509.load_pem_x509_certificates(Path(path).read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [int(each.not_valid_after_utc.timestamp() * 1000) for each in certificates]
