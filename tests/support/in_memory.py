@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 from dev.servers.database import Database, MariaDB
@@ -15,6 +16,9 @@ from replicator.model.position import Position
 from replicator.model.quarantine import Quarantined
 from replicator.model.term import Term
 from replicator.sink.memory import MemoryBroker, MemorySink
+
+PATIENCE = 60.0
+"""Seconds that a run may take; nothing that tests read here takes a tenth of it."""
 
 
 class Unseen:
@@ -37,7 +41,7 @@ class Task:
         if until is not None:
             source["until"] = {"file": until.file, "position": until.offset}
         self._data: dict[str, Any] = {"name": name, "source": source, "sink": {"type": "stdout"}}
-        self._until = until
+        self._server, self._until = server, until
         self.broker, self.store, self.history = MemoryBroker(), MemoryStore(), MemoryHistory()
 
     def run(self, *quarantine: str, **source: Any) -> None:
@@ -48,7 +52,22 @@ class Task:
         pipeline = build_pipeline(
             config, term=term, store=self.store, observer=Unseen(), sink=sink, history=self.history
         )
-        pipeline.run(None if self._until else build_source(config).end_position())
+        until = None if self._until else build_source(config).end_position()
+        watch = threading.Timer(PATIENCE, pipeline.drain)
+        watch.start()
+        last = pipeline.run(until)
+        late = not watch.is_alive()
+        watch.cancel()
+        assert not late, (
+            f"no end in {PATIENCE} s: at {last}, wanted {until or self._until}\n{self._seen_by_the_server()}"
+        )
+
+    def _seen_by_the_server(self) -> str:
+        """Where its log ends, and what its readers do."""
+        shown = "SHOW MASTER STATUS" if isinstance(self._server, MariaDB) else "SHOW BINARY LOG STATUS"
+        status = self._server.execute(shown)[0]
+        events = self._server.execute(f"SHOW BINLOG EVENTS IN '{status[0]}'")[-20:]
+        return "\n".join(map(str, [status, *self._server.execute("SHOW PROCESSLIST"), *events]))
 
     def rows(self, table: str) -> list[int]:
         found = [record for record in self.broker.records if record.topic.endswith(f".{table}")]
