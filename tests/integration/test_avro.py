@@ -17,13 +17,15 @@ from dev.servers import MySQL, Registry
 from replicator.assembly import build_pipeline, build_source
 from replicator.checkpoint.memory import MemoryStore
 from replicator.checks import formats
-from replicator.config.load import parse_task
+from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.errors import ReplicatorError
 from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.model.quarantine import Quarantined
 from replicator.model.term import Term
+from replicator.pipeline import Pipeline
 from replicator.sink.memory import MemoryBroker, MemorySink
 from tests.support.avro import Reader
 
@@ -75,13 +77,22 @@ class Task:
                 },
             }
         )
-        self.pipeline = build_pipeline(
-            self.config,
-            term=Term.unlimited(database),
+        self.pipeline = self._pipeline(self.config)
+
+    def _pipeline(self, config: TaskConfig) -> Pipeline:
+        return build_pipeline(
+            config,
+            term=Term.unlimited(self.database),
             store=self.store,
             observer=self.observer,
-            sink=MemorySink(database, self.broker),
+            sink=MemorySink(self.database, self.broker),
         )
+
+    def set(self, **source: Any) -> None:
+        """Other keys of the source, from the next run on."""
+        data = to_data(self.config)
+        self.config = parse_task({**data, "source": {**data["source"], **source}})
+        self.pipeline = self._pipeline(self.config)
 
     def run(self) -> None:
         self.pipeline.run(build_source(self.config).end_position)
@@ -166,6 +177,51 @@ def test_a_schema_that_is_refused_stops_the_task_with_both_shown(
     httpx.put(f"{registry.url}/config/{subject}", json={"compatibility": "NONE"})
     task.run()
     assert [row["id"] for _, row in task.rows(Reader(registry.url))] == [1, 2, 3]
+
+
+def test_a_schema_that_is_refused_puts_its_table_into_quarantine(
+    mysql: MySQL, database: str, registry: Registry
+) -> None:
+    task = Task(mysql, database, registry.url)
+    task.set(on_table_error="quarantine")
+    ill, subject = f"{database}.ill", f"{database}.{database}.ill-value"
+    for table in ("ill", "well"):
+        mysql.execute(f"CREATE TABLE {database}.{table} (id INT PRIMARY KEY)")
+        mysql.execute(f"INSERT INTO {database}.{table} VALUES (1)")
+    task.run()
+    backward(registry, subject)
+    mysql.execute(f"ALTER TABLE {ill} ADD COLUMN b INT NOT NULL")
+    mysql.execute(f"INSERT INTO {ill} VALUES (2, 2)")
+    mysql.execute(f"INSERT INTO {database}.well VALUES (2)")
+    mysql.execute(f"INSERT INTO {ill} VALUES (3, 3)")
+    task.run()
+
+    def ids(table: str) -> list[int]:
+        found = [record for record in task.broker.records if record.topic.endswith(f".{table}")]
+        return [reader.read(record.value)["after"]["id"] for record in found if record.value is not None]
+
+    reader = Reader(registry.url)
+    assert (ids("well"), ids("ill")) == ([1, 2], [1])
+    (mark,) = marks(task.store)
+    assert mark.error is not None and (mark.table, mark.error["code"]) == (ill, "E3302")
+    assert subject in mark.error["what"] and subject in mark.error["fix"]
+    mysql.execute(f"INSERT INTO {ill} VALUES (4, 4)")
+    task.set(replay={ill: mark.time_ms})
+    task.run()
+    again = marks(task.store)[-1]
+    assert (again.since, again.until) == (mark.since, None), "it is still refused"
+    httpx.put(f"{registry.url}/config/{subject}", json={"compatibility": "NONE"}).raise_for_status()
+    task.set(replay={ill: again.time_ms})
+    task.run()
+    assert (ids("well"), ids("ill")) == ([1, 2], [1, 2, 3, 4])
+    assert marks(task.store)[-1].replayed
+    assert versions(registry, subject) == [1, 2]
+
+
+def marks(store: MemoryStore) -> tuple[Quarantined, ...]:
+    last = store.load()
+    assert last is not None
+    return last.quarantined
 
 
 def _fields(schema: str) -> list[str]:
