@@ -104,6 +104,7 @@ def joined(first: Batch, second: Batch) -> Batch:
         first.transactions + second.transactions,
         first.size + second.size,
         second.source_ms or first.source_ms,
+        second.length,
     )
 
 

@@ -25,6 +25,7 @@ from replicator.behind import Behind
 from replicator.buffer import Buffer
 from replicator.errors import ReplicatorError, SinkError, SinkFenced
 from replicator.ledger import Figures, Ledger
+from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
@@ -36,6 +37,8 @@ _MOST_SECONDS = 0.2  # while there is a backlog, a commit waits no longer for mo
 _NEXT_SECONDS = 0.02  # and no longer than this for the next batch
 _FLUSH_SECONDS = 30.0
 _LARGE_BYTES = 4 << 20  # after which memory is given back as soon as nothing comes any more
+_GROWTH = 4
+"""Records have about as many bytes for each one of the binlog."""
 _WRITE_BYTES = 2 << 20
 """What waits is written together up to this size: fewer and fuller batches of records."""
 
@@ -101,6 +104,7 @@ class Pipeline:
         self._stopping = threading.Event()
         self._stream: Stream | None = None
         self._behind: Behind | None = None
+        self._bound = False  # whole transactions are written, and the beginning of another one behind them
         self._careful = 0  # bytes of the source that the next session delivers transaction by transaction
         self._until: Position | Callable[[], Position] | None = None
         self._ledger: Ledger | None = None
@@ -155,9 +159,9 @@ class Pipeline:
         return self._saved
 
     def _session(self) -> bool:
-        """False: there is another one to come. Either the sink refuses something that was written together with what
-        came before it, and the next session delivers that first, transaction by transaction; or this one has delivered
-        what was left out of a table."""
+        """False: there is another one to come. Either the sink refuses something, or something can't be read, that
+        would be committed together with what came before it, and the next session delivers that first, transaction by
+        transaction; or this one has delivered what was left out of a table."""
         buffer = Buffer(self._buffer_bytes)
         reader: Reader | None = None
         stream: Stream | None = None
@@ -174,8 +178,9 @@ class Pipeline:
             reader.start()
             self._deliver(buffer, reader)
             return behind is None
-        except SinkError as error:
-            if error.transient or isinstance(error, SinkFenced) or reader is None:
+        except ReplicatorError as error:
+            refused = isinstance(error, SinkError) and not isinstance(error, SinkFenced)
+            if error.transient or reader is None or not (refused or self._bound):
                 raise
             if reader.careful:
                 with contextlib.suppress(ReplicatorError):  # the error that is raised says more
@@ -245,7 +250,8 @@ class Pipeline:
 
     def _deliver(self, buffer: Buffer, reader: Reader) -> None:
         ready: Position | None = None  # end of whole transactions that are written and not yet committed
-        size, since, used = 0, 0.0, 0
+        self._bound = False
+        size, since, used, inside = 0, 0.0, 0, 0
         while True:
             batch = buffer.get(self._patience(ready), 0 if reader.careful else _WRITE_BYTES)
             if batch is None:
@@ -260,9 +266,12 @@ class Pipeline:
                     used = 0
                 continue
             if ready is not None and not batch.boundary and not self._split:
-                # One commit never holds whole transactions and the beginning of another one: it could not be undone.
-                self._commit(ready)
-                ready, size = None, 0
+                # Behind the beginning of another transaction they can't be committed before its end.
+                self._bound = self._is_short(batch) and not reader.careful and time.monotonic() - since < _MOST_SECONDS
+                if not self._bound:
+                    self._commit(ready)
+                    size = 0
+                ready = None
             self._term.check()
             dead = self._sink.dead_letters
             self._sink.write(batch)
@@ -270,16 +279,21 @@ class Pipeline:
             since = since if size else time.monotonic()
             size += max(batch.size, 1)
             used += batch.size
+            inside = 0 if batch.boundary else inside + batch.size
             if batch.boundary or self._split:
-                ready = batch.position
+                ready, self._bound = batch.position, False
                 low = buffer.empty and not buffer.more
                 late = time.monotonic() - since > _MOST_SECONDS
                 if low or late or reader.careful or size >= self._max_batch_bytes:
                     self._commit(ready)
                     ready, size = None, 0
-            elif self._max_transaction_bytes is not None and size >= self._max_transaction_bytes:
+            elif self._max_transaction_bytes is not None and inside >= self._max_transaction_bytes:
                 self._commit(batch.position)
-                size = 0
+                size = inside = 0
+
+    def _is_short(self, batch: Batch) -> bool:
+        """Whether the transaction that ends behind the batch is known to end soon."""
+        return 0 < batch.length * _GROWTH <= self._max_batch_bytes
 
     def _patience(self, ready: Position | None) -> float:
         if ready is not None:

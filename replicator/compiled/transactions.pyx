@@ -14,6 +14,18 @@ from replicator.compiled.tables cimport Tables
 ABI = 4
 
 cdef uint64_t LATEST_US = <uint64_t>1 << 52  # the year 2112: times in nanoseconds have to fit, too
+cdef uint64_t HAS_ORIGINAL = <uint64_t>1 << 55
+
+
+cdef inline int64_t _length(const uint8_t* p, const uint8_t* end) noexcept nogil:
+    """An integer of the client/server protocol, one to nine bytes; 0 where there is none."""
+    cdef int size
+    if p >= end:
+        return 0
+    if p[0] < 251:
+        return p[0]
+    size = 2 if p[0] == 252 else 3 if p[0] == 253 else 8
+    return <int64_t>little(p + 1, size) if p[0] != 251 and p[0] != 255 and end - p > size else 0
 
 
 cdef class Transactions:
@@ -102,15 +114,21 @@ cdef class Transactions:
         return found
 
     cdef Taken _mysql_gtid(self, const uint8_t* p, const uint8_t* end, bint named) noexcept nogil:
-        """flags 1, uuid 16, number 8, clock 1 and two times 8, time of the commit 7; see `decode/gtidevents.py`."""
-        cdef uint64_t commit_us
+        """flags 1, uuid 16, number 8, clock 1 and two times 8, time of the commit 7, with its top bit set another 7,
+        length of the transaction; see `decode/gtidevents.py`."""
+        cdef uint64_t commit_us = 0
+        cdef int64_t length = 0
         if self.state != BETWEEN or end - p < 42:
             return STOP
-        commit_us = little(p + 42, 7) & ~(<uint64_t>1 << 55) if p[25] == 2 and end - p >= 49 else 0
-        if commit_us >= LATEST_US or <int64_t>little(p + 17, 8) < 0:
+        if p[25] == 2 and end - p >= 49:
+            commit_us = little(p + 42, 7)
+            length = _length(p + (56 if commit_us & HAS_ORIGINAL else 49), end)
+            commit_us &= ~HAS_ORIGINAL
+        if commit_us >= LATEST_US or length < 0 or <int64_t>little(p + 17, 8) < 0:
             return STOP
         self.commit_us = commit_us
         self._announce()
+        self.length = length
         if not named:
             self._without_gtid()
             return NEXT
@@ -126,6 +144,7 @@ cdef class Transactions:
             return STOP
         self.commit_us = 0
         self._announce()
+        self.length = 0
         self.gtid.kind = 2
         memset(self.gtid.uuid, 0, 16)
         self.gtid.number, self.gtid.domain, self.gtid.server = little(p, 8), <uint32_t>little(p + 8, 4), server

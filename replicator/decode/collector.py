@@ -35,13 +35,14 @@ class Collector:
         gtid: its GTID; None between transactions, and without.
         late: what its records wait for; None: they leave as they come.
         commit_us: its commit time when its GTID event has one, else 0.
+        length: bytes that it takes in the binlog when its GTID event says so, else 0.
         append: takes a record.
     """
 
     def __init__(self, progress: Progress, context: Context, skip: int) -> None:
         self.state = State.BETWEEN
         self.row = self.told = 0
-        self.commit_us = 0
+        self.commit_us = self.length = 0
         self.counts: Counts = {}
         self.gtid: Gtid = None
         self.late: Ending | None = None
@@ -65,13 +66,13 @@ class Collector:
         self._whole = 0  # records of transactions that are done
         self._rows = self._size = self._transactions = 0  # of those
 
-    def announce(self, gtid: Gtid, commit_us: int) -> None:
+    def announce(self, gtid: Gtid, commit_us: int, length: int = 0) -> None:
         """A GTID event: a transaction begins with it."""
         if self.state is not State.BETWEEN:
             raise refusals.structure("a transaction begins before the one before it has ended")
         self.state = State.ANNOUNCED
         self.gtid = gtid
-        self.commit_us = commit_us
+        self.commit_us, self.length = commit_us, length
         self.row = self.told = 0
         self._progress.start = self._progress.at
 
@@ -265,7 +266,8 @@ class Collector:
             source_ms = self.commit_us // 1000 or self._source_ms
             self._left += self._new_rows
             rows = self._new_rows - self._new_told
-            batches.append(Batch(rest, progress.inside(self.row), False, rows, 0, self._new_size, source_ms))
+            place = progress.inside(self.row)
+            batches.append(Batch(rest, place, False, rows, 0, self._new_size, source_ms, self.length))
             self._new_rows = self._new_size = self._new_told = 0
             rest = []
         if batches:

@@ -17,6 +17,10 @@ PREPARED_XA: Final = 64
 
 _HAS_ORIGINAL: Final = 1 << 55
 
+_LONGER: Final = 251
+_SIZES: Final = {252: 2, 253: 3, 254: 8}
+"""First byte of a longer integer -> bytes behind it."""
+
 
 class Tagged(msgspec.Struct, frozen=True):
     tsid: str
@@ -35,13 +39,27 @@ class UuidTexts(dict[bytes, str]):
         return found
 
 
-def mysql(b: bytes, p: int, end: int) -> tuple[bytes, int, int]:
-    """(uuid, number, immediate commit time in microseconds; 0 before MySQL 8.0)."""
+def mysql(b: bytes, p: int, end: int) -> tuple[bytes, int, int, int]:
+    """(uuid, number, immediate commit time in microseconds, bytes that the transaction takes in the binlog). The last
+    two are 0 before MySQL 8.0."""
     _, uuid, number, clock, _, _ = _MYSQL(b, p)
     if p + 42 > end:
         raise DecodeError("E2302", "a GTID event is cut short", found=f"{end - p} bytes")
-    commit = int.from_bytes(b[p + 42 : p + 49], "little") & ~_HAS_ORIGINAL if clock == 2 and p + 49 <= end else 0
-    return uuid, number, commit
+    if clock != 2 or p + 49 > end:
+        return uuid, number, 0, 0
+    commit = int.from_bytes(b[p + 42 : p + 49], "little")
+    return uuid, number, commit & ~_HAS_ORIGINAL, _length(b, p + (56 if commit & _HAS_ORIGINAL else 49), end)
+
+
+def _length(b: bytes, p: int, end: int) -> int:
+    """An integer of the client/server protocol, one to nine bytes; 0 where there is none."""
+    if p >= end:
+        return 0
+    first = b[p]
+    if first < _LONGER:
+        return first
+    size = _SIZES.get(first, end)
+    return int.from_bytes(b[p + 1 : p + 1 + size], "little") if p + 1 + size <= end else 0
 
 
 def mariadb(b: bytes, p: int, end: int) -> tuple[int, int, int]:

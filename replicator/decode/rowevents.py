@@ -69,15 +69,15 @@ class RowEvents:
     # GTIDs
 
     def mysql_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        uuid, number, commit_us = gtidevents.mysql(b, p, end)
-        self._announce_mysql(self._uuids[uuid], number, commit_us)
+        uuid, number, commit_us, length = gtidevents.mysql(b, p, end)
+        self._announce_mysql(self._uuids[uuid], number, commit_us, length)
 
     def tagged_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         gtid = gtidevents.tagged(b, p, end)
-        self._announce_mysql(gtid.tsid, gtid.number, gtid.commit_us)
+        self._announce_mysql(gtid.tsid, gtid.number, gtid.commit_us, 0)
 
-    def _announce_mysql(self, tsid: str, number: int, commit_us: int) -> None:
-        self._collector.announce((tsid, number), commit_us)
+    def _announce_mysql(self, tsid: str, number: int, commit_us: int, length: int) -> None:
+        self._collector.announce((tsid, number), commit_us, length)
         context = self.context
         text = f"{tsid}:{number}"
         context.gtid = f'"{text}"'
@@ -86,8 +86,8 @@ class RowEvents:
         context.thread = "null"
 
     def anonymous_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        _, _, commit_us = gtidevents.mysql(b, p, end)
-        self._collector.announce(None, commit_us)
+        _, _, commit_us, length = gtidevents.mysql(b, p, end)
+        self._collector.announce(None, commit_us, length)
         self._without_gtid(commit_us)
 
     def _without_gtid(self, commit_us: int) -> None:

@@ -35,6 +35,7 @@ class Batch(msgspec.Struct):
         transactions: transactions that end in this batch.
         size: bytes of keys and values.
         source_ms: commit time at the source of the last event, ms since the epoch; 0 when unknown.
+        length: bytes in the binlog of the transaction that the batch ends inside of; 0 when unknown.
     """
 
     records: Sequence[Record]
@@ -44,3 +45,4 @@ class Batch(msgspec.Struct):
     transactions: int = 0
     size: int = 0
     source_ms: int = 0
+    length: int = 0

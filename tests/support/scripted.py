@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from replicator.checkpoint.memory import MemoryStore
 from replicator.errors import (
@@ -30,16 +30,16 @@ def whole(number: int, *, rows: int = 1, size: int = 100) -> Batch:
     return Batch([row(number)] * rows, Position("b.1", number + 1), True, rows, 1, size, 5)
 
 
-def part(number: int, rows: int, *, size: int) -> Batch:
-    """The first `rows` rows of the transaction that begins at `number`."""
-    return Batch([row(number)] * rows, Position("b.1", number, "", rows), False, rows, 0, size, 5)
+def part(number: int, rows: int, *, size: int, length: int = 0) -> Batch:
+    """The first `rows` rows of the transaction that begins at `number`. `length`: of all of it, where that is known."""
+    return Batch([row(number)] * rows, Position("b.1", number, "", rows), False, rows, 0, size, 5, length)
 
 
 class Script:
     """A source whose stream hands out prepared batches; an exception in the list ends a session. What a tuple holds
     comes with one read, and leaves the decoder one by one."""
 
-    def __init__(self, *items: Batch | Exception | tuple[Batch, ...], then: list[Batch] | None = None) -> None:
+    def __init__(self, *items: Batch | Exception | tuple[Batch, ...], then: list[Any] | None = None) -> None:
         self.items = list(items)
         self.then = then  # what a second session finds, instead of the rest
         self.read_size = 1

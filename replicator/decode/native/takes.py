@@ -121,6 +121,7 @@ class Taking:
         loop.state = int(collector.state)
         loop.offset, loop.at, loop.start = progress.offset, progress.at, progress.start
         loop.row, loop.commit_us, loop.whole = collector.row, collector.commit_us, collector._whole
+        loop.length = collector.length
         loop.rows, loop.size, loop.transactions = collector._rows, collector._size, collector._transactions
         loop.new_rows, loop.new_size = collector._new_rows, collector._new_size
         loop.told, loop.new_told = collector.told, collector._new_told
@@ -163,6 +164,7 @@ class Taking:
         collector.state = State(loop.state)
         collector.gtid = self._gtid()
         collector.row, collector.commit_us, collector._whole = loop.row, loop.commit_us, loop.whole
+        collector.length = loop.length
         collector._rows, collector._size, collector._transactions = loop.rows, loop.size, loop.transactions
         collector._new_rows, collector._new_size = loop.new_rows, loop.new_size
         collector.told, collector._new_told = loop.told, loop.new_told

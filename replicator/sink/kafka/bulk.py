@@ -5,13 +5,15 @@ record. The library's sender keeps what is hard: sequence numbers, retries in or
 Written against 3.0.x; `unfit` compares every name and signature used here with what is installed, and the sinks fall
 back to `plain.py` when they differ.
 
-Four of the library's decisions are changed, each because of what it costs us:
+Five of the library's decisions are changed, each because of what it costs us:
 - The first failed batch puts the producer into its fatal state, inside the sender thread and so before any later batch
   can leave. The library would go on with later batches (after OUT_OF_ORDER_SEQUENCE, an expired batch, ...): a gap.
 - No batch leaves after the lease is over, also when it waited in the accumulator: the guard is asked at that moment.
 - While a batch is unfinished the sender sleeps for `_NAP_MS` at most. The library lets it sleep until the batch expires
   where the partition's leader is unknown, and then only luck wakes it: an outage of 2 s sometimes cost 30 s.
 - Batches are not split on MESSAGE_TOO_LARGE: the library would complete the halves, never our whole.
+- Several batches of a partition are on their way at once (`in_flight.py`), and those that have to leave again do so in
+  their first order. The library puts the last one that failed in front.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from typing import Any, TypeAlias
 import kafka
 from crc32c import crc32c
 from kafka import KafkaProducer
-from kafka.errors import IllegalStateError, KafkaError, KafkaTimeoutError
+from kafka.cluster import ClusterMetadata
+from kafka.errors import IllegalStateError, KafkaError, KafkaTimeoutError, OutOfOrderSequenceNumberError, RetriableError
 from kafka.net.compat import KafkaNetClient
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import IncompleteProducerBatches, RecordAccumulator
@@ -39,6 +42,7 @@ from replicator.model.batch import Record
 from replicator.sink.kafka.compression import Codec
 from replicator.sink.kafka.errors import refused_size, translate
 from replicator.sink.kafka.feed import Body
+from replicator.sink.kafka.in_flight import InFlight
 from replicator.sink.kafka.records import BATCH_OVERHEAD, Stamp, encode, encode_plain
 from replicator.sink.kafka.topic import Topic
 from replicator.sink.kafka.window import Window
@@ -67,12 +71,17 @@ class Prebuilt:
         "_time_ms",
         "_transactional",
         "base_sequence",
+        "number",
         "producer_epoch",
         "producer_id",
     )
 
-    def __init__(self, count: int, room: bytearray | memoryview, time_ms: int, code: int = 0) -> None:
-        """`room`: as many bytes as the batch's header takes, and the records behind them, compressed as `code` says."""
+    def __init__(
+        self, count: int, room: bytearray | memoryview, time_ms: int, code: int = 0, *, number: int = 0
+    ) -> None:
+        """`room`: as many bytes as the batch's header takes, and the records behind them, compressed as `code` says.
+        `number`: higher than those of the batches before it."""
+        self.number = number
         self._count = count
         self._code = code
         self._room = room
@@ -168,6 +177,7 @@ class BulkFeed:
         self._codec = codec
         self._accumulator: Any = producer._accumulator
         self._sender: Any = producer._sender
+        self._metadata: Any = producer._metadata
         self._manager: Any = producer._transaction_manager
         self._transactional: bool = self._manager.is_transactional()
         self._ending = False
@@ -175,6 +185,10 @@ class BulkFeed:
         self._allowed = self._manager.is_send_to_partition_allowed
         self._manager.is_send_to_partition_allowed = self._may_leave
         self._sender._can_split = lambda batch, error: False
+        self._retriable = self._sender._can_retry
+        self._sender._can_retry = self._may_retry
+        self._accumulator.reenqueue = self._reenqueue
+        self._in_flight = self._accumulator.muted = InFlight(self._requests)
         self._poll = self._sender._client.poll
         self._sender._client.poll = self._nap
 
@@ -183,6 +197,30 @@ class BulkFeed:
         if future is None and timeout_ms is not None and self._accumulator.has_incomplete:
             timeout_ms = min(timeout_ms, _NAP_MS)
         return self._poll(timeout_ms=timeout_ms, future=future)
+
+    def _requests(self, place: TopicPartition) -> int:
+        """Those that wait for an answer of the partition's leader; of all brokers while that is not known."""
+        count: int = self._sender._client.in_flight_request_count(self._metadata.leader_for_partition(place))
+        return count
+
+    def _may_retry(self, batch: ProducerBatch, error: type[BaseException]) -> bool:
+        """Also one that was refused for the lack of an earlier one, which waits to leave again."""
+        if error is OutOfOrderSequenceNumberError:
+            waiting = self._accumulator._batches[batch.topic_partition]
+            if waiting and waiting[0].records.number < batch.records.number:
+                error = RetriableError
+        found: bool = self._retriable(batch, error)
+        return found
+
+    def _reenqueue(self, batch: ProducerBatch, now: float | None = None) -> None:
+        """Among those that wait, in the order in which they came to us."""
+        place = batch.topic_partition
+        self._in_flight.repeat(place)
+        batch.retry(now=now)
+        with self._accumulator._tp_lock(place):
+            waiting = self._accumulator._batches[place]
+            behind = (index for index, each in enumerate(waiting) if each.records.number > batch.records.number)
+            waiting.insert(next(behind, len(waiting)), batch)
 
     def begin(self, topic: Topic) -> None:
         try:
@@ -222,8 +260,8 @@ class BulkFeed:
         if self._waiting and not self._window.fits(size):
             self.pushed()  # what is waited for has to leave first
         number = self._window.admit(size)
-        batch = ProducerBatch(place, Prebuilt(count, room, time.time_ns() // 1_000_000, code))
-        batch.produce_future.add_callback(self._finished, number, topic, size, single)
+        batch = ProducerBatch(place, Prebuilt(count, room, time.time_ns() // 1_000_000, code, number=number))
+        batch.produce_future.add_callback(self._finished, number, place, topic, size, single)
         try:
             if self._transactional:
                 self._manager.maybe_add_partition_to_transaction(place)
@@ -245,10 +283,13 @@ class BulkFeed:
         finally:
             accumulator._appends_in_progress.decrement()
 
-    def _finished(self, number: int, topic: Topic, size: int, single: Single, result: tuple[Any, ...]) -> None:
+    def _finished(
+        self, number: int, place: TopicPartition, topic: Topic, size: int, single: Single, result: tuple[Any, ...]
+    ) -> None:
         """In the sender thread. The future always succeeds; a failure is a function in its third place."""
         errors = result[2]
         if errors is None:
+            self._in_flight.acknowledged(place)
             self._window.done(number)
             return
         cause = errors(0)
@@ -303,6 +344,11 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (IncompleteProducerBatches, "add", ("self", "batch")),
     (Sender, "wakeup", ("self",)),
     (KafkaNetClient, "poll", ("self", "timeout_ms", "future")),
+    (KafkaNetClient, "in_flight_request_count", ("self", "node_id")),
+    (ClusterMetadata, "leader_for_partition", ("self", "partition")),
+    (RecordAccumulator, "reenqueue", ("self", "batch", "now")),
+    (ProducerBatch, "retry", ("self", "now")),
+    (Sender, "_can_retry", ("self", "batch", "error_cls")),
     (Sender, "force_close", ("self",)),
     (Sender, "_can_split", ("self", "batch", "error")),
     (KafkaProducer, "_unregister_cleanup", ("self",)),
@@ -315,8 +361,8 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (TransactionalRequestResult, "wait", ("self", "timeout_ms")),
 )
 _ATTRIBUTES = {
-    "": ("_accumulator", "_sender", "_transaction_manager", "_closed"),
-    "_accumulator": ("_appends_in_progress", "_batches", "_incomplete", "_closed", "has_incomplete"),
+    "": ("_accumulator", "_sender", "_transaction_manager", "_metadata", "_closed"),
+    "_accumulator": ("_appends_in_progress", "_batches", "_incomplete", "_closed", "has_incomplete", "muted"),
     "_sender": ("_client",),
 }
 

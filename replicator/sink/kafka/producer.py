@@ -69,6 +69,7 @@ def connect_consumer(config: KafkaSink) -> KafkaConsumer:
         "isolation_level": "read_committed",
         "allow_auto_create_topics": False,
         "fetch_max_wait_ms": 50,
+        "metrics_enabled": False,
         "request_timeout_ms": REQUEST_MS,
     }
     return _connect(KafkaConsumer, config, options)

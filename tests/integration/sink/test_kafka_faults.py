@@ -19,6 +19,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.ports import Sink
 from replicator.sink import open_sink
+from replicator.sink.kafka.in_flight import LIMIT
 from tests.conformance.sinks import Lease, at, batch
 from tests.servers import started
 from tests.support.consume import Consumed, read_all
@@ -352,7 +353,8 @@ def test_nothing_leaves_after_a_failed_batch(make: Callable[..., Sink], kafka: A
     sink.commit(at(0))
     sink.flush(10)
     accumulator, place = sink._session.feed._accumulator, TopicPartition(topic, 0)
-    accumulator.muted.add(place)  # the sender passes this partition over, as if its leader were away
+    for _ in range(LIMIT):
+        accumulator.muted.add(place)  # the sender passes this partition over, as if its leader were away
     sink.write(batch(1, (topic, b"k", b"1")))
     sink.write(batch(2, (topic, b"k", b"2")))
     accumulator._batches[place][0].created -= 60

@@ -1,0 +1,116 @@
+"""Several batches of a partition under way at once, over a line that is slow, and one that breaks."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dev.faults.proxy import Proxy
+from dev.servers import Kafka
+from dev.servers.ports import free_port
+from replicator.errors import ReplicatorError
+from replicator.sink import open_sink
+from replicator.sink.kafka.in_flight import LIMIT
+from tests.conformance.sinks import at, batch
+from tests.integration.sink.test_kafka_faults import DELIVERIES, config, firsts, per_key, term
+from tests.servers import started
+from tests.support.consume import read_all
+
+pytestmark = pytest.mark.servers
+WRITES = 20
+
+
+@pytest.fixture(scope="module")
+def line() -> Iterator[Proxy]:
+    """To a broker that is reached through nothing else."""
+    with Proxy(0, port=free_port()) as proxy:
+        broker = started(Kafka(fast=True, properties={"advertised.listeners": f"PLAINTEXT://{proxy.address}"}))
+        proxy.target = broker.port
+        yield proxy
+        broker.close()
+
+
+def write(sink: Any, topic: str, number: int) -> None:
+    """A transaction of many writes, each a batch of its own: the first of 5 keys has them all, in order."""
+    for step in range(WRITES):
+        sink.write(batch(number, *[(topic, b"k%d" % key, b"%d" % (number * WRITES + step)) for key in range(5)]))
+    sink.commit(at(number))
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_answers_are_not_waited_for_one_by_one(line: Proxy, topic_prefix: str, delivery: str) -> None:
+    task = topic_prefix + "copy"
+    sink: Any = open_sink(config(line.address, partitions=1, delivery=delivery), task)
+    try:
+        sink.open(term(task))
+        write(sink, task + ".orders", 0)
+        sink.flush(10)
+        line.delay(0.1)
+        client = sink._session.feed._sender._client
+        most, over = 0, threading.Event()
+
+        def look() -> None:
+            nonlocal most
+            while not over.wait(0.002):
+                most = max(most, client.in_flight_request_count())
+
+        looking = threading.Thread(target=look)
+        looking.start()
+        write(sink, task + ".orders", 1)
+        sink.flush(20)
+        over.set()
+        looking.join()
+        assert 2 <= most <= LIMIT
+    finally:
+        line.pass_()
+        sink.close()
+    seen = per_key(read_all(line.address, task + ".orders"))
+    assert all(values == list(range(2 * WRITES)) for values in seen.values())
+
+
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_a_line_that_breaks_again_and_again_changes_no_order(line: Proxy, topic_prefix: str, delivery: str) -> None:
+    task, count = topic_prefix + "copy", 60
+    sink: Any = open_sink(config(line.address, partitions=2, delivery=delivery), task)
+    over, dice = threading.Event(), random.Random(7)
+
+    def break_it() -> None:
+        while not over.wait(dice.uniform(0.05, 0.4)):
+            line.delay(dice.choice((0.0, 0.02)))
+            dice.choice((line.reset, lambda: line.cut_after(dice.randrange(1, 40_000), "up")))()
+            line.pass_()
+
+    nemesis = threading.Thread(target=break_it)
+    nemesis.start()
+    end = time.monotonic() + 90
+    try:
+        number, acknowledged = 0, None
+        while number < count:
+            assert time.monotonic() < end, f"{number} of {count} delivered"
+            try:
+                held = sink.open(term(task)) or acknowledged
+                for number in range(held.offset + 1 if held else 0, count):
+                    if number == count - 5:
+                        over.set()
+                    write(sink, task + ".orders", number)
+                    acknowledged = sink.acknowledged() or acknowledged
+                sink.flush(20)
+                number = count
+            except ReplicatorError as error:
+                assert error.transient, error
+                number = 0
+                sink.close()
+    finally:
+        over.set()
+        nemesis.join()
+        sink.close()
+    seen = per_key(read_all(line.address, task + ".orders"))
+    assert len(seen) == 5
+    for values in seen.values():
+        assert firsts(values) == list(range(count * WRITES))
+        assert delivery == "at_least_once" or len(values) == count * WRITES
