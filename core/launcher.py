@@ -8,6 +8,7 @@ lies in a shared page: extending it is one store, and a worker whose agent is fr
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import threading
@@ -144,6 +145,7 @@ class Launcher:
 
 def _look(connection: Connection, config: dict[str, Any]) -> None:
     os.nice(10)
+    logging.disable()  # the worker, which has a log, meets the same servers
     with connection, contextlib.suppress(ReplicatorError):
         connection.send(look(parse_task(config)))
 

@@ -42,7 +42,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         quarantined: tables whose rows are left out now, since when and why.
         maintenance: "task" or "cluster" while nobody may be promoted, else "".
         runway_s: until the source may purge what the task still needs; None when it never does or nobody knows.
-        certificate_ms: when the first `certificate` ends that the task needs towards its source; 0 without any.
+        certificate_ms: when the first `certificate` ends that the task needs; 0 without any.
         late_consumers: what consumer groups lose of the task's topics, or are about to.
         spark: rows/s of the last minutes, oldest first.
         position: of the RUNNING one, else of the last checkpoint.

@@ -36,7 +36,12 @@ def look(config: TaskConfig) -> Outlook:
     from replicator.source.mysql import certificates
 
     shown, tables = _ask_source(config)
-    ends = [*certificates.of_files(config.source.tls), *shown]
+    registry = config.sink.debezium.schema_registry
+    ends = [
+        *certificates.of_files(config.source.tls),
+        *certificates.of_files(registry.tls if registry else None),
+        *shown,
+    ]
     first = min(ends, key=lambda each: each.end_ms, default=None)
     return Outlook(
         certificate_ms=first.end_ms if first else 0,

@@ -1,4 +1,4 @@
-"""When the certificates end that a task needs towards its server: the one that the server shows, and our own files."""
+"""When the certificates end that a task needs: the one that the server shows, and the files of its configuration."""
 
 from __future__ import annotations
 
