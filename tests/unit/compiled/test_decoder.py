@@ -13,13 +13,14 @@ from replicator import compiled
 from replicator.config.canal import CanalOptions
 from replicator.config.task import StdoutSink
 from replicator.decode import tablemap
+from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.decoder import CompiledDecoder
 from replicator.model.packed import PackedRecords
 from replicator.model.position import Position
 from tests.unit.compiled import both as pair
 
 RECORDINGS = pair.recordings()
-_TABLE_MAP, _ROWS_QUERY = 19, 29
+_TABLE_MAP, _ROWS_QUERY, _GTID = 19, 29, 33
 NAMES = [path.name.partition(".")[0] for path in RECORDINGS]
 
 
@@ -137,3 +138,18 @@ def test_a_rows_program_is_compiled_for_every_plan_of_the_formats() -> None:
             assert versions
             for version in versions:
                 assert all(rows is None or isinstance(rows, program) for rows in version.functions), version.table
+
+
+@pytest.mark.parametrize("kind", [BinlogDecoder, CompiledDecoder])
+def test_what_is_inside_a_transaction_says_how_long_that_is(kind: type[BinlogDecoder]) -> None:
+    raw = pair.read(RECORDINGS[NAMES.index("mysql_orders")])
+    sizes: dict[int, int] = {}  # first byte of a transaction -> its size, GTID event included
+    at, start = 4, 4
+    for event in pair.events(raw):
+        start = at if event[4] == _GTID else start
+        at += len(event)
+        sizes[start] = at - start
+    decoder = pair.decoder(kind, "debezium", "mysql", "file", Position("binlog.000001", 4))
+    inside = [batch for piece in pair.cut(raw, 150) for batch in decoder.feed(piece) if not batch.boundary]
+    assert inside
+    assert [batch.length for batch in inside] == [sizes[batch.position.offset] for batch in inside]
