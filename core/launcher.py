@@ -11,6 +11,7 @@ import contextlib
 import logging
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
@@ -97,6 +98,7 @@ class Launcher:
         self._log_style = log_style
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
+        self._looking: BaseProcess | None = None
 
     def warm(self) -> None:
         """Starts the template now, so that the first take-over does not wait for its imports."""
@@ -125,28 +127,37 @@ class Launcher:
         process = self._context.Process(target=_look, args=(theirs, dict(config)), name="outlook", daemon=True)
         process.start()
         theirs.close()
+        self._looking = process
         try:
             found = ours.recv() if ours.poll(_LOOK_SECONDS) else None
         except EOFError:
             found = None
         finally:
             ours.close()
-            process.kill()
-            process.join(_REAP_SECONDS)
+            _end(process)
         return found if isinstance(found, Outlook) else None
 
     def close(self) -> None:
-        """Kills every worker that is still there."""
+        """Kills every process that is still there."""
+        if self._looking is not None:
+            _end(self._looking)
         with self._lock:
             workers, self._workers = self._workers, []
         for worker in workers:
             worker.kill()
 
 
+def _end(process: BaseProcess) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        process.kill()
+        process.join(_REAP_SECONDS)
+
+
 def _look(connection: Connection, config: dict[str, Any]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent ends us
     os.nice(10)
     logging.disable()  # the worker, which has a log, meets the same servers
-    with connection, contextlib.suppress(ReplicatorError):
+    with connection, contextlib.suppress(ReplicatorError, OSError):
         connection.send(look(parse_task(config)))
 
 

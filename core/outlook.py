@@ -14,6 +14,8 @@ from replicator.checks.outlook import Outlook
 FIRST: Final = 10.0
 """Seconds after which a task that has come here is looked at: not while it takes over."""
 INTERVAL: Final = 3600.0
+PACE: Final = 5.0
+"""Seconds from one look to the next: a hundred tasks that come at once cost a few percent of a core for a while."""
 
 Config = Mapping[str, Any]
 Look = Callable[[Config], Outlook | None]
@@ -38,6 +40,7 @@ class Outlooks:
         self._clock = clock
         self._due: dict[str, tuple[Config, float]] = {}
         self._known: dict[str, Outlook] = {}
+        self._next = 0.0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="outlook", daemon=True)
 
@@ -65,8 +68,9 @@ class Outlooks:
             if task not in self._due or self._due[task][0] != config:
                 self._due[task] = config, now + FIRST
         task, (config, due) = min(self._due.items(), key=lambda each: each[1][1], default=("", ({}, now + 1)))
-        if due > now:
+        if due > now or self._next > now:
             return
+        self._next = now + PACE
         self._due[task] = config, now + INTERVAL
         found = self._look(config)
         if found is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.outlook import FIRST, INTERVAL, Outlooks
+from core.outlook import FIRST, INTERVAL, PACE, Outlooks
 from replicator.checks.outlook import Outlook
 
 
@@ -33,10 +33,11 @@ def test_once_a_while_one_after_the_other_and_not_while_it_takes_over() -> None:
     assert scene.at(0) == [], "nothing runs here"
     scene.running = {"a": {"name": "a"}, "b": {"name": "b"}}
     assert scene.at(1) == []
-    assert scene.at(1 + FIRST, rounds=1) == ["a"]
-    assert scene.at(2 + FIRST) == ["b"]
+    assert scene.at(1 + FIRST) == ["a"]
+    assert scene.at(1 + FIRST + PACE) == ["b"]
     assert scene.at(INTERVAL) == []
-    assert scene.at(3 + FIRST + INTERVAL) == ["a", "b"]
+    assert scene.at(1 + FIRST + PACE + INTERVAL) == ["a"]
+    assert scene.at(1 + FIRST + 2 * PACE + INTERVAL) == ["b"]
 
 
 def test_what_is_known_lasts_until_the_task_goes_or_changes() -> None:
