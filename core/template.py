@@ -2,22 +2,34 @@
 forked: what is loaded here is loaded once, and its pages are shared.
 
 They stay shared because they are frozen: a collection of garbage writes into each object that it looks at, and the
-first one in a worker would copy 25 MB.
+first one in a worker would copy 25 MB. And because what a worker does first, or makes, has its place already.
 """
 
 from __future__ import annotations
 
 import gc
 import importlib
-from typing import Final
+import sys
+from typing import Any, Final
 
-from replicator import compiled
+from core.gaps import fill
+from replicator import compiled, memory
+from replicator.assembly import build_pipeline
+from replicator.checkpoint.memory import MemoryStore
+from replicator.config.load import parse_task
+from replicator.ledger import Figures
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.model.term import Term
 from replicator.sink.kafka.warm import warm
+from replicator.source import open_source
+from replicator.telemetry import log
 
 MODULES: Final = (
     "core.worker",
     # What the data path imports late, so that other processes need not load it.
     "replicator.source.mysql",
+    "replicator.source.mysql.definitions",
     "replicator.sink.kafka.exactly_once",
     "replicator.sink.kafka.at_least_once",
     "replicator.checks.transforms",
@@ -29,19 +41,61 @@ MODULES: Final = (
     "cryptography.hazmat.backends.openssl",
     "encodings.idna",
     "encodings.utf_8_sig",
+    # What multiprocessing imports when it unpacks what a worker shares with its agent.
+    "multiprocessing.sharedctypes",
     # The script that started the Core imports it, and multiprocessing looks into that script in every worker.
     "replicator.cli.main",
 )
 
 
+_TASK: Final[dict[str, Any]] = {
+    "name": "template",
+    "source": {"type": "mysql", "user": "template", "password": "env:NOBODY", "tables": ["template.*"]},
+    "sink": {"type": "kafka", "bootstrap_servers": ["127.0.0.1:9092"]},
+}
+
+
 def load() -> None:
-    """Imports everything, the compiled part too, lets the Kafka client build its encoders, and freezes it all."""
+    """Imports everything, the compiled part too, does what every worker does before it connects, and freezes it all."""
+    memory.keep()
     for name in MODULES:
         importlib.import_module(name)
     compiled.available()
     warm()
+    for style in ("json", "text"):
+        log.setup(style)
+    for delivery in ("at_least_once", "exactly_once"):
+        _build({**_TASK, "sink": {**_TASK["sink"], "delivery": delivery}})
     gc.collect()
+    fill()
     gc.freeze()
+    # It holds a reference to each of 4,096 names, which the worker's own names would take the place of.
+    sys._clear_type_cache()
+
+
+class _Nobody:
+    """An observer of what never runs."""
+
+    def streaming(self, position: Position) -> None:
+        return
+
+    def waiting(self, error: Exception) -> None:
+        return
+
+    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+        return
+
+
+def _build(task: dict[str, Any]) -> None:
+    """A data path that connects to nothing: what pydantic and others make when they are first used stays."""
+    config = parse_task(task)
+    build_pipeline(
+        config,
+        source=open_source(config, "", 1),
+        term=Term.unlimited(config.name, "template"),
+        store=MemoryStore(),
+        observer=_Nobody(),
+    )
 
 
 load()

@@ -35,6 +35,7 @@ from replicator.assembly import build_pipeline, build_source
 from replicator.config.load import parse_task
 from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced
 from replicator.ledger import Figures
+from replicator.memory import Rest
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
@@ -132,6 +133,7 @@ class AgentObserver:
         self._log = logger
         self._told: tuple[object, ...] = ()
         self._told_at = 0.0
+        self._rest = Rest()
 
     def streaming(self, position: Position) -> None:
         self._log.info("streaming", position=str(position))
@@ -144,6 +146,7 @@ class AgentObserver:
     def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
         told = (checkpoint, *msgspec.structs.astuple(figures), self._store.runway_s)
         now = time.monotonic()
+        self._rest.seen(figures.rows, now)
         if told == self._told and now - self._told_at < _UNCHANGED_SECONDS:
             return
         self._told, self._told_at = told, now

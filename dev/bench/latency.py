@@ -25,6 +25,9 @@ _FIRST_ID = 1 << 40
 _WARM = 0.1
 """Of the time, and at least two seconds: not counted."""
 
+_IDLE_ROWS, _IDLE_SECONDS = 100, 15.0
+"""What an idle worker has delivered, and for how long it rests: it has asked how long the log will last by then."""
+
 _INSERT = """INSERT INTO bench.orders VALUES (%s, 7, 'SKU-000007', 1, 9.99, 1, '2026-11-21 09:40:12.345',
     '2026-11-21 09:40:12.345', 'order of the day', '{"channel": "web"}')"""
 
@@ -141,7 +144,7 @@ def here(runner: Runner) -> Segment:
 
 def workers(runner: Runner, backlog: Segment, runs: int) -> Iterator[Entry]:
     """From a worker's start, in a Core that runs, to its first record; and its memory with a backlog and without."""
-    first, idle, busy = [], [], []
+    first, busy = [], []
     with Crew(runner.database.replicator[1]) as crew:
         for number in range(runs):
             name = f"bench_first_{number}"
@@ -156,19 +159,37 @@ def workers(runner: Runner, backlog: Segment, runs: int) -> Iterator[Entry]:
             busy.append(_most(worker.pid, 1.0))
             crew.stop(worker)
             runner.delete(name)
-        name = "bench_idle"
-        runner.create(name)
-        segment = here(runner)
-        worker = crew.start(task(runner.job("ours", segment, name, short=False)))
-        time.sleep(5)
-        idle = list(pss_mb(worker.pid))
-        crew.stop(worker)
-        runner.delete(name)
+        idle = {delivery: _idle(runner, crew, delivery) for delivery in DELIVERIES}
         crew.check()
     yield figure("first_record_s", "s", first, 3)
     yield figure("worker_backlog_pss_mb", "MB", busy)
-    yield figure("worker_idle_pss_mb", "MB", [idle[0]])
-    yield figure("worker_idle_private_mb", "MB", [idle[1]])
+    yield figure("worker_idle_pss_mb", "MB", [idle["exactly_once"][0]])
+    yield figure("worker_idle_private_mb", "MB", [idle["exactly_once"][1]])
+    yield figure("worker_idle_private_mb.at_least_once", "MB", [idle["at_least_once"][1]])
+
+
+def _idle(runner: Runner, crew: Crew, delivery: str) -> tuple[float, float]:
+    """Megabytes (proportional, private) of a worker that has delivered some rows, each a transaction, and rests."""
+    name = f"bench_idle_{delivery}"
+    runner.create(name)
+    worker = crew.start(task(runner.job("ours", here(runner), name, short=False, delivery=delivery)))
+    consumer = open_consumer(runner.kafka.bootstrap, name)
+    connection = runner.database.connect()
+    try:
+        for number in range(_IDLE_ROWS):
+            connection.cursor().execute(_INSERT, (_FIRST_ID + number,))
+        seen = 0
+        while seen < _IDLE_ROWS:
+            crew.check()
+            seen += sum(map(len, consumer.poll(timeout_ms=1000).values()))
+        time.sleep(_IDLE_SECONDS)
+        return pss_mb(worker.pid)
+    finally:
+        crew.stop(worker)
+        consumer.close(autocommit=False)
+        connection.close()
+        runner.delete(name)
+        runner.database.execute("DELETE FROM bench.orders WHERE id >= %s", (_FIRST_ID,))
 
 
 def _most(pid: int, seconds: float) -> float:

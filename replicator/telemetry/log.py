@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from functools import cache
 from typing import Any
 
 import structlog
@@ -29,25 +30,32 @@ class _Stderr:
 def setup(style: str | None = None, *, level: str = "info") -> None:
     """style: "text", "json" or None (text on a terminal and in a pipe alike; JSON must be asked for)."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
-    for noisy in ("kafka", "kazoo"):
-        logging.getLogger(noisy).setLevel(logging.CRITICAL)
+    for noisy in map(logging.getLogger, ("kafka", "kazoo")):
+        if noisy.level != logging.CRITICAL:  # to set it visits every logger: in a worker, pages that it shares
+            noisy.setLevel(logging.CRITICAL)
+    structlog.configure(**_settings(style, level))
+
+
+@cache
+def _settings(style: str | None, level: str) -> dict[str, Any]:
+    """Made once: workers find them in what they are forked from."""
     renderer: Any
     if style == "json":
         renderer = structlog.processors.JSONRenderer()
     else:
         renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), pad_event_to=0, sort_keys=False)
-    structlog.configure(
-        processors=[
+    return {
+        "processors": [
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True, key="ts"),
             structlog.processors.format_exc_info,
             renderer,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
-        logger_factory=lambda *args: _Stderr(),
-        cache_logger_on_first_use=False,
-    )
+        "wrapper_class": structlog.make_filtering_bound_logger(getattr(logging, level.upper())),
+        "logger_factory": lambda *args: _Stderr(),
+        "cache_logger_on_first_use": False,
+    }
 
 
 def get_logger(name: str) -> Any:
