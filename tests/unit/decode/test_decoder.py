@@ -200,6 +200,24 @@ def test_heartbeats():
     assert batch.position == Position("binlog.000001", 6 << 32)
 
 
+@pytest.mark.parametrize(
+    ("flavor", "kind", "body"),
+    [
+        ("mysql", events.PREVIOUS_GTIDS, GtidSet.parse(f"{UUID}:1-9").encode()),
+        ("mariadb", events.MARIADB_GTID_LIST, struct.pack("<IIIQ", 1, 0, 1, 9)),
+        ("mariadb", events.MARIADB_BINLOG_CHECKPOINT, struct.pack("<I", 13) + b"binlog.000001"),
+    ],
+)
+def test_what_may_stand_last_in_a_log_moves_the_position(flavor, kind, body):
+    made = decoder(position=Position("binlog.000002", 4), flavor=flavor)
+    log = Log().add(kind, body)
+    (batch,) = made.feed(log.raw)
+    assert (batch.records, batch.boundary) == ([], True)
+    assert (batch.position.file, batch.position.offset) == ("binlog.000002", log.at)
+    if kind == events.MARIADB_BINLOG_CHECKPOINT:
+        assert made.counters["BINLOG_CHECKPOINT_EVENT"] == 1
+
+
 def test_a_server_that_looks_for_where_we_begin_moves_no_position_back():
     """It was opened by GTIDs: the server begins at the start of the file, and its heartbeats say how far it looked."""
     begun = Position("binlog.000002", 75_000, f"{UUID}:1-9")
