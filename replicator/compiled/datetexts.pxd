@@ -23,6 +23,14 @@ cdef inline char* short_fraction_at(char* o, int64_t us) noexcept nogil:
     return o
 
 
+cdef inline int _end_utc(Out* out, char* o) noexcept nogil:
+    """Behind the last digit of a time in UTC."""
+    o[0] = c'Z'
+    o[1] = c'"'
+    out.used = o + 2 - out.base
+    return OK
+
+
 cdef inline int put_date_text(Out* out, const uint8_t* p, bint or_null) noexcept nogil:
     """DATE as "YYYY-MM-DD", whatever the calendar says. `or_null`: of a year, month or day that is zero."""
     cdef uint32_t packed = <uint32_t>little(p, 3)
@@ -60,10 +68,7 @@ cdef inline int put_date_iso(
     o = out.base + out.used
     o[0] = c'"'
     o = date_at(o + 1, days)
-    o[0] = c'Z'
-    o[1] = c'"'
-    out.used = o + 2 - out.base
-    return OK
+    return _end_utc(out, o)
 
 
 cdef inline int put_datetime_iso(
@@ -89,10 +94,7 @@ cdef inline int put_datetime_iso(
     o[0] = c'T'
     o = clock_at(o + 1, clock // 3600, clock // 60 % 60, clock % 60)
     o = short_fraction_at(o, us)
-    o[0] = c'Z'
-    o[1] = c'"'
-    out.used = o + 2 - out.base
-    return OK
+    return _end_utc(out, o)
 
 
 cdef inline int put_time_iso(Out* out, const uint8_t* p, int digits, bint of_a_day) noexcept nogil:
@@ -117,10 +119,7 @@ cdef inline int put_time_iso(Out* out, const uint8_t* p, int digits, bint of_a_d
     o[0] = c':'
     o = digits_at(o + 1, seconds % 60, 2)
     o = short_fraction_at(o, us % 1000000)
-    o[0] = c'Z'
-    o[1] = c'"'
-    out.used = o + 2 - out.base
-    return OK
+    return _end_utc(out, o)
 
 
 cdef inline int put_timestamp_iso(
@@ -146,10 +145,7 @@ cdef inline int put_timestamp_iso(
     if digits:
         o[0] = c'.'
         o = digits_at(o + 1, fraction // (10 if digits & 1 else 1), digits)
-    o[0] = c'Z'
-    o[1] = c'"'
-    out.used = o + 2 - out.base
-    return OK
+    return _end_utc(out, o)
 
 
 cdef inline int _put_fraction(Out* out, const uint8_t* p, int digits) noexcept nogil:
