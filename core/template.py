@@ -12,6 +12,7 @@ import importlib
 import sys
 from typing import Any, Final
 
+from core.called import gather, read
 from core.gaps import fill
 from replicator import compiled, memory
 from replicator.assembly import build_pipeline
@@ -68,6 +69,9 @@ def load() -> None:
         _build({**_TASK, "sink": {**_TASK["sink"], "delivery": delivery}})
     gc.collect()
     fill()
+    gather(read())
+    gc.collect()
+    fill()  # the gaps that these have left
     gc.freeze()
     # It holds a reference to each of 4,096 names, which the worker's own names would take the place of.
     sys._clear_type_cache()

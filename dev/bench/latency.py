@@ -159,7 +159,7 @@ def workers(runner: Runner, backlog: Segment, runs: int) -> Iterator[Entry]:
             busy.append(_most(worker.pid, 1.0))
             crew.stop(worker)
             runner.delete(name)
-        idle = {delivery: _idle(runner, crew, delivery) for delivery in DELIVERIES}
+        idle = _idle(runner, crew)
         crew.check()
     yield figure("first_record_s", "s", first, 3)
     yield figure("worker_backlog_pss_mb", "MB", busy)
@@ -168,28 +168,40 @@ def workers(runner: Runner, backlog: Segment, runs: int) -> Iterator[Entry]:
     yield figure("worker_idle_private_mb.at_least_once", "MB", [idle["at_least_once"][1]])
 
 
-def _idle(runner: Runner, crew: Crew, delivery: str) -> tuple[float, float]:
-    """Megabytes (proportional, private) of a worker that has delivered some rows, each a transaction, and rests."""
-    name = f"bench_idle_{delivery}"
-    runner.create(name)
-    worker = crew.start(task(runner.job("ours", here(runner), name, short=False, delivery=delivery)))
-    consumer = open_consumer(runner.kafka.bootstrap, name)
+def _idle(runner: Runner, crew: Crew) -> dict[str, tuple[float, float]]:
+    """delivery -> megabytes (proportional, private) of a worker that has delivered some rows, each a transaction, and
+    rests. Two at a time, as a Core has several: code of the libraries is shared by any two."""
+    names = {delivery: f"bench_idle_{delivery}" for delivery in DELIVERIES}
+    for name in names.values():
+        runner.create(name)
+    segment = here(runner)
+    jobs = {each: runner.job("ours", segment, name, short=False, delivery=each) for each, name in names.items()}
+    workers = {delivery: crew.start(task(job)) for delivery, job in jobs.items()}
     connection = runner.database.connect()
     try:
         for number in range(_IDLE_ROWS):
             connection.cursor().execute(_INSERT, (_FIRST_ID + number,))
-        seen = 0
-        while seen < _IDLE_ROWS:
-            crew.check()
-            seen += sum(map(len, consumer.poll(timeout_ms=1000).values()))
+        for name in names.values():
+            _wait(runner, crew, name)
         time.sleep(_IDLE_SECONDS)
-        return pss_mb(worker.pid)
+        return {delivery: pss_mb(worker.pid) for delivery, worker in workers.items()}
     finally:
-        crew.stop(worker)
-        consumer.close(autocommit=False)
+        for worker in workers.values():
+            crew.stop(worker)
         connection.close()
-        runner.delete(name)
+        for name in names.values():
+            runner.delete(name)
         runner.database.execute("DELETE FROM bench.orders WHERE id >= %s", (_FIRST_ID,))
+
+
+def _wait(runner: Runner, crew: Crew, topic: str) -> None:
+    """Until the rows of an idle worker are there."""
+    consumer = open_consumer(runner.kafka.bootstrap, topic)
+    seen = 0
+    while seen < _IDLE_ROWS:
+        crew.check()
+        seen += sum(map(len, consumer.poll(timeout_ms=1000).values()))
+    consumer.close(autocommit=False)
 
 
 def _most(pid: int, seconds: float) -> float:
