@@ -177,12 +177,15 @@ def _idle(runner: Runner, crew: Crew) -> dict[str, tuple[float, float]]:
     segment = here(runner)
     jobs = {each: runner.job("ours", segment, name, short=False, delivery=each) for each, name in names.items()}
     workers = {delivery: crew.start(task(job)) for delivery, job in jobs.items()}
+    consumers = [
+        open_consumer(runner.kafka.bootstrap, name) for name in names.values()
+    ]  # before: it drops what is there
     connection = runner.database.connect()
     try:
         for number in range(_IDLE_ROWS):
             connection.cursor().execute(_INSERT, (_FIRST_ID + number,))
-        for name in names.values():
-            _wait(runner, crew, name)
+        for consumer in consumers:
+            _wait(crew, consumer)
         time.sleep(_IDLE_SECONDS)
         return {delivery: pss_mb(worker.pid) for delivery, worker in workers.items()}
     finally:
@@ -194,9 +197,8 @@ def _idle(runner: Runner, crew: Crew) -> dict[str, tuple[float, float]]:
         runner.database.execute("DELETE FROM bench.orders WHERE id >= %s", (_FIRST_ID,))
 
 
-def _wait(runner: Runner, crew: Crew, topic: str) -> None:
-    """Until the rows of an idle worker are there."""
-    consumer = open_consumer(runner.kafka.bootstrap, topic)
+def _wait(crew: Crew, consumer: Any) -> None:
+    """Until the rows of an idle worker have come."""
     seen = 0
     while seen < _IDLE_ROWS:
         crew.check()
