@@ -177,9 +177,7 @@ def _idle(runner: Runner, crew: Crew) -> dict[str, tuple[float, float]]:
     segment = here(runner)
     jobs = {each: runner.job("ours", segment, name, short=False, delivery=each) for each, name in names.items()}
     workers = {delivery: crew.start(task(job)) for delivery, job in jobs.items()}
-    consumers = [
-        open_consumer(runner.kafka.bootstrap, name) for name in names.values()
-    ]  # before: it drops what is there
+    consumers = [open_consumer(runner.kafka.bootstrap, name) for name in names.values()]
     connection = runner.database.connect()
     try:
         for number in range(_IDLE_ROWS):
