@@ -39,8 +39,8 @@ _NEXT_SECONDS = 0.02  # and no longer than this for the next batch
 _FLUSH_SECONDS = 30.0
 _LARGE_BYTES = 4 << 20  # after which memory is given back as soon as nothing comes any more
 _SWITCH_SECONDS = 0.0005
-"""Reading, delivering and the client's sender are threads that come back from the system all the time; with Python's 5 ms
-each waits as long for the others, which cost a fifth of the rate of 1-row transactions."""
+"""Reading, delivering and the client's sender come back from the system all the time; with Python's 5 ms each waits as
+long for the others, which cost a fifth of the rate of 1-row transactions."""
 _GROWTH = 4
 """Records have about as many bytes for each one of the binlog."""
 _WRITE_BYTES = 2 << 20
