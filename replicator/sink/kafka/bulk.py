@@ -23,6 +23,7 @@ import inspect
 import struct
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeAlias
 
 import kafka
@@ -367,14 +368,22 @@ _ATTRIBUTES = {
 }
 
 
-def unfit(producer: KafkaProducer) -> str:
-    """Why the library's internals are not the ones this file was written for; "" when they are."""
+@cache
+def moved() -> str:
+    """Which of the library's methods is not the one this file was written for; "" when all are."""
     if not kafka.__version__.startswith(VERSION):
         return f"kafka-python {kafka.__version__} instead of {VERSION}x"
     for owner, name, wanted in _SIGNATURES:
         found = getattr(owner, name, None)
         if found is None or tuple(inspect.signature(found).parameters) != wanted:
             return f"{owner.__name__}.{name} is not the one known"
+    return ""
+
+
+def unfit(producer: KafkaProducer) -> str:
+    """Why the library's internals are not the ones this file was written for; "" when they are."""
+    if moved():
+        return moved()
     for path, names in _ATTRIBUTES.items():
         target = getattr(producer, path) if path else producer
         for name in names:

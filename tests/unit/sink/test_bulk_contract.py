@@ -19,6 +19,13 @@ from kafka.structs import TopicPartition
 from replicator.sink.kafka import bulk
 
 
+@pytest.fixture(autouse=True)
+def asked_anew() -> Iterator[None]:
+    bulk.moved.cache_clear()
+    yield
+    bulk.moved.cache_clear()
+
+
 @pytest.fixture(scope="module")
 def producer() -> Iterator[Any]:
     """With the version given, the constructor needs no broker."""
