@@ -24,7 +24,7 @@ from replicator import memory
 from replicator.backoff import Backoff
 from replicator.behind import Behind
 from replicator.buffer import Buffer
-from replicator.errors import ReplicatorError, SinkError, SinkFenced
+from replicator.errors import LeadershipLost, ReplicatorError, SinkError, SinkFenced
 from replicator.ledger import Figures, Ledger
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
@@ -184,8 +184,9 @@ class Pipeline:
             self._deliver(buffer, reader)
             return behind is None
         except ReplicatorError as error:
-            refused = isinstance(error, SinkError) and not isinstance(error, SinkFenced)
-            if error.transient or reader is None or not (refused or self._bound):
+            if error.transient or isinstance(error, SinkFenced | LeadershipLost) or reader is None:
+                raise
+            if not isinstance(error, SinkError) and not self._bound:
                 raise
             if reader.careful:
                 with contextlib.suppress(ReplicatorError):  # the error that is raised says more

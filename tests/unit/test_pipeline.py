@@ -9,7 +9,9 @@ from replicator.checkpoint.memory import MemoryStore
 from replicator.errors import (
     DecodeError,
     LeadershipLost,
+    ReplicatorError,
     SinkError,
+    SinkFenced,
     SinkUnavailable,
     SourceUnavailable,
 )
@@ -95,6 +97,29 @@ def test_whole_transactions_are_delivered_when_the_one_that_they_are_bound_to_ca
         bench.pipeline.run()
     assert bench.sink.of("commit") == [("commit", 1), ("commit", 2)]
     assert [position.offset for position in bench.source.opened] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "error", [SinkFenced("E3104", "a later term has written already"), LeadershipLost("E4008", "the lease is over")]
+)
+def test_who_leads_no_more_does_not_open_the_sink_again(error: ReplicatorError) -> None:
+    """That would throw out the one that leads now."""
+    big = 2 << 20
+    sink = Recorder(slow=0.01)
+    bench = Bench(
+        Script((whole(0), whole(1), part(2, 3, size=big, length=big), whole(2))), sink, max_batch_bytes=4 * big
+    )
+    write = sink.write
+
+    def refuse(batch: Batch) -> None:
+        write(batch)
+        if not batch.boundary:
+            raise error
+
+    sink.write = refuse  # type: ignore[method-assign]
+    with pytest.raises(type(error)):
+        bench.run_until(3)
+    assert len(sink.of("open")) == 1
 
 
 def test_only_what_is_inside_one_transaction_makes_it_too_large() -> None:
