@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,6 +12,9 @@ from dev.bench.load import _deletes
 from dev.bench.page import PARTS, TEXT, WANTED, page
 from dev.bench.plot import draw
 from dev.bench.sections import REQUIRED, missing, spread
+from dev.paths import TREE
+from replicator.pipeline import Pipeline
+from replicator.reading import Reader
 
 
 def test_ratio_is_of_medians() -> None:
@@ -94,8 +98,14 @@ def test_the_plot_is_a_small_png(tmp_path: Path) -> None:
     assert len(drawn) < 100_000
 
 
+def frame(function: Callable[..., object]) -> str:
+    """As py-spy names it."""
+    code = function.__code__  # type: ignore[attr-defined]
+    return f"{code.co_qualname} ({Path(code.co_filename).relative_to(TREE)}:9)"
+
+
 def test_flames_are_as_wide_as_their_samples() -> None:
-    read, write = "_read (replicator/pipeline.py:9)", "_deliver (replicator/pipeline.py:7)"
+    read, write = frame(Reader._read), frame(Pipeline._deliver)
     lines = [f"thread (1);{read};decode 30", f"thread (1);{read} 10", f"thread (2): MainThread;{write};<write> 5"]
     sides = flames.by_side([*lines, "thread (2): MainThread;import 2"])
     assert {name: sum(stacks.values()) for name, stacks in sides.items()} == {"reader": 40, "deliver": 5, "start": 2}
