@@ -157,6 +157,20 @@ GUARDS: tuple[Guard, ...] = (
         ("tests/unit/sink",),
     ),
     Guard(
+        "a partition's first batch goes alone: a broker takes any number from a producer that it does not know",
+        "replicator/sink/kafka/in_flight.py",
+        "        if away and (away >= LIMIT or place not in self._known):\n",
+        "        if away >= LIMIT:\n",
+        ("tests/unit/sink/test_in_flight.py",),
+    ),
+    Guard(
+        "batches that are sent again leave in their first order",
+        "replicator/sink/kafka/bulk.py",
+        "            waiting.insert(next(behind, len(waiting)), batch)\n",
+        "            waiting.appendleft(batch)\n",
+        ("tests/unit/sink/test_in_flight.py",),
+    ),
+    Guard(
         "a position that an operator set goes before the sink's",
         "replicator/pipeline.py",
         "if held is not None and held.reset < known.position.reset:",
@@ -171,7 +185,7 @@ GUARDS: tuple[Guard, ...] = (
         (_PIPELINE,),
     ),
     Guard(
-        "a commit never holds whole transactions and the beginning of the next",
+        "whole transactions are committed before the beginning of one that is not known to be short",
         "replicator/pipeline.py",
         "if ready is not None and not batch.boundary and not self._split:",
         "if False:",
