@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,6 +21,7 @@ from dev.job import Job
 from dev.progress import say
 from dev.servers.stack import Stack
 from replicator.coordination.commands import Commands
+from replicator.coordination.grace import LEASE
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview, TaskOverview
 from replicator.sink.kafka.sockets import PROXY_URL
@@ -32,13 +35,15 @@ class Race:
 
     def __init__(self, stack: Stack, folder: Path, session_seconds: float, rate: float) -> None:
         layout = Layout("/bench")
+        self._session_seconds = session_seconds
         self.zookeeper = stack.zookeeper
         self._coordinator = connect(stack.zookeeper.address, session_timeout=10)
         self.cluster = Cluster(stack.zookeeper.address, folder, session_timeout=session_seconds, root=layout.root)
         overview = Overview(self._coordinator, layout)
         self._commands = Commands(self._coordinator, layout)
         usual = {"checkpoint_interval_ms": 1000}
-        self.job = Job("handover", stack.mysql, stack.kafka, overview, rate=rate, settings=usual)
+        roles = self.cluster.role_folder
+        self.job = Job("handover", stack.mysql, stack.kafka, overview, rate=rate, settings=usual, role_folder=roles)
         self._bootstrap = stack.kafka.bootstrap
 
     def start(self) -> None:
@@ -87,6 +92,28 @@ class Race:
         before, began = zxid(self.zookeeper), time.monotonic()
         time.sleep(seconds)
         return (zxid(self.zookeeper) - before) / (time.monotonic() - began) * 60
+
+    def lease_least(self, seconds: float) -> tuple[float, float]:
+        """How little was left of the leader's lease when it was renewed, at the least, with all processors busy; and of
+        how much. In seconds."""
+        leader = self._both()
+        whole = self._session_seconds * LEASE
+        busy = [sys.executable, "-c", "while True: pass"]
+        burners = [subprocess.Popen(busy) for _ in range(2 * (os.cpu_count() or 1))]
+        least, end = whole, time.monotonic() + seconds
+        try:
+            while time.monotonic() < end:
+                figures = self.job.look().figures
+                if figures is not None and figures.lease_least_s:
+                    least = min(least, figures.lease_least_s)
+                time.sleep(0.5)
+        finally:
+            for burner in burners:
+                burner.kill()
+                burner.wait()
+        if self.job.look().epoch != leader.epoch:
+            raise RuntimeError("the task was led by another one meanwhile")
+        return least, whole
 
     def close(self) -> None:
         self.job.writer.close()
@@ -174,6 +201,14 @@ def measured(race: Race, tries: int) -> Iterator[Entry]:
         if samples:
             yield from figures(name, samples)
         yield figure(f"{name}.failed", "tries", [tries - len(samples)], 0)
+    least, whole = race.lease_least(30.0 if tries > 5 else 5.0)
+    yield figure("lease.least_left_when_renewed", "s", [least], 3)
+    yield figure("lease.whole", "s", [whole], 3)
+    verdict = race.job.verdict(timeout=120)
+    say(f"everything read back: {verdict}")
+    yield figure("handover.rows", "rows", [verdict.committed], 0)
+    for name, findings in verdict.findings():
+        yield figure(f"handover.{name}", "findings", [len(findings)], 0)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,8 @@ WANTED = (
     Wanted("memory over one transaction of 200,000 rows", "memory_tx200000", False, 150, "MB"),
     Wanted("lease, checkpoints and metrics, 1-row transactions", "guards.tx1", False, 2, "% CPU"),
     Wanted("lease, checkpoints and metrics, 10,000-row transactions", "guards.tx10000", False, 2, "% CPU"),
+    Wanted("the same in rows/s, 1-row transactions", "guards_rate.tx1", False, 2, "% rows/s"),
+    Wanted("the same in rows/s, 10,000-row transactions", "guards_rate.tx10000", False, 2, "% rows/s"),
     Wanted("the same by their own clocks, 1-row transactions", "guards_counted.tx1", False, 2, "% CPU"),
     Wanted("the same by their own clocks, 10,000-row transactions", "guards_counted.tx10000", False, 2, "% CPU"),
     Wanted("switchover under load, p99", "switchover_s.p99", False, 1, "s"),
@@ -141,12 +143,19 @@ def latency(entries: Entries) -> str:
     return _rows(("delivery", "rows/s", "p50 ms", "p99 ms", "p99.9 ms", "samples"), rows)
 
 
-def group(prefix: str) -> Callable[[Entries], str]:
+def group(*prefixes: str) -> Callable[[Entries], str]:
+    """The figures whose names begin so; without that beginning where it is the same for all."""
+
     def rows(entries: Entries) -> str:
         found = [
-            (name.removeprefix(prefix), each.unit, number(each.value), str(each.runs))
+            (
+                name.removeprefix(prefixes[0]) if len(prefixes) == 1 else name,
+                each.unit,
+                number(each.value),
+                str(each.runs),
+            )
             for name, each in entries.items()
-            if name.startswith(prefix) and each.value is not None
+            if name.startswith(prefixes) and each.value is not None
         ]
         return _rows(("figure", "unit", "value", "samples"), found) if found else "Not measured yet."
 
@@ -161,7 +170,7 @@ PARTS: dict[str, Callable[[Entries], str]] = {
     "kinds": kinds,
     "latency": latency,
     "fleet": group("fleet."),
-    "handover": lambda entries: group("takeover_s.")(entries) + "\n\n" + group("switchover_s.")(entries),
+    "handover": group("takeover_s.", "switchover_s.", "handover.", "lease."),
     "zookeeper": group("zookeeper."),
 }
 

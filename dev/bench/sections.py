@@ -68,8 +68,9 @@ def guards(runner: Runner, segments: dict[str, Segment], pairs: int) -> Iterator
         for number in range(pairs):
             for path in sorted(found, reverse=bool(number % 2)):
                 found[path].append(runner.run(path, segment))
-        both = zip(found["guarded"], found["ours"], strict=True)
+        both = list(zip(found["guarded"], found["ours"], strict=True))
         yield figure(f"guards.{size}", "% CPU", [(one.cpu_us / other.cpu_us - 1) * 100 for one, other in both], 2)
+        yield figure(f"guards_rate.{size}", "% rows/s", [(1 - one.rate / other.rate) * 100 for one, other in both], 2)
         counted = [each.guards_s / each.cpu_s * 100 for each in found["guarded"]]
         yield figure(f"guards_counted.{size}", "% CPU", counted, 2)
 
