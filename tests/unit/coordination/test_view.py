@@ -1,0 +1,42 @@
+"""What a reading says of hand-overs because of a source or a sink: counted from the history, for an hour."""
+
+from __future__ import annotations
+
+import pytest
+
+from replicator.coordination import view
+from replicator.coordination.history import History
+from replicator.coordination.layout import Layout
+from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.records import HistoryRecord
+from replicator.coordination.registry import Registry
+from replicator.coordination.view import HOUR_MS, ViewReader
+from replicator.coordination.watches import Watches
+
+NOW_MS = 1_795_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ([], 0),
+        ([("gave up", 0)], 1),
+        ([("gave up", HOUR_MS - 1)], 1),
+        ([("gave up", HOUR_MS)], 0),
+        ([("gave up", HOUR_MS + 1), ("gave up", 30_000)], 1),
+        ([("switchover", 1000), ("released", 1000), ("lost", 1000)], 0),
+        ([("gave up", 7 * HOUR_MS), ("gave up", 600_000), ("running", 590_000), ("gave up", 10_000)], 2),
+    ],
+)
+def test_gave_up_counts_the_last_hour(
+    entries: list[tuple[str, int]], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """entries: what happened, and how many ms ago."""
+    monkeypatch.setattr(view, "now_ms", lambda: NOW_MS)
+    coordinator, layout = MemoryEnsemble().session(), Layout()
+    Registry(coordinator, layout).create("copy", {"name": "copy"}, "test")
+    for kind, ago in entries:
+        History(coordinator, layout).append("copy", HistoryRecord(kind=kind, time_ms=NOW_MS - ago))
+    reader = ViewReader(coordinator, layout, "copy", lambda config: config)
+    assert reader.read("a" * 32, Watches(lambda: None), True, False, "sink").gave_up == expected
+    assert reader.read("a" * 32, Watches(lambda: None), True, False).gave_up == 0, "read where nothing is stuck"
