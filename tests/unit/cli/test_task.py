@@ -162,6 +162,37 @@ def test_pause_resume_history(cli: Cli, made: World) -> None:
     assert "@" in items[0]["by"]
 
 
+def test_maintenance_of_one_and_of_all(cli: Cli, running: World) -> None:
+    def held() -> tuple[str, str]:
+        task = running.http.get(f"/tasks/{NAME}").json()
+        return task["maintenance"], task["maintenance_reason"]
+
+    result = cli("task", "pause", "--maintenance", "--all", "--reason", "new disks")
+    assert (result.exit_code, result.stdout) == (0, "all tasks: maintenance on\n")
+    assert held() == ("cluster", "new disks")
+    assert cli("task", "get").stdout.splitlines()[1].split()[1] == "running"
+    result = cli("task", "switchover", NAME)
+    assert result.exit_code == 4 and "`replicator task resume --maintenance --all` first." in result.stderr
+    assert cli("task", "resume", "--maintenance", "--all").stdout == "all tasks: maintenance off\n"
+    assert held() == ("", "")
+    assert cli("task", "pause", NAME, "--maintenance").stdout == f"{NAME}: maintenance on\n"
+    assert held() == ("task", "")
+    assert cli("task", "resume", NAME, "--maintenance").stdout == f"{NAME}: maintenance off\n"
+    assert held() == ("", "")
+    items = json.loads(cli("task", "history", NAME, "-o", "json").stdout)["items"]
+    noted = [item["reason"] for item in items if item["happened"] == "maintenance"]
+    assert noted == ["on: new disks", "off", "on", "off"]
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+@pytest.mark.parametrize("arguments", [["--all"], [NAME, "--all"], ["--maintenance"], [NAME, "--maintenance", "--all"]])
+def test_maintenance_wants_one_task_or_all(cli: Cli, made: World, verb: str, arguments: list[str]) -> None:
+    result = cli("task", verb, *arguments)
+    assert result.exit_code == 2 and "NAME" in result.stderr
+    task = made.http.get(f"/tasks/{NAME}").json()
+    assert (task["maintenance"], task["desired"]) == ("", "running")
+
+
 def test_switchover_waits_for_the_other_to_run(cli: Cli, made: World) -> None:
     first = made.core("host-a").stand(NAME, "running")
     second = made.core("host-b").stand(NAME, "standby")
