@@ -80,11 +80,13 @@ class Positions:
         return move
 
     def skip(self, name: str, gtid: str, by: str, reason: str) -> Move:
-        """Passes one transaction of a FAILED task, and tries again. Raises as `set`, and E5007 unless it is FAILED."""
+        """Passes one transaction of a FAILED task, and tries again. Raises as `set`, and E5007 unless it is FAILED.
+        The history names the transaction, whatever the reason."""
         view = self._overview.task(name)
         if view.state != State.FAILED.value:
             raise ProcessError("E5007", f"task '{name}' is not failed", found=view.state, wanted="failed")
-        move = self.set(name, moves.PastTransaction(gtid), by, reason or f"transaction {gtid} skipped")
+        why = f"transaction {gtid} skipped{': ' + reason if reason else ''}"
+        move = self.set(name, moves.PastTransaction(gtid), by, why)
         self._commands.submit(name, "retry", {}, by)
         return move
 

@@ -113,6 +113,9 @@ def test_a_transaction_that_fails_the_task_is_passed_by_name(make_bus: MakeBus) 
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
     assert not [record for record in bus.records() if b"x" * 100 in (record.value or b"")]
+    history = json.loads(bus.cluster.cli("task", "history", bus.name, "-o", "json"))["items"]
+    recorded = [item["reason"] for item in history if item["happened"] == "position"]
+    assert recorded == [f"transaction {gtid} skipped: a test row"]
 
 
 def test_a_fork_sees_everything_after_its_point(make_bus: MakeBus) -> None:

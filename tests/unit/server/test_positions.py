@@ -6,11 +6,15 @@ import msgspec
 import pytest
 
 from replicator.coordination.commits import Commits
+from replicator.coordination.history import History
 from replicator.coordination.ports import Set
 from replicator.coordination.records import CommandRecord, CommitRecord, TrailRecord, dump, load
+from replicator.coordination.state import State
 from replicator.errors import VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from server.positions import Positions
+from tests.support import cores
 from tests.support.api import TASK, World
 
 NAME = "copy_hot_item"
@@ -109,11 +113,37 @@ def test_skip_passes_one_transaction_and_tries_again(made: World) -> None:
     made.core("host-a").stand(NAME, "failed")
     answer = made.http.post(f"/tasks/{NAME}/skip", json={"transaction": f"{A}:101"}).json()
     assert answer["skips"] == f"1 transaction: {A}:101"
-    verbs = [
-        load(CommandRecord, made.bus.coordinator.get(f"{made.bus.layout.commands(NAME)}/{name}").data).verb
+    commands = [
+        load(CommandRecord, made.bus.coordinator.get(f"{made.bus.layout.commands(NAME)}/{name}").data)
         for name in sorted(made.bus.coordinator.children(made.bus.layout.commands(NAME)))
     ]
-    assert verbs == ["position", "retry"]
+    assert [command.verb for command in commands] == ["position", "retry"]
+    assert commands[0].arguments["reason"] == f"transaction {A}:101 skipped"
+
+
+@pytest.mark.parametrize(("reason", "added"), [("", ""), ("a test row", ": a test row")])
+def test_a_skip_stands_in_the_history(reason: str, added: str) -> None:
+    """Ordered of a Core that has failed, carried out by it. Which transaction it was stands there, with the reason."""
+    bench = cores.World()
+    coordinator, layout = bench.admin, bench.layout
+    begun = Checkpoint(Position("binlog.000001", 0, f"{A}:1-100"))
+    coordinator.create(layout.last_commit(cores.TASK), dump(CommitRecord(epoch=1, checkpoint=begun, released=True)))
+    core = bench.core()
+    core.turn()
+    core.work()
+    core.participant.on_failed({"code": "E3102", "what": "a record is too large"})
+    core.turn()
+    Positions(coordinator, layout).skip(cores.TASK, f"{A}:101", "ann", reason)
+    bench.settle(2)
+    assert core.participant.state is State.RUNNING
+    records = [entry.record for entry in History(coordinator, layout).read(cores.TASK)]
+    assert [record.kind for record in records] == ["running", "failed", "position", "retry", "running"]
+    assert [(record.by, record.reason) for record in records[2:4]] == [
+        ("ann", f"transaction {A}:101 skipped{added}"),
+        ("ann", ""),
+    ]
+    checkpoint = Commits(coordinator, layout).read(cores.TASK).checkpoint
+    assert checkpoint is not None and checkpoint.position.reset == 1
 
 
 def test_the_trail(made: World) -> None:
