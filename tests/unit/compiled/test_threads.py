@@ -124,5 +124,5 @@ def test_compressing(other: Other, name: str) -> None:
 
 
 def test_summing(other: Other) -> None:
-    data = bytes(1 << 20)
+    data = bytes(16 << 20)  # for as long as it takes the other one to be woken
     assert other.moves_during(lambda: crc32c(data))
