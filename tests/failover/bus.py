@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx
 
+from dev.checker.history import Seen, Transaction
+from dev.checker.verdict import Verdict, judge
 from dev.cluster import Cluster, wait_for
 from dev.job import Job
 from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
@@ -94,6 +96,18 @@ class Bus(Job):
             lambda: (found := self.look()).state == "failed" and found.problems, f"{self.name} failed", timeout
         )
         return problems[0]
+
+    def verdict_until(self, seen: list[Seen]) -> Verdict:
+        """Stops the writer and judges what came before a loss that was to come: of each key, everything up to the last
+        change in `seen` must be there, in order and once."""
+        highest: dict[int, int] = {}
+        for record in seen:
+            highest[record.key] = max(record.counter, highest.get(record.key, 0))
+        journal = [
+            Transaction(t.number, [c for c in t.changes if c.counter <= highest.get(c.key, 0)], t.outcome)
+            for t in self.writer.stop()
+        ]
+        return judge(journal, seen, roles=self.roles())
 
     def epochs(self) -> list[int]:
         return sorted({record.epoch for record in self.seen()})
