@@ -1,9 +1,10 @@
-"""How long the server will still have the binlog that we need."""
+"""How long the server will still have the binlog that we need. By time alone: sizes of files do not count, though a
+MariaDB with `max_binlog_total_size` purges by size too, and a full disk makes an operator do so."""
 
 from __future__ import annotations
 
 from replicator.model.position import Position
-from replicator.source.mysql.server import Server, logs
+from replicator.source.mysql.server import Log, Server, logs
 from replicator.source.mysql.session import Session
 
 _DAY = 86_400.0
@@ -24,9 +25,11 @@ def remaining(session: Session, server: Server, position: Position, behind_s: fl
         speed: seconds of the source's log that we deliver in a second; from 1 on we never fall further behind.
     """
     period = retention(server)
-    if period is None:
-        return None
-    there = logs(session)
+    return None if period is None else until_purged(period, logs(session), position, behind_s, speed)
+
+
+def until_purged(period: float, there: list[Log], position: Position, behind_s: float, speed: float) -> float:
+    """See `remaining`. `period`: the retention, s; there: the server's files, oldest first."""
     if there and position.file == there[-1].file:
         return period  # the file that is written is never purged
     left = max(0.0, period - behind_s)
