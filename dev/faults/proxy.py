@@ -29,6 +29,8 @@ class Way:
         self.delay = 0.0
         self.rate = 0.0
         self.left: int | None = None
+        self.needle = b""
+        self.cuts = 0
         self.passed = 0
 
 
@@ -65,6 +67,7 @@ class Proxy:
             for way in self._ways.values():
                 way.delay = way.rate = 0.0
                 way.left = None
+                way.needle = b""
                 way.open.set()
 
         self._do(do)
@@ -84,6 +87,10 @@ class Proxy:
         """Resets the connection that carries the `count`-th next byte, before that byte arrives; once."""
         self._each(direction, lambda way: setattr(way, "left", count))
 
+    def cut_before(self, needle: bytes, direction: Direction = "down") -> None:
+        """Resets the connection that carries `needle` in one piece, before that piece arrives; once."""
+        self._each(direction, lambda way: setattr(way, "needle", needle))
+
     def reset(self) -> None:
         """Ends all connections with RST; new ones are accepted."""
         self._do(self._reset)
@@ -100,6 +107,10 @@ class Proxy:
     def passed(self, direction: Literal["up", "down"]) -> int:
         """Bytes that have arrived so far."""
         return self._ways[direction].passed
+
+    def cuts(self, direction: Literal["up", "down"]) -> int:
+        """How often `cut_after` and `cut_before` have found what they waited for."""
+        return self._ways[direction].cuts
 
     # Life
 
@@ -179,11 +190,12 @@ class Proxy:
                 if way.rate:
                     await asyncio.sleep(len(data) / way.rate)
                 await way.open.wait()
+                if (way.needle and way.needle in data) or (way.left is not None and len(data) > way.left):
+                    way.left, way.needle = None, b""
+                    way.cuts += 1
+                    self._reset()
+                    return
                 if way.left is not None:
-                    if len(data) > way.left:
-                        way.left = None
-                        self._reset()
-                        return
                     way.left -= len(data)
                 way.passed += len(data)
                 writer.write(data)

@@ -117,3 +117,17 @@ def test_cut_after_so_many_bytes_happens_once(proxy: Proxy) -> None:
     with connected(proxy) as client:
         client.sendall(b"x" * 10)
         assert client.recv(1) == b"x"
+
+
+def test_cut_before_what_is_waited_for_happens_once_and_is_counted(proxy: Proxy) -> None:
+    with connected(proxy) as client:
+        proxy.cut_before(b"two", "down")
+        client.sendall(b"one")
+        assert client.recv(3) == b"one" and proxy.cuts("down") == 0
+        client.sendall(b"a two")
+        with pytest.raises(ConnectionResetError):
+            client.recv(1)
+    assert (proxy.cuts("down"), proxy.cuts("up")) == (1, 0)
+    with connected(proxy) as client:
+        client.sendall(b"two")
+        assert client.recv(3) == b"two"
