@@ -137,15 +137,23 @@ def test_18_foreign_children_are_ignored_and_reported(make_bus: MakeBus) -> None
 
 
 def test_19_a_create_whose_reply_was_lost_leaves_no_ghost(make_bus: MakeBus, zookeeper: ZooKeeper) -> None:
-    """The connection is cut after so many bytes of answers: once among them it is the answer to `create`."""
+    """The connection of the first two is cut before the answer that has the name of their new election node: the server
+    has made it, and they don't know. That of the others is cut after so many bytes of any answers."""
     bus = make_bus("host-a")
+    proxies: list[Proxy] = []
+    made = f"{bus.layout.election(bus.name)}/joins-".encode()
     with contextlib.ExitStack() as cores:
-        for number, count in enumerate((60, 200, 350, 500, 650, 800, 950)):
+        for number, count in enumerate((0, 0, 60, 350, 500, 650, 950)):
             proxy = cores.enter_context(Proxy(zookeeper.port))
-            proxy.cut_after(count, "down")
+            if count:
+                proxy.cut_after(count, "down")
+            else:
+                proxy.cut_before(made, "down")
             bus.cluster.core(f"joins-{number}", zookeeper=proxy.address)
+            proxies.append(proxy)
         for number in range(7):
             bus.wait_standby(f"joins-{number}", timeout=60)
+        assert [proxy.cuts("down") for proxy in proxies] == [1] * 7
 
         def one_each() -> bool:
             field = Election(bus.coordinator, bus.layout).field(bus.name)
@@ -187,11 +195,25 @@ def test_21_a_wrong_wall_clock_changes_nothing_but_what_is_shown(make_bus: MakeB
 
 
 def test_15_lost_progress_is_never_replaced_by_now(make_bus: MakeBus) -> None:
+    """It goes on where an operator says that it stood, and nothing was lost meanwhile."""
     bus = make_bus()
-    leader = bus.look().host
-    bus.cluster.cores[leader].kill()  # first: it would write the node anew
+    before = bus.look()
+    bus.cluster.cores[before.host].kill()  # first: it would write the node anew
+    commit = bus.look().last_commit
+    assert commit is not None and commit.checkpoint is not None
     bus.coordinator.delete(bus.layout.last_commit(bus.name))
     assert bus.failed(40)["code"] == "E4004"
+    quiet = len(bus.seen())
+    time.sleep(1)
+    assert len(bus.seen()) == quiet, "emitted without a position"
+    bus.cluster.cli("task", "position", "set", bus.name, "--gtid", commit.checkpoint.position.gtid, "-y")
+    bus.cluster.cli("task", "retry", bus.name)
+    bus.wait_running()
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert len(verdict.duplicated) < 80 * 3.5 * 3, "what the dead one delivered after it last stored where it stood"
+    verdict.duplicated.clear()
+    assert verdict.clean, str(verdict)
 
 
 def test_15_wiped_servers_stop_the_task_and_the_sink_says_where_it_stood(
@@ -254,11 +276,14 @@ def test_11_the_leader_of_the_ensemble_is_killed(make_bus: MakeBus, whole: ZooKe
 
 def test_12_a_member_that_is_cut_off_is_left(make_bus: MakeBus, whole: ZooKeeperEnsemble) -> None:
     bus = make_bus(zookeeper=whole, session_seconds=6.0)
+    before = bus.look()
     for member in whole.members:
         member.pause()
         time.sleep(4.0)  # more than an answer may take
         bus.wait_delivered(20, timeout=60)
         member.resume()
+    after = bus.wait_running()
+    assert (after.host, after.epoch) == (before.host, before.epoch), "the session survives"
     clean(bus)
 
 
