@@ -107,7 +107,7 @@ class Overview:
     def task(self, name: str, machines: list[MachineNode] | None = None) -> TaskOverview:
         """Raises NodeMissing E5003 (no such task), NotConnected."""
         view = TaskOverview(name=name, problems=[])
-        view.config_version = self._registry.version(name)
+        self._add_version(view)
         self._add_config(view)
         self._add_status(view)
         self._add_maintenance(view)
@@ -116,6 +116,14 @@ class Overview:
         # What we can't read, the Core that leads can't read either, and says so too.
         view.problems = [p for index, p in enumerate(view.problems) if p not in view.problems[:index]]
         return view
+
+    def _add_version(self, view: TaskOverview) -> None:
+        try:
+            view.config_version = self._registry.version(view.name)
+        except NodeMissing:
+            raise
+        except CoordinationError as error:  # ZooKeeper from 3.9 on tells it only to those who may read
+            _note(view, error)
 
     def _add_config(self, view: TaskOverview) -> None:
         try:
