@@ -2,12 +2,13 @@
 
 One `MemoryEnsemble` is the servers (tree, sessions, transaction ids), one `MemoryCoordinator` a client's session. The
 faults are methods: `suspend`/`resume` (connection lost and back), `silence`/`hear` (frozen process or half-open
-connection: the session ages and the client does not know), `expire`, `lose_reply`, and, on the ensemble,
-`hold_watches`/`release_watches`.
+connection: the session ages and the client does not know), `expire`, `lose_reply`, `hold_write` (kept
+while the connection is down and sent when it is back), and, on the ensemble, `hold_watches`/`release_watches`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -54,10 +55,11 @@ class MemoryEnsemble:
         with self.lock:
             self._held = self._held if self._held is not None else []
 
-    def release_watches(self) -> None:
+    def release_watches(self, twice: int = 0) -> None:
+        """`twice`: so many of them are delivered once more, after all the others."""
         with self.lock:
             held, self._held = self._held or [], None
-        _deliver(held)
+        _deliver(held + held[:twice])
 
     def expire_overdue(self) -> None:
         """Ends the sessions that nobody has heard of for their timeout."""
@@ -128,6 +130,8 @@ class MemoryCoordinator:
         self._listeners: list[Callable[[Connection], None]] = []
         self._closed = False
         self._lost_replies = 0
+        self._holds = 0
+        self._held: list[tuple[Sequence[Op], bool]] = []
         self.silent_since: float | None = None
         """Since when the servers have heard nothing of us; None while they do."""
         with ensemble.lock:
@@ -175,6 +179,7 @@ class MemoryCoordinator:
             self._renew()
             return
         self._state = Connection.CONNECTED
+        self._send_held()
         self._tell(Connection.CONNECTED)
 
     def silence(self) -> None:
@@ -187,6 +192,8 @@ class MemoryCoordinator:
         self.silent_since = None
         if not self._ensemble.alive(self._session):
             self._renew()
+            return
+        self._send_held()
 
     def expire(self) -> None:
         """The servers end the session; the client learns it and gets a new one."""
@@ -201,7 +208,19 @@ class MemoryCoordinator:
         """The next `count` writes are done, and the caller is told NotConnected."""
         self._lost_replies = count
 
+    def hold_write(self, count: int = 1) -> None:
+        """The next `count` writes that find the connection down or silent are kept, and the caller is told
+        NotConnected. They are done when it is back, if the session still lives then, and nobody learns how."""
+        self._holds = count
+
+    def _send_held(self) -> None:
+        held, self._held = self._held, []
+        for ops, parents in held:
+            with contextlib.suppress(CoordinationError):
+                self._do(ops, parents, False)
+
     def _renew(self) -> None:
+        self._held = []
         self._state = Connection.LOST
         self._tell(Connection.LOST)
         with self._ensemble.lock:
@@ -274,6 +293,19 @@ class MemoryCoordinator:
             return []
         self._ensemble.expire_overdue()
         try:
+            results = self._do(ops, parents, numbered)
+        except NotConnected:
+            if self._holds:
+                self._holds -= 1
+                self._held.append((ops, parents))
+            raise
+        if self._lost_replies:
+            self._lost_replies -= 1
+            raise NotConnected("E4002", f"a request for {ops[0].path} got no answer", found="reply lost")
+        return results
+
+    def _do(self, ops: Sequence[Op], parents: bool, numbered: bool) -> list[str | Stat | None]:
+        try:
             with self._ensemble.lock:
                 self._refuse_unless_connected(ops[0].path)
                 if parents:
@@ -282,9 +314,6 @@ class MemoryCoordinator:
                 self._ensemble.fire()
         finally:
             self._ensemble.flush()
-        if self._lost_replies:
-            self._lost_replies -= 1
-            raise NotConnected("E4002", f"a request for {ops[0].path} got no answer", found="reply lost")
         return results
 
     def _apply(self, ops: Sequence[Op], numbered: bool) -> list[str | Stat | None]:

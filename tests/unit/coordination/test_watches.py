@@ -36,6 +36,18 @@ def test_one_at_a_time_and_another_when_it_fired(watches, wakes):
         assert third is not None
 
 
+def test_fired_late_and_twice(watches, wakes):
+    with watches.on("data", "/a") as first:
+        pass
+    first("changed", "/a")
+    first("changed", "/a")
+    watches.clear()
+    first("session", "/a")
+    assert wakes == [1, 1, 1]
+    with watches.on("data", "/a") as again:
+        assert again is not None
+
+
 @pytest.mark.parametrize("error", [NotConnected("E4002", "x"), NodeMissing("E4004", "x")])
 def test_a_reading_that_failed_left_no_watch(watches, error):
     with pytest.raises(type(error)), watches.on("data", "/a"):
