@@ -209,8 +209,8 @@ class MemoryCoordinator:
         self._lost_replies = count
 
     def hold_write(self, count: int = 1) -> None:
-        """The next `count` writes that find the connection down or silent are kept, and the caller is told
-        NotConnected. They are done when it is back, if the session still lives then, and nobody learns how."""
+        """The connection breaks at the next write. That one and the next, `count` in all, are kept, and the caller is
+        told NotConnected; they are done when it is back, if the session still lives then, and nobody learns how."""
         self._holds = count
 
     def _send_held(self) -> None:
@@ -292,6 +292,8 @@ class MemoryCoordinator:
         if not ops:
             return []
         self._ensemble.expire_overdue()
+        if self._holds and self._state is Connection.CONNECTED:
+            self.suspend()
         try:
             results = self._do(ops, parents, numbered)
         except NotConnected:

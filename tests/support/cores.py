@@ -102,8 +102,6 @@ class World:
     def step(self, seconds: float) -> None:
         self.clock.now += seconds
         self.ensemble.expire_overdue()
-        if self.kafka is not None:
-            self.kafka.arrive()
         for core in self.cores:
             core.live()
 

@@ -37,6 +37,7 @@ from tests.support.cores import TASK, SimCore, World, checkpoint_at
 from tests.support.sim_kafka import SimKafka
 
 EXAMPLES: Final = int(os.environ.get("PROVE", "80"))
+pytestmark = pytest.mark.timeout(max(180, EXAMPLES))
 CORES = st.integers(0, 2)
 SIDES = st.sampled_from(["source", "sink"])
 PATIENCE: Final = {"hand_over_after_s": 1}
@@ -349,6 +350,7 @@ class Leadership(RuleBasedStateMachine):
             core.coordinator.hold_write(0)
             core.reach = {"source": True, "sink": True}
             core.thaw()
+        self.late_commits_arrive()
         Status(world.admin, world.layout).set(TASK, "running", "test")
         for whose in (TASK, ""):
             Maintenance(world.admin, world.layout).end(whose)
