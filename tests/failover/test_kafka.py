@@ -87,10 +87,14 @@ def test_22_a_broker_is_killed_at_least_once(make_bus: MakeBus, whole: KafkaClus
     bus = make_bus(kafka=whole, sink={"delivery": "at_least_once", "replication_factor": 3})
     leads = partitions(whole, bus)[0]["leader_id"]
     broker = whole.members[leads - 1]
+    began = time.monotonic()
     broker.kill()
     bus.wait_delivered(50, timeout=90)
+    outage = time.monotonic() - began
     verdict = bus.verdict(90)
-    assert verdict.lost == [] and verdict.reordered == [] and verdict.stale == [] and verdict.differing == []
+    assert len(verdict.duplicated) <= 80 * 3.5 * (outage + 1), "more than was written since the last checkpoint"
+    verdict.duplicated.clear()
+    assert verdict.clean, str(verdict)
 
 
 def test_24_a_rolling_restart(make_bus: MakeBus, whole: KafkaCluster) -> None:
@@ -103,6 +107,8 @@ def test_24_a_rolling_restart(make_bus: MakeBus, whole: KafkaCluster) -> None:
 
 
 def test_25_nothing_is_checkpointed_while_too_few_are_in_step(make_bus: MakeBus, whole: KafkaCluster) -> None:
+    """Two of three are frozen, and with them the controllers' quorum: nothing is acknowledged at all. That a broker
+    which is alone refuses with NotEnoughReplicas is not had here, as each broker is a controller too."""
     bus = make_bus(kafka=whole, sink={"replication_factor": 3})
     before = bus.look()
     for broker in whole.members[1:]:
@@ -214,11 +220,15 @@ def test_30_a_group_that_loses_records_is_an_alarm(make_bus: MakeBus) -> None:
 
 
 def test_28_a_topic_that_is_deleted_stops_the_task(make_bus: MakeBus) -> None:
+    """What went with the topic is gone; what came before, its consumers had."""
     bus = make_bus()
+    before = bus.seen()
     with admin(bus.kafka.address) as client:
         client.delete_topics([f"{bus.topics}hot_item"])
     problem = bus.failed(60)
-    assert problem["code"] == "E3101"
+    assert problem["code"] == "E3101" and f"{bus.topics}hot_item" in json.dumps(problem), problem
+    verdict = bus.verdict_until(before)
+    assert verdict.clean and verdict.delivered == len(before), str(verdict)
     with admin(bus.kafka.address) as client:
         assert f"{bus.topics}hot_item" not in client.list_topics(), "made again behind the operator's back"
 
