@@ -55,7 +55,7 @@ MATRIX: tuple[Row, ...] = (
         "Reading slows down with the broker; consumers hold nobody up; who is about to lose records is named, an alarm",
     ),
     Row(31, "MySQL is killed and restarted", "Reconnects and goes on at its position"),
-    Row(32, "MySQL is frozen", "Noticed within two timeouts; nobody takes over, as nobody could do better"),
+    Row(32, "MySQL is frozen", "Noticed within two heartbeats; nobody takes over, as nobody could do better"),
     Row(33, "Dump connections are killed", "The transaction is read again; what was sent of it is not sent twice"),
     Row(34, "The binlog rotates", "Positions follow"),
     Row(35, "The binlog was purged past our position", "The task stops and shows the gap"),
@@ -72,8 +72,12 @@ MATRIX: tuple[Row, ...] = (
         "The last good one stays; the problem is shown; the process lives",
     ),
     Row(51, "Two operators at once", "The second is told; nobody overwrites another unseen"),
-    Row(52, "A GTID set of very many intervals", "Positions are stored and taken over"),
-    Row(53, "The disk for logs is full", "Logging stops no task"),
+    Row(52, "A GTID set of very many intervals", "Positions of 300 kB are stored and taken over; none over 1 MB is tried"),
+    Row(
+        53,
+        "The disk for our logs is full",
+        "Logging stops no task (full disks of ZooKeeper or a broker are not tried: to us they are 13, 22 and 23)",
+    ),
     Row(54, "Too few descriptors; a thousand reconnects", "A clean end; nothing is left open"),
     Row(
         55,

@@ -84,7 +84,7 @@ def test_59_a_network_that_flaps(bus: Bus, islands: dict[str, Island]) -> None:
 def test_60_what_only_the_standby_reaches_makes_it_lead(
     make_bus: MakeBus, islands: dict[str, Island], door: str, side: str
 ) -> None:
-    """The session lives all the time."""
+    """Connections are refused; a way that loses the answers alone is not tried here. The session lives all the time."""
     bus = make_bus("host-a", how={"host-a": {"prefix": islands["host-a"].enter}}, session_seconds=4.0, settings=QUICK)
     bus.cluster.core("host-b", prefix=islands["host-b"].enter)
     bus.wait_standby("host-b")
