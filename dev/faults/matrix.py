@@ -72,7 +72,11 @@ MATRIX: tuple[Row, ...] = (
         "The last good one stays; the problem is shown; the process lives",
     ),
     Row(51, "Two operators at once", "The second is told; nobody overwrites another unseen"),
-    Row(52, "A GTID set of very many intervals", "Positions of 300 kB are stored and taken over; none over 1 MB is tried"),
+    Row(
+        52,
+        "A GTID set of very many intervals",
+        "Positions of 300 kB are stored and taken over; none above 1 MB is tried",
+    ),
     Row(
         53,
         "The disk for our logs is full",
