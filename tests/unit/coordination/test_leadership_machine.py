@@ -170,9 +170,13 @@ class Leadership(RuleBasedStateMachine):
         """A client that queues: what is asked while the connection is down is done when it is back."""
         self.core(index).coordinator.hold_write(count)
 
-    @rule(index=CORES, how=st.sampled_from(["applied", "refused", "late"]))
-    def lose_commit(self, index: int, how: str) -> None:
+    @rule(index=CORES, how=st.sampled_from(["applied", "refused", "late"]), meanwhile=st.sampled_from([0.0, 2.0]))
+    def lose_commit(self, index: int, how: str, meanwhile: float) -> None:
+        self.core(index).workers.emit()
         self.core(index).lose_commit(how)
+        if meanwhile:
+            self.world.settle(meanwhile)
+            self.late_commits_arrive()
 
     @rule()
     def late_commits_arrive(self) -> None:
