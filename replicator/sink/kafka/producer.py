@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
-from kafka.errors import KafkaError
+from kafka.errors import KafkaConnectionError, KafkaError
 from kafka.net.compat import KafkaNetClient
 
 from replicator.config.task import KafkaSink
@@ -33,6 +33,19 @@ _RETRY_MS = 50
 _METADATA_MS = 20
 
 C = TypeVar("C")
+
+
+class PatientClient(KafkaNetClient):  # type: ignore[misc]
+    """The library's sender wants to be told yes or no whether a broker can be written to, and keeps a request of the
+    transaction when it is no. Told so by an exception, which is what happens where a broker refuses, it forgets the
+    request, and its transaction stands still until the batches expire."""
+
+    def await_ready(self, node_id: Any, timeout_ms: float = 30_000) -> bool:
+        try:
+            return bool(super().await_ready(node_id, timeout_ms=timeout_ms))
+        except KafkaConnectionError:
+            self.poll(timeout_ms=_METADATA_MS)  # who asks again does so at once
+            return False
 
 
 def connect_producer(config: KafkaSink, transactional_id: str | None) -> KafkaProducer:
@@ -81,7 +94,7 @@ def _connect(kind: Callable[..., C], config: KafkaSink, options: dict[str, Any])
     clients: list[KafkaNetClient] = []
 
     def make_client(**settings: Any) -> KafkaNetClient:
-        client = KafkaNetClient(**settings)
+        client = PatientClient(**settings)
         clients.append(client)
         # No setting of the client reaches this one.
         with contextlib.suppress(AttributeError, TypeError):

@@ -114,3 +114,35 @@ def test_a_line_that_breaks_again_and_again_changes_no_order(line: Proxy, topic_
     for values in seen.values():
         assert firsts(values) == list(range(count * WRITES))
         assert delivery == "at_least_once" or len(values) == count * WRITES
+
+
+def test_a_broker_that_refuses_for_a_moment_costs_no_more_than_that(line: Proxy, topic_prefix: str) -> None:
+    """The library's sender forgot requests of the transaction then, in one of five such moments, and all stood still
+    until the batches expired."""
+    task = topic_prefix + "copy"
+    sink: Any = open_sink(config(line.address, partitions=1), task)
+    number, over = 0, threading.Event()
+
+    def refuse() -> None:
+        for _ in range(8):
+            time.sleep(0.5)
+            line.refuse()
+            time.sleep(0.7)
+            line.pass_()
+        over.set()
+
+    nemesis = threading.Thread(target=refuse)
+    try:
+        sink.open(term(task))
+        nemesis.start()
+        longest, last = 0.0, time.monotonic()
+        while not over.is_set():
+            sink.write(batch(number, (task + ".orders", b"k", b"%d" % number)))
+            sink.commit(at(number))
+            number += 1
+            longest, last = max(longest, time.monotonic() - last), time.monotonic()
+    finally:
+        nemesis.join()
+        sink.close()
+    assert longest < 10
+    assert [int(each.value or b"") for each in read_all(line.address, task + ".orders")] == list(range(number))

@@ -10,13 +10,17 @@ from typing import Any
 import kafka
 import pytest
 from kafka import KafkaProducer
+from kafka.net.compat import KafkaNetClient
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import RecordAccumulator
 from kafka.producer.sender import Sender
+from kafka.producer.transaction_manager import InitProducerIdHandler
 from kafka.record.memory_records import MemoryRecordsBuilder
 from kafka.structs import TopicPartition
 
+from dev.servers.ports import free_port
 from replicator.sink.kafka import bulk
+from replicator.sink.kafka.producer import PatientClient
 
 
 @pytest.fixture(autouse=True)
@@ -91,6 +95,32 @@ def test_future_reports_failures_in_its_third_place() -> None:
     dropped = ProducerBatch(TopicPartition("t", 0), bulk.Prebuilt(1, bulk.roomy(b""), 0))
     dropped.abort(cause)
     assert dropped.produce_future.value[2](0) is cause
+
+
+def test_no_request_of_a_transaction_is_forgotten_where_a_broker_can_not_be_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The library's own client raises then, and its sender drops the request: see `PatientClient`."""
+    monkeypatch.setattr(Sender, "start", lambda self: None)
+    kept = {}
+    for kind in (KafkaNetClient, PatientClient):
+        made: Any = KafkaProducer(
+            bootstrap_servers=f"127.0.0.1:{free_port()}",
+            api_version=(4, 0),
+            transactional_id="t",
+            metrics_enabled=False,
+            kafka_client=kind,
+        )
+        sender, manager = made._sender, made._transaction_manager
+        handler = InitProducerIdHandler(manager, 1000)
+        manager._enqueue_request(handler)
+        manager._transaction_coordinator = "bootstrap-0"
+        sender._maybe_send_pending_request()
+        kept[kind] = any(each[-1] is handler for each in manager._pending_requests)
+        sender._client.close()
+        made._unregister_cleanup()
+        made._closed = True
+    assert kept == {KafkaNetClient: False, PatientClient: True}
 
 
 def test_the_sender_still_asks_before_each_batch_and_stops_when_fatal() -> None:
