@@ -19,6 +19,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.ports import Sink
 from replicator.sink import open_sink
+from replicator.sink.kafka import bulk
 from replicator.sink.kafka.in_flight import LIMIT
 from tests.conformance.sinks import Lease, at, batch
 from tests.servers import started
@@ -468,9 +469,13 @@ def test_a_transaction_that_stays_open_too_long(make: Callable[..., Sink], victi
 def test_the_slow_feed_is_taken_when_the_library_moved(
     make: Callable[..., Sink], kafka: Any, task: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("replicator.sink.kafka.bulk.VERSION", "99.")
-    sink: Any = make(kafka.bootstrap, task)
-    sink.open(term(task))
+    monkeypatch.setattr(bulk, "VERSION", "99.")
+    bulk.moved.cache_clear()
+    try:
+        sink: Any = make(kafka.bootstrap, task)
+        sink.open(term(task))
+    finally:
+        bulk.moved.cache_clear()
     assert type(sink._session.feed).__name__ == "PlainFeed"
     assert "one by one" in caplog.text
     sink.write(batch(0, (task + ".orders", b"k", b"0")))
