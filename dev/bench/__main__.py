@@ -30,7 +30,8 @@ SIZES = {"small": 0.02, "default": 1.0, "full": 5.0}
 BIG: tuple[str, ...] = ("tx1", "tx10000")
 COMPARED = frozenset({"tx1", "tx10000", "debezium"})
 PARTS = (
-    "tx1", "tx10000", "debezium", "latency", "workers", "guards", "memory", "fleet", "kinds", "matrix", "flames",
+    "compare", "tx1", "tx10000", "debezium", "latency", "workers", "guards", "memory", "fleet", "kinds", "matrix",
+    "flames",
 )  # fmt: skip
 
 
