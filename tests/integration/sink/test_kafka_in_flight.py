@@ -65,7 +65,7 @@ def test_answers_are_not_waited_for_one_by_one(line: Proxy, topic_prefix: str, d
         sink.flush(20)
         over.set()
         looking.join()
-        assert 2 <= most <= LIMIT
+        assert 2 <= most <= LIMIT + 1  # one may ask for metadata
     finally:
         line.pass_()
         sink.close()
