@@ -13,26 +13,18 @@ from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
 from dev.servers import Kafka
-from replicator.config.task import KafkaSink
 from replicator.errors import LeadershipLost, ReplicatorError, SinkError, SinkFenced, SinkUnavailable
-from replicator.model.position import Position
-from replicator.model.term import Term
 from replicator.ports import Sink
 from replicator.sink import open_sink
 from replicator.sink.kafka import bulk
 from replicator.sink.kafka.in_flight import LIMIT
 from tests.conformance.sinks import Lease, at, batch
 from tests.servers import started
-from tests.support.consume import Consumed, read_all
+from tests.support.consume import read_all
+from tests.support.numbered import DELIVERIES, Stream, config, firsts, per_key, term
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
-DELIVERIES = ["exactly_once", "at_least_once"]
-
-
-def config(bootstrap: str, **options: Any) -> KafkaSink:
-    settings = {"delivery_timeout_ms": 20_000, "partitions": 2, **options}
-    return KafkaSink(type="kafka", bootstrap_servers=(bootstrap,), **settings)
 
 
 @pytest.fixture
@@ -68,65 +60,6 @@ def victim(victim_of_module: Kafka) -> Iterator[Kafka]:
     if victim_of_module.running:
         victim_of_module.resume()
     victim_of_module.start()
-
-
-def term(task: str, epoch: int = 1) -> Term:
-    return Term(task, "u1", epoch, lambda: float("inf"))
-
-
-class Stream:
-    """A source of numbered rows that resumes where it is told: transaction n is one row for each of 5 keys."""
-
-    def __init__(self, sink: Sink, task: str, topic: str, length: int) -> None:
-        self._sink, self._task, self._topic, self._length = sink, task, topic, length
-        self.errors: list[ReplicatorError] = []
-        self.done = 0
-
-    def run(self, epoch: int = 1, deadline: float = 90.0) -> None:
-        """Delivers all transactions, in the pipeline's way: an error means open again and resume."""
-        until = time.monotonic() + deadline
-        acknowledged: Position | None = None
-        while time.monotonic() < until:
-            try:
-                held = self._sink.open(term(self._task, epoch))
-                resume = held or acknowledged
-                self._deliver(resume.offset + 1 if resume else 0)
-                self._sink.flush(20)
-                return
-            except ReplicatorError as error:
-                if not error.transient:
-                    raise
-                self.errors.append(error)
-                acknowledged = self._acknowledged() or acknowledged
-                self._sink.close()
-                time.sleep(0.2)
-        raise AssertionError(f"not delivered in {deadline} s: {self.errors[-3:]}")
-
-    def _acknowledged(self) -> Position | None:
-        try:
-            return self._sink.acknowledged()
-        except ReplicatorError:
-            return None
-
-    def _deliver(self, first: int) -> None:
-        for number in range(first, self._length):
-            rows = [(self._topic, b"k%d" % key, b"%d" % number) for key in range(5)]
-            self._sink.write(batch(number, *rows))
-            self._sink.commit(at(number))
-            self._sink.acknowledged()
-            self.done = number
-
-
-def per_key(records: list[Consumed]) -> dict[bytes | None, list[int]]:
-    found: dict[bytes | None, list[int]] = defaultdict(list)
-    for record in records:
-        found[record.key].append(int(record.value or b""))
-    return found
-
-
-def firsts(numbers: list[int]) -> list[int]:
-    """Without repetitions: what a consumer sees that drops what it has seen."""
-    return list(dict.fromkeys(numbers))
 
 
 def in_background(call: Callable[[], None]) -> tuple[threading.Thread, list[BaseException]]:

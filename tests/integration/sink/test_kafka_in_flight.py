@@ -13,13 +13,12 @@ import pytest
 from dev.faults.proxy import Proxy
 from dev.servers import Kafka
 from dev.servers.ports import free_port
-from replicator.errors import ReplicatorError
 from replicator.sink import open_sink
 from replicator.sink.kafka.in_flight import LIMIT
 from tests.conformance.sinks import at, batch
-from tests.integration.sink.test_kafka_faults import DELIVERIES, config, firsts, per_key, term
 from tests.servers import started
 from tests.support.consume import read_all
+from tests.support.numbered import DELIVERIES, Stream, config, deliver, firsts, per_key, term
 
 pytestmark = pytest.mark.servers
 WRITES = 20
@@ -35,20 +34,13 @@ def line() -> Iterator[Proxy]:
         broker.close()
 
 
-def write(sink: Any, topic: str, number: int) -> None:
-    """A transaction of many writes, each a batch of its own: the first of 5 keys has them all, in order."""
-    for step in range(WRITES):
-        sink.write(batch(number, *[(topic, b"k%d" % key, b"%d" % (number * WRITES + step)) for key in range(5)]))
-    sink.commit(at(number))
-
-
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_answers_are_not_waited_for_one_by_one(line: Proxy, topic_prefix: str, delivery: str) -> None:
     task = topic_prefix + "copy"
     sink: Any = open_sink(config(line.address, partitions=1, delivery=delivery), task)
     try:
         sink.open(term(task))
-        write(sink, task + ".orders", 0)
+        deliver(sink, task + ".orders", 0, writes=WRITES)
         sink.flush(10)
         line.delay(0.1)
         client = sink._session.feed._sender._client
@@ -61,7 +53,7 @@ def test_answers_are_not_waited_for_one_by_one(line: Proxy, topic_prefix: str, d
 
         looking = threading.Thread(target=look)
         looking.start()
-        write(sink, task + ".orders", 1)
+        deliver(sink, task + ".orders", 1, writes=WRITES)
         sink.flush(20)
         over.set()
         looking.join()
@@ -77,34 +69,19 @@ def test_answers_are_not_waited_for_one_by_one(line: Proxy, topic_prefix: str, d
 def test_a_line_that_breaks_again_and_again_changes_no_order(line: Proxy, topic_prefix: str, delivery: str) -> None:
     task, count = topic_prefix + "copy", 60
     sink: Any = open_sink(config(line.address, partitions=2, delivery=delivery), task)
+    stream = Stream(sink, task, task + ".orders", count, writes=WRITES)
     over, dice = threading.Event(), random.Random(7)
 
     def break_it() -> None:
-        while not over.wait(dice.uniform(0.05, 0.4)):
+        while stream.done < count - 5 and not over.wait(dice.uniform(0.05, 0.4)):
             line.delay(dice.choice((0.0, 0.02)))
             dice.choice((line.reset, lambda: line.cut_after(dice.randrange(1, 40_000), "up")))()
             line.pass_()
 
     nemesis = threading.Thread(target=break_it)
     nemesis.start()
-    end = time.monotonic() + 90
     try:
-        number, acknowledged = 0, None
-        while number < count:
-            assert time.monotonic() < end, f"{number} of {count} delivered"
-            try:
-                held = sink.open(term(task)) or acknowledged
-                for number in range(held.offset + 1 if held else 0, count):
-                    if number == count - 5:
-                        over.set()
-                    write(sink, task + ".orders", number)
-                    acknowledged = sink.acknowledged() or acknowledged
-                sink.flush(20)
-                number = count
-            except ReplicatorError as error:
-                assert error.transient, error
-                number = 0
-                sink.close()
+        stream.run()
     finally:
         over.set()
         nemesis.join()
