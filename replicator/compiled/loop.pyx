@@ -10,7 +10,9 @@ from libc.string cimport memcmp
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Arena
-from replicator.compiled.checksum cimport crc32, replicator_crc_fill
+from replicator.compiled.checksum cimport (
+    REPLICATOR_FOLDS, crc32, replicator_crc_begin, replicator_crc_folded, replicator_crc_sliced,
+)
 from replicator.compiled.out cimport OK, little
 from replicator.compiled.program cimport Moment, Program
 from replicator.compiled.tables cimport Known
@@ -24,6 +26,8 @@ cdef extern from "<time.h>" nogil:
     int CLOCK_REALTIME
 
 ABI = 4
+
+replicator_crc_begin()
 
 cdef enum Kind:
     QUERY = 2
@@ -68,7 +72,6 @@ cdef class Loop(Transactions):
         self.packets = packets
         self.messages = messages
         self.clock = clock
-        replicator_crc_fill()
 
     def run(self, bytes buffer, Py_ssize_t at):
         """Takes events from `at` on. Returns where the first begins that it leaves."""
@@ -121,7 +124,7 @@ cdef class Loop(Transactions):
             return STOP
         if self.checksum:
             end -= 4
-            if end < body or crc32(p, end - p) != <uint32_t>little(end, 4):
+            if end < body or crc32(0, p, end - p) != <uint32_t>little(end, 4):
                 return STOP
         if kind == TABLE_MAP:
             done = self._table_map(body, end)
@@ -297,3 +300,21 @@ ctypedef int64_t (*RunProgram)(
 ) noexcept nogil
 
 cdef RunProgram run_program = <RunProgram><void*>_run_program
+
+
+def checksum(bytes data, Py_ssize_t first=0, uint32_t crc=0, folded=None):
+    """`zlib.crc32` of what stands from `first` on, as events are checked. folded: which way to go; None: the usual one."""
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(data) + first
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(data) - first
+    if not 0 <= size <= PyBytes_GET_SIZE(data):
+        raise IndexError(first)
+    if folded is None:
+        return crc32(crc, p, size)
+    if folded and REPLICATOR_FOLDS and size >= 16:
+        return replicator_crc_folded(crc, p, size)
+    return replicator_crc_sliced(crc, p, size)
+
+
+def folds():
+    """Whether this machine has carry-less multiplication."""
+    return REPLICATOR_FOLDS != 0
