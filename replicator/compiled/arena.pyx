@@ -351,12 +351,17 @@ cdef size_t _late_size(LateText* text, int64_t row) noexcept nogil:
 
 
 cdef void _late_at(char* o, LateText* text, int64_t row) noexcept nogil:
+    """What stands behind its place is not touched."""
+    cdef char digits[24]
+    cdef size_t size
     cdef int index
     for index in range(text.count):
         memcpy(o, text.pieces[index], text.sizes[index])
         o += text.sizes[index]
         if index + 1 < text.count:
-            o = signed_at(o, row + text.add[index])
+            size = signed_at(digits, row + text.add[index]) - digits
+            memcpy(o, digits, size)
+            o += size
 
 
 cdef bytes _packed_headers(tuple headers):
@@ -365,11 +370,11 @@ cdef bytes _packed_headers(tuple headers):
     out = bytearray()
     for name, value in headers:
         for part in (name.encode(), value):
-            out += _varint(len(part)) + part
+            out += varint(len(part)) + part
     return bytes(out)
 
 
-cdef bytes _varint(Py_ssize_t number):
+cdef bytes varint(Py_ssize_t number):
     """Zigzag, of a length."""
     cdef uint64_t rest = <uint64_t>number << 1
     out = bytearray()

@@ -241,7 +241,7 @@ cdef class Program(Steps):
                     return status
                 entry.route = out.used - before
             before = out.used
-            for number in range(form.header_count):
+            for number in range(form.piece_count):
                 self.scratch.used = 0
                 status = self._header(out, form, number, row)
                 if status != OK:
@@ -252,13 +252,14 @@ cdef class Program(Steps):
         return OK
 
     cdef int _header(self, Out* out, Form* form, int number, int64_t row) noexcept nogil:
-        """Its value is written first, to know its length, and then moved behind that."""
+        """A value is written first, to know its length, and then moved behind that."""
         cdef size_t before, size, prefix
         cdef uint64_t length
-        cdef int status = put(out, form.names[number], form.name_sizes[number])
+        cdef int status = put(out, form.texts[number], form.text_sizes[number])
+        if status != OK or form.headers[number].first < 0:
+            return status
         before = out.used
-        if status == OK:
-            status = self._write(out, form.headers[number], row)
+        status = self._write(out, form.headers[number], row)
         if status != OK:
             return status
         size = out.used - before

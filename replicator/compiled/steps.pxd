@@ -74,9 +74,10 @@ ctypedef struct Form:
     Range value
     Range route
     int header_count
-    Range headers[MOST_HEADERS]
-    const char* names[MOST_HEADERS]  # packed as in the record
-    size_t name_sizes[MOST_HEADERS]
+    int piece_count  # of what the headers are made of: a text as it stands in the record, and the value behind it
+    Range headers[MOST_HEADERS + 1]
+    const char* texts[MOST_HEADERS + 1]
+    size_t text_sizes[MOST_HEADERS + 1]
 
 
 cdef class Steps:
@@ -113,5 +114,5 @@ cdef class Steps:
     cdef Out repeated[MOST_REPEATED]
 
     cdef _value_step(self, Step* step, fields)
-    cdef Form* _forms(self, records) except? NULL
+    cdef Form* _forms(self, records, steps) except? NULL
     cdef const char* _keep(self, bytes text) except NULL

@@ -3,6 +3,7 @@
 from libc.stdlib cimport calloc, free
 from cpython.bytes cimport PyBytes_AS_STRING
 
+from replicator.compiled.arena cimport varint
 from replicator.compiled.values cimport REMEMBERED, REMEMBERED_SLOTS, Slot
 
 ABI = 4
@@ -32,11 +33,11 @@ cdef class Steps:
         self._values(spec.values)
         self._same_texts(spec.same)
         self._steps(spec.steps)
-        self.forms = self._forms(spec.records)
+        self.forms = self._forms(spec.records, spec.steps)
         self.form_count = len(spec.records)
         self.moved_count = -1
         if spec.moved is not None:
-            self.moved = self._forms(spec.moved)
+            self.moved = self._forms(spec.moved, spec.steps)
             self.moved_count = len(spec.moved)
         self.compared_count = len(spec.compared)
         self.compared = <int*>_zeros(2 * self.compared_count + 1, sizeof(int))
@@ -154,21 +155,38 @@ cdef class Steps:
         step.cut, step.value, null = fields
         step.null, step.null_size = self._keep(null), len(null)
 
-    cdef Form* _forms(self, records) except? NULL:
+    cdef Form* _forms(self, records, steps) except? NULL:
         cdef Form* forms = <Form*>_zeros(len(records) + 1, sizeof(Form))
         cdef Form* form
         for index, record in enumerate(records):
             form = forms + <int>index
             form.key, form.value, form.route = _range(record.key), _range(record.value), _range(record.route)
             form.header_count = len(record.headers)
-            for number, (name, template) in enumerate(record.headers):
-                form.names[<int>number], form.name_sizes[<int>number] = self._keep(name), len(name)
+            pieces = _header_pieces(record.headers, steps)
+            form.piece_count = len(pieces)
+            for number, (text, template) in enumerate(pieces):
+                form.texts[<int>number], form.text_sizes[<int>number] = self._keep(text), len(text)
                 form.headers[<int>number] = _range(template)
         return forms
 
     cdef const char* _keep(self, bytes text) except NULL:
         self.kept.append(text)
         return PyBytes_AS_STRING(text)
+
+
+def _header_pieces(headers, steps):
+    """[(text, steps of the value behind it; None: nothing)]: what is the same in every record is one text."""
+    pieces, text = [], b""
+    for name, template in headers:
+        inside = steps[slice(*template)] if template is not None else ()
+        text += name
+        if all(step[0] == "text" for step in inside):
+            value = b"".join([step[1] for step in inside])
+            text += varint(len(value)) + value
+        else:
+            pieces.append((text, template))
+            text = b""
+    return [*pieces, (text, None)] if text else pieces
 
 
 cdef Range _range(template) except *:

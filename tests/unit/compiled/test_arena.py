@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,3 +56,15 @@ def test_packed_records_are_a_sequence(one: list[Record], other: list[Record]) -
     assert [packed[index] for index in range(-len(both), len(both))] == both + both
     assert packed[1:5] == both[1:5]
     assert filled(one)[3:][:] == one[3:]
+
+
+@pytest.mark.parametrize("digits", range(1, 20))
+def test_numbers_of_every_length(digits: int) -> None:
+    """Printed in the place of a NUL byte; what stands behind it stays."""
+    least, most = 10 ** (digits - 1), min(10**digits - 1, (1 << 63) - 1)
+    numbers = sorted({0, least, least + 1, most // 3, most - 1, most, -least, -most})
+    arena = filled([("t", b"key", b"<\0>", b"p", number, (("h", b"behind"),)) for number in numbers])
+    as_it_is = [b"", b""], [0]
+    assert arena.complete(0, as_it_is, as_it_is) > 0
+    assert [record[2] for record in arena[:]] == [b"<%d>" % number for number in numbers]
+    assert {record[5] for record in arena[:]} == {(("h", b"behind"),)}
