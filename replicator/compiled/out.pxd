@@ -2,7 +2,7 @@
 #
 # Writers return 0, or NO_MEMORY. None of them needs the interpreter.
 
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy
 
@@ -14,6 +14,9 @@ cdef enum:
     ASK_PYTHON = 1  # a rare value: the twin's renderer writes it
     DECLINED = -1  # a row that the twin has to look at: it knows the error
     NO_MEMORY = -2
+
+cdef enum:
+    BEHIND = 32
 
 ctypedef struct Out:
     char* base
@@ -50,6 +53,17 @@ cdef inline int put(Out* out, const void* text, size_t size) noexcept nogil:
     if reserve(out, size) != OK:
         return NO_MEMORY
     memcpy(out.base + out.used, text, size)
+    out.used += size
+    return OK
+
+
+cdef inline int put_kept(Out* out, const char* text, size_t size) noexcept nogil:
+    """As `put`, of a text behind which as many as `BEHIND` bytes may be read: most are short, and copied without a call."""
+    if reserve(out, size + BEHIND) != OK:
+        return NO_MEMORY
+    memcpy(out.base + out.used, text, BEHIND)
+    if size > BEHIND:
+        memcpy(out.base + out.used + BEHIND, text + BEHIND, size - BEHIND)
     out.used += size
     return OK
 
@@ -124,17 +138,22 @@ cdef inline int put_signed(Out* out, int64_t value) noexcept nogil:
 
 
 cdef inline uint64_t little(const uint8_t* p, int size) noexcept nogil:
-    """`size` bytes, 0 to 8, lowest first."""
-    cdef uint64_t value = 0
+    """`size` bytes, 0 to 8, lowest first. Those in the middle are read twice, so that there is no loop."""
+    cdef uint64_t eight
+    cdef uint32_t four, last_four
+    cdef uint16_t two, last_two
     if size == 8:
-        memcpy(&value, p, 8)
-        return value
-    if size == 4:
-        return p[0] | <uint32_t>p[1] << 8 | <uint32_t>p[2] << 16 | <uint64_t>p[3] << 24
-    while size > 0:
-        size -= 1
-        value = value << 8 | p[size]
-    return value
+        memcpy(&eight, p, 8)
+        return eight
+    if size >= 4:
+        memcpy(&four, p, 4)
+        memcpy(&last_four, p + size - 4, 4)
+        return four | <uint64_t>last_four << 8 * (size - 4)
+    if size >= 2:
+        memcpy(&two, p, 2)
+        memcpy(&last_two, p + size - 2, 2)
+        return two | <uint32_t>last_two << 8 * (size - 2)
+    return p[0] if size == 1 else 0
 
 
 cdef inline int64_t little_signed(const uint8_t* p, int size) noexcept nogil:

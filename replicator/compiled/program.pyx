@@ -11,7 +11,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Entry
 from replicator.compiled.out cimport (
-    DECLINED, NO_MEMORY, OK, little, put, put_signed, reserve,
+    BEHIND, DECLINED, NO_MEMORY, OK, little, put, put_kept, put_signed, reserve, unsigned_at,
 )
 from replicator.compiled.steps cimport (
     ASKED, Cut, EVENT_MS, EVENT_S, FILE, Field, GTID, LITERAL, MOST_REPEATED, NOW_MS, NOW_NS, NOW_US, OBJECT, OFFSET,
@@ -83,6 +83,8 @@ cdef class Program(Steps):
                 raise MemoryError
             self.same_ends[index] = self.same.used
             index += 1
+        if reserve(&self.same, BEHIND) != OK:
+            raise MemoryError
 
     # One event
 
@@ -99,9 +101,11 @@ cdef class Program(Steps):
     cdef int prepare_natively(self, Moment* moment) noexcept nogil:
         """Makes the texts that are the same for all rows of an event."""
         cdef Out* out = &self.same
+        cdef Times times
         cdef Step* piece
         cdef int text, at, kind, status
         cdef bint null
+        times.of[0].size = times.of[1].size = 0
         out.used = 0
         for text in range(self.same_count):
             for at in range(self.same_pieces[text], self.same_pieces[text + 1]):
@@ -110,9 +114,11 @@ cdef class Program(Steps):
                 null = (kind == GTID and moment.gtid_size == 4) or (kind == THREAD and moment.thread < 0)
                 if piece.not_null and null:
                     continue
-                status = put(out, piece.text, piece.size)
+                status = put_kept(out, piece.text, piece.size)
                 if kind == LITERAL or status != OK:
                     pass
+                elif kind <= NOW_NS:
+                    status = _put_time(out, &times, moment, kind)
                 elif kind == GTID:
                     status = put(out, moment.gtid, moment.gtid_size)
                 elif kind == FILE:
@@ -132,7 +138,7 @@ cdef class Program(Steps):
                 if status != OK:
                     return status
             self.same_ends[text] = out.used
-        return OK
+        return reserve(out, BEHIND)
 
     cdef int64_t run(
         self, Arena arena, const uint8_t* p, const uint8_t* end, int64_t row, uint32_t topic, uint32_t position
@@ -255,7 +261,7 @@ cdef class Program(Steps):
         """A value is written first, to know its length, and then moved behind that."""
         cdef size_t before, size, prefix
         cdef uint64_t length
-        cdef int status = put(out, form.texts[number], form.text_sizes[number])
+        cdef int status = put_kept(out, form.texts[number], form.text_sizes[number])
         if status != OK or form.headers[number].first < 0:
             return status
         before = out.used
@@ -285,12 +291,12 @@ cdef class Program(Steps):
         while step < last:
             kind = step.kind
             if kind == TEXT:
-                status = put(out, step.text, step.size)
+                status = put_kept(out, step.text, step.size)
             elif kind == VALUE:
                 status = self._value(out, step)
             elif kind == SAME:
                 start = self.same_ends[step.first - 1] if step.first else 0
-                status = put(out, self.same.base + start, self.same_ends[step.first] - start)
+                status = put_kept(out, self.same.base + start, self.same_ends[step.first] - start)
             elif kind == ROW:
                 status = put_signed(out, row - self.first_row)
             elif kind == OFFSET:
@@ -321,7 +327,7 @@ cdef class Program(Steps):
     cdef int _value(self, Out* out, Step* step) noexcept nogil:
         cdef Cut* cut = self.cuts + step.cut
         if cut.at == NULL:
-            return put(out, step.null, step.null_size)
+            return put_kept(out, step.null, step.null_size)
         return write_value(out, self.values + step.value, cut.at, cut.size, &self.scratch)
 
     cdef int _object(self, Out* out, Step* step, int64_t row) noexcept nogil:
@@ -338,17 +344,17 @@ cdef class Program(Steps):
             if begun:
                 status = put(out, ",", 1)
             else:
-                status = put(out, step.text, step.size)
+                status = put_kept(out, step.text, step.size)
                 if status == OK:
                     status = put(out, "{", 1)
                 begun = True
             if status == OK:
-                status = put(out, member.text, member.size)
+                status = put_kept(out, member.text, member.size)
             if status == OK:
                 status = self._value(out, member)
             if status != OK:
                 return status
-        return put(out, "}", 1) if begun else put(out, step.null, step.null_size)
+        return put(out, "}", 1) if begun else put_kept(out, step.null, step.null_size)
 
     cdef int _add_repeated(self, int64_t row) noexcept nogil:
         """Of a grouped plan: what this row adds."""
@@ -368,6 +374,26 @@ cdef class Program(Steps):
             if status != OK:
                 return status
         return OK
+
+
+ctypedef struct Time:
+    # Digits of a time in nanoseconds; size 0: not written yet.
+    int size
+    char digits[BEHIND]
+
+ctypedef struct Times:
+    Time of[2]
+
+
+cdef inline int _put_time(Out* out, Times* times, Moment* moment, int kind) noexcept nogil:
+    """The first digits of a time in nanoseconds are those of it in microseconds and milliseconds."""
+    cdef Time* time = &times.of[kind >= NOW_MS]
+    cdef int64_t ns = moment.now_ns if kind >= NOW_MS else moment.ts_us * 1000
+    if ns < 1000000:
+        return put_signed(out, _number(moment, kind))
+    if time.size == 0:
+        time.size = <int>(unsigned_at(time.digits, <uint64_t>ns) - time.digits)
+    return put_kept(out, time.digits, time.size - 3 * (2 - kind % 3))
 
 
 cdef inline int64_t _number(Moment* moment, int kind) noexcept nogil:

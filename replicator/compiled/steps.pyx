@@ -4,6 +4,7 @@ from libc.stdlib cimport calloc, free
 from cpython.bytes cimport PyBytes_AS_STRING
 
 from replicator.compiled.arena cimport varint
+from replicator.compiled.out cimport BEHIND
 from replicator.compiled.values cimport REMEMBERED, REMEMBERED_SLOTS, Slot
 
 ABI = 4
@@ -170,8 +171,10 @@ cdef class Steps:
         return forms
 
     cdef const char* _keep(self, bytes text) except NULL:
-        self.kept.append(text)
-        return PyBytes_AS_STRING(text)
+        """For `put_kept`."""
+        cdef bytes kept = text + bytes(BEHIND)
+        self.kept.append(kept)
+        return PyBytes_AS_STRING(kept)
 
 
 def _header_pieces(headers, steps):
