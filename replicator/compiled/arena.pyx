@@ -39,13 +39,14 @@ cdef class Arena:
     """Not thread-safe while it grows; read from any thread afterwards.
 
     Args:
-        expected: bytes to make room for at once.
+        expected: bytes to make room for at once, and an eighth more: the last arena had as many, and moving is dear.
     """
 
     def __cinit__(self, size_t expected=0):
         self.topics = []
         self._topic_ids = {}
         if expected:
+            expected += expected // 8
             self.bytes.base = <char*>realloc(NULL, expected)
             if self.bytes.base != NULL:
                 self.bytes.room = expected

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
-from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK, Out, digits_at, reserve, unsigned_at
+from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK, Out, reserve
 from replicator.compiled.quoted cimport put_base64
 
 cdef extern from *:

@@ -95,6 +95,15 @@ cdef inline int _text(Out* out, const uint8_t* p, size_t size, int style) noexce
     return ASK_PYTHON if size and memchr(p, 0x7F, size) != NULL else put_quoted(out, p, size, RAW_BEYOND | LOWER)
 
 
+cdef inline int _put_mark(Out* out, char mark, int style) noexcept nogil:
+    if reserve(out, 2) != OK:
+        return NO_MEMORY
+    out.base[out.used] = mark
+    out.base[out.used + 1] = c' '
+    out.used += 1 if style == COMPACT else 2
+    return OK
+
+
 cdef inline int _container(
     Out* out, int kind, const uint8_t* raw, size_t size, size_t base, int depth, int style, size_t limit
 ) noexcept nogil:
@@ -118,7 +127,7 @@ cdef inline int _container(
     if put(out, "{" if is_object else "[", 1) != OK:
         return NO_MEMORY
     for index in range(count):
-        if index and put(out, ", ", 1 if style == COMPACT else 2) != OK:
+        if index and _put_mark(out, c',', style) != OK:
             return NO_MEMORY
         if is_object:
             start = base + little(raw + key_entry, width)
@@ -129,7 +138,7 @@ cdef inline int _container(
             status = _text(out, raw + start, length, style)
             if status != OK:
                 return status
-            if put(out, ": ", 1 if style == COMPACT else 2) != OK:
+            if _put_mark(out, c':', style) != OK:
                 return NO_MEMORY
         inner = raw[entry]
         if 4 <= inner <= 6 or (large and (inner == 7 or inner == 8)):

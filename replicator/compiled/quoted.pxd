@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK, Out, reserve
+from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK, Out, ctzll, little, reserve
 
 cdef extern from *:
     """
@@ -27,7 +27,8 @@ cdef enum:
 
 
 cdef inline uint64_t _special(uint64_t x) noexcept nogil:
-    """Not 0 when one of the eight bytes is below 0x20, a quote, a backslash, or above 0x7F."""
+    """Not 0 when one of the eight bytes is below 0x20, a quote, a backslash, or above 0x7F; the lowest bit that is set is
+    the highest of the first such byte. (A borrow may set some behind that.)"""
     cdef uint64_t ones = 0x0101010101010101ULL
     cdef uint64_t quotes = x ^ ones * 0x22
     cdef uint64_t backslashes = x ^ ones * 0x5C
@@ -69,49 +70,46 @@ cdef inline int put_escaped(Out* out, const uint8_t* p, size_t size, int style) 
     """UTF-8 as it stands between quotes. ASK_PYTHON, with some of it written, for bytes that are not UTF-8."""
     cdef const uint8_t* end = p + size
     cdef char* o
-    cdef char* limit
-    cdef uint64_t eight
+    cdef uint64_t eight, special
     cdef uint32_t code
-    cdef int length
+    cdef int plain
     cdef uint8_t escape
     if reserve(out, size + 64) != OK:
         return NO_MEMORY
     o = out.base + out.used
     while p < end:
-        while end - p >= 8:
-            memcpy(&eight, p, 8)
-            if _special(eight):
-                break
-            memcpy(o, &eight, 8)
-            p += 8
-            o += 8
-        if p == end:
-            break
-        # Up to eight characters by hand; each takes 12 bytes at most, the rest as many as it has.
-        limit = out.base + out.room
-        if limit - o < (end - p) + 128:
+        # Spaces behind the last bytes. What is written of them, and behind a special one, is written over.
+        plain = 8 if end - p >= 8 else <int>(end - p)
+        eight = little(p, plain)
+        if plain < 8:
+            eight |= 0x2020202020202020ULL << 8 * plain
+        special = _special(eight)
+        if special:
+            plain = ctzll(special) >> 3
+        memcpy(o, &eight, 8)
+        o += plain
+        p += plain
+        if not special:
+            continue
+        # It takes 12 bytes at most, and each of the rest as many as it has, for now.
+        if out.base + out.room - o < (end - p) + 64:
             out.used = o - out.base
-            if reserve(out, (end - p) + 256) != OK:
+            if reserve(out, 2 * (end - p) + 256) != OK:
                 return NO_MEMORY
             o = out.base + out.used
-        length = 8
-        while length > 0 and p < end:
-            length -= 1
-            if p[0] < 0x80:
-                escape = REPLICATOR_ESCAPE[p[0]]
-                if escape == 0:
-                    o[0] = <char>p[0]
-                    o += 1
-                elif escape == 1:
-                    o = _unicode(o, p[0])
-                    if style & LOWER and p[0] & 15 > 9:
-                        (o - 1)[0] = REPLICATOR_HEX[p[0] & 15] | 0x20
-                else:
-                    o[0] = c'\\'
-                    o[1] = <char>escape
-                    o += 2
-                p += 1
-                continue
+        if p[0] < 0x80:
+            escape = REPLICATOR_ESCAPE[p[0]]
+            if escape == 1:
+                o = _unicode(o, p[0])
+                if style & LOWER and p[0] & 15 > 9:
+                    (o - 1)[0] = REPLICATOR_HEX[p[0] & 15] | 0x20
+            else:
+                o[0] = c'\\'
+                o[1] = <char>escape
+                o += 2
+            p += 1
+            continue
+        while p < end and p[0] >= 0x80:
             code = _sequence(p, end)
             if code == 0:
                 out.used = o - out.base
@@ -122,7 +120,7 @@ cdef inline int put_escaped(Out* out, const uint8_t* p, size_t size, int style) 
                 o = _unicode(o, 0xD800 + (code >> 10))
                 o = _unicode(o, 0xDC00 + (code & 0x3FF))
                 p += 4
-                continue
+                break
             while code > 0:
                 o[0] = <char>p[0]
                 o += 1

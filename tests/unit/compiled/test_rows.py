@@ -68,7 +68,15 @@ _numbers = (
     | st.integers(-1074, 1023).map(lambda power: 2.0**power)
 )
 _short = st.integers(-(10**7), 10**7).flatmap(lambda n: st.integers(-3, 9).map(lambda places: n / 10**places))
-_texts = st.text(max_size=30).map(str.encode) | st.binary(max_size=30)
+parts = st.sampled_from(["plain", "a", '"', "\\", "\n", "\x01", "\x1f", "\x7f", "é", "€", "😀", "\uffff"]).map(
+    str.encode
+)
+_texts = (
+    st.text(max_size=30).map(str.encode)
+    | st.binary(max_size=30)
+    | st.lists(parts, max_size=40).map(b"".join)
+    | st.builds(lambda parts, wrong: b"".join(parts) + wrong, st.lists(parts, max_size=20), st.binary(max_size=3))
+)
 
 
 def drawn(draw: Callable[[Any], Any], column: Column) -> bytes:

@@ -21,13 +21,14 @@ from replicator.model.batch import Record
 from replicator.model.plan import Each, Member, Members, RecordPlan, TablePlan, Text, Value
 from replicator.model.table import Column, Table
 from tests.unit.compiled.both import FORMATS
-from tests.unit.compiled.test_rows import column_kinds, drawn, run
+from tests.unit.compiled.test_rows import column_kinds, drawn, parts, run
 
 KINDS = column_kinds()
 NAMES = sorted(
     [*RENDERERS, *(f"{name}:{text}" for name in FALLIBLE for text in ("17", '"2000-01-01Z"'))],
     key=lambda name: (name.partition(":")[0], name),
 )
+_long = {"type": types.BLOB, "meta": 2, "collation": 255}
 PYTHON = (writers.BY_PYTHON, writers.REMEMBERED)
 
 
@@ -59,6 +60,25 @@ def test_any_value_in_any_notation(name: str, data: st.DataObject) -> None:
     except DecodeError:
         return  # a notation that this column can't have: nothing runs
     twin = run(made, row, expected.append)
+    assert run(native_rows(plan, table, "insert", rendering, False), row, arena) == twin
+    if not isinstance(twin[0], type):
+        assert list(arena[:]) == expected
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if _long in accepted(name)])
+@settings(max_examples=30, deadline=None)
+@given(raw=st.lists(parts, max_size=400).map(b"".join))
+@example(raw=b"\x01" * 3000)
+@example(raw="😀".encode() * 1000)
+@example(raw="€".encode() * 1000 + b"\x80")
+def test_long_texts(name: str, raw: bytes) -> None:
+    """They become many times as long, or stay as they are."""
+    table = Table("shop", "t", (Column(0, "c", **_long),), ())
+    plan = TablePlan("t", (RecordPlan(None, (Value(0, "after", name),)),), (), ())
+    row = raw_row(table.columns[0], len(raw).to_bytes(2, "little") + raw)
+    expected: list[Record] = []
+    arena = compiled.module("arena").Arena()
+    twin = run(compile_rows(plan, table, "insert", rendering, False), row, expected.append)
     assert run(native_rows(plan, table, "insert", rendering, False), row, arena) == twin
     if not isinstance(twin[0], type):
         assert list(arena[:]) == expected
