@@ -5,7 +5,7 @@ record. The library's sender keeps what is hard: sequence numbers, retries in or
 Written against 3.0.x; `unfit` compares every name and signature used here with what is installed, and the sinks fall
 back to `plain.py` when they differ.
 
-Five of the library's decisions are changed, each because of what it costs us:
+Six of the library's decisions are changed, each because of what it costs us:
 - The first failed batch puts the producer into its fatal state, inside the sender thread and so before any later batch
   can leave. The library would go on with later batches (after OUT_OF_ORDER_SEQUENCE, an expired batch, ...): a gap.
 - No batch leaves after the lease is over, also when it waited in the accumulator: the guard is asked at that moment.
@@ -14,28 +14,31 @@ Five of the library's decisions are changed, each because of what it costs us:
 - Batches are not split on MESSAGE_TOO_LARGE: the library would complete the halves, never our whole.
 - Several batches of a partition are on their way at once (`in_flight.py`), and those that have to leave again do so in
   their first order. The library puts the last one that failed in front.
+- Requests leave from the batches' own memory (`requests.py`). The library copies them, twice.
 """
 
 from __future__ import annotations
 
 import contextlib
 import inspect
-import struct
 import time
 from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import kafka
-from crc32c import crc32c
 from kafka import KafkaProducer
 from kafka.cluster import ClusterMetadata
 from kafka.errors import IllegalStateError, KafkaError, KafkaTimeoutError, OutOfOrderSequenceNumberError, RetriableError
 from kafka.net.compat import KafkaNetClient
+from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import IncompleteProducerBatches, RecordAccumulator
 from kafka.producer.sender import Sender
 from kafka.producer.transaction_manager import TransactionalRequestResult, TransactionManager
+from kafka.protocol.parser import KafkaProtocol
+from kafka.protocol.producer import ProduceRequest
 from kafka.structs import TopicPartition
 
 from replicator.errors import ReplicatorError
@@ -44,7 +47,9 @@ from replicator.sink.kafka.compression import Codec
 from replicator.sink.kafka.errors import refused_size, translate
 from replicator.sink.kafka.feed import Body
 from replicator.sink.kafka.in_flight import InFlight
-from replicator.sink.kafka.records import BATCH_OVERHEAD, Stamp, encode, encode_plain
+from replicator.sink.kafka.prebuilt import Prebuilt, compressed
+from replicator.sink.kafka.records import Stamp, encode, encode_plain
+from replicator.sink.kafka.requests import adopt, framed, inside
 from replicator.sink.kafka.topic import Topic
 from replicator.sink.kafka.window import Window
 
@@ -53,105 +58,7 @@ VERSION = "3.0."
 Single: TypeAlias = Record | Callable[[], Record] | None
 """The only record of a batch, for a broker's refusal of its size."""
 
-_HEADER = struct.Struct(">qiibIhiqqqhii")
-_CRC_AT = 17
-_CRC_FROM = 21
-_LENGTH_FROM = 12
-_TRANSACTIONAL = 0x10
 _NAP_MS = 100
-
-
-class Prebuilt:
-    """A batch whose records are bytes already; stands where the sender expects its own MemoryRecordsBuilder."""
-
-    __slots__ = (
-        "_closed",
-        "_code",
-        "_count",
-        "_room",
-        "_time_ms",
-        "_transactional",
-        "base_sequence",
-        "number",
-        "producer_epoch",
-        "producer_id",
-    )
-
-    def __init__(
-        self, count: int, room: bytearray | memoryview, time_ms: int, code: int = 0, *, number: int = 0
-    ) -> None:
-        """`room`: as many bytes as the batch's header takes, and the records behind them, compressed as `code` says.
-        `number`: higher than those of the batches before it."""
-        self.number = number
-        self._count = count
-        self._code = code
-        self._room = room
-        self._time_ms = time_ms
-        self._transactional = False
-        self._closed = False
-        self.producer_id = -1
-        self.producer_epoch = -1
-        self.base_sequence = -1
-
-    def append(self, *_: Any) -> None:
-        """Nothing can be appended: the accumulator then opens a batch of its own."""
-
-    def is_full(self) -> bool:
-        return True
-
-    def next_offset(self) -> int:
-        return self._count
-
-    def size_in_bytes(self) -> int:
-        return len(self._room)
-
-    def compression_rate(self) -> float:
-        return 1.0
-
-    def set_producer_state(self, producer_id: int, producer_epoch: int, sequence: int, transactional: bool) -> None:
-        """Called once, when the batch leaves for the first time; a retry keeps its identity and sequence."""
-        self.producer_id, self.producer_epoch = producer_id, producer_epoch
-        self.base_sequence, self._transactional = sequence, transactional
-
-    def close(self) -> None:
-        """Writes the header; later calls change nothing."""
-        if self._closed:
-            return
-        self._closed = True
-        room = memoryview(self._room)
-        _HEADER.pack_into(
-            room,
-            0,
-            0,  # base offset: the broker's
-            len(room) - _LENGTH_FROM,
-            0,  # partition leader epoch: the broker's
-            2,  # magic
-            0,  # crc, below
-            self._code | (_TRANSACTIONAL if self._transactional else 0),
-            self._count - 1,
-            self._time_ms,
-            self._time_ms,
-            self.producer_id,
-            self.producer_epoch,
-            self.base_sequence,
-            self._count,
-        )
-        struct.pack_into(">I", room, _CRC_AT, crc32c(room[_CRC_FROM:]))
-
-    def buffer(self) -> bytearray | memoryview | None:
-        return self._room if self._closed else None
-
-
-def roomy(body: bytes) -> bytearray:
-    """A batch's records behind room for its header."""
-    return bytearray(BATCH_OVERHEAD) + body
-
-
-def compressed(room: bytearray | memoryview, codec: Codec) -> tuple[bytearray | memoryview, int]:
-    """The same batch with its records compressed, and the code of that; as it was, and 0, where that is not smaller."""
-    whole = memoryview(room)
-    smaller = codec.compress(whole[BATCH_OVERHEAD:])
-    return (roomy(smaller), codec.code) if len(smaller) < len(whole) - BATCH_OVERHEAD else (room, 0)
 
 
 class BulkFeed:
@@ -192,12 +99,18 @@ class BulkFeed:
         self._in_flight = self._accumulator.muted = InFlight(self._requests)
         self._poll = self._sender._client.poll
         self._sender._client.poll = self._nap
+        self._send = self._sender._client.send
+        self._sender._client.send = self._adopt_and_send
 
     def _nap(self, timeout_ms: float | None = None, future: Any = None) -> Any:
         """In the sender thread, which waits here for whatever comes."""
         if future is None and timeout_ms is not None and self._accumulator.has_incomplete:
             timeout_ms = min(timeout_ms, _NAP_MS)
         return self._poll(timeout_ms=timeout_ms, future=future)
+
+    def _adopt_and_send(self, node: Any, request: Any, **options: Any) -> Any:
+        adopt(self._sender._client._manager._conns.get(node))
+        return self._send(node, request, **options)
 
     def _requests(self, place: TopicPartition) -> int:
         """Those that wait for an answer of the partition's leader; of all brokers while that is not known."""
@@ -235,11 +148,11 @@ class BulkFeed:
         place = TopicPartition(topic.name, partition)
         first = 0
         for count, body in encode(records, self._stamp, topic.batch_bytes, topic.record_bytes):
-            self._hand_over(topic, place, count, roomy(body), records[first] if count == 1 else None)
+            self._hand_over(topic, place, count, framed(body), records[first] if count == 1 else None)
             first += count
 
     def send_body(self, topic: Topic, partition: int, body: Body) -> None:
-        self._hand_over(topic, TopicPartition(topic.name, partition), body.count, memoryview(body), body.record)
+        self._hand_over(topic, TopicPartition(topic.name, partition), body.count, inside(body), body.record)
 
     def pushed(self) -> None:
         if self._waiting:
@@ -247,12 +160,10 @@ class BulkFeed:
             self._sender.wakeup()
 
     def send_plain(self, topic: Topic, key: bytes, value: bytes) -> None:
-        self._hand_over(topic, TopicPartition(topic.name, 0), 1, roomy(encode_plain(key, value)), None)
+        self._hand_over(topic, TopicPartition(topic.name, 0), 1, framed(encode_plain(key, value)), None)
         self.pushed()
 
-    def _hand_over(
-        self, topic: Topic, place: TopicPartition, count: int, room: bytearray | memoryview, single: Single
-    ) -> None:
+    def _hand_over(self, topic: Topic, place: TopicPartition, count: int, room: memoryview, single: Single) -> None:
         self._guard()
         code = 0
         if self._codec is not None:
@@ -345,6 +256,12 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (IncompleteProducerBatches, "add", ("self", "batch")),
     (Sender, "wakeup", ("self",)),
     (KafkaNetClient, "poll", ("self", "timeout_ms", "future")),
+    (KafkaNetClient, "send", ("self", "node_id", "request", "kwargs")),
+    (KafkaProtocol, "send_request", ("self", "request", "correlation_id")),
+    (KafkaProtocol, "send_bytes", ("self",)),
+    (KafkaTCPTransport, "writelines", ("self", "list_of_data")),
+    (KafkaSSLTransport, "writelines", ("self", "list_of_data")),
+    (ProduceRequest, "encode_header", ("self", "flexible")),
     (KafkaNetClient, "in_flight_request_count", ("self", "node_id")),
     (ClusterMetadata, "leader_for_partition", ("self", "partition")),
     (RecordAccumulator, "reenqueue", ("self", "batch", "now")),
@@ -365,6 +282,7 @@ _ATTRIBUTES = {
     "": ("_accumulator", "_sender", "_transaction_manager", "_metadata", "_closed"),
     "_accumulator": ("_appends_in_progress", "_batches", "_incomplete", "_closed", "has_incomplete", "muted"),
     "_sender": ("_client",),
+    "_sender._client._manager": ("_conns",),
 }
 
 
@@ -385,7 +303,7 @@ def unfit(producer: KafkaProducer) -> str:
     if moved():
         return moved()
     for path, names in _ATTRIBUTES.items():
-        target = getattr(producer, path) if path else producer
+        target = attrgetter(path)(producer) if path else producer
         for name in names:
             if not hasattr(target, name):
                 return f"{type(target).__name__} has no {name}"

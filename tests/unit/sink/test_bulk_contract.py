@@ -20,7 +20,9 @@ from kafka.structs import TopicPartition
 
 from dev.servers.ports import free_port
 from replicator.sink.kafka import bulk
+from replicator.sink.kafka.prebuilt import Prebuilt
 from replicator.sink.kafka.producer import PatientClient
+from replicator.sink.kafka.requests import framed
 
 
 @pytest.fixture(autouse=True)
@@ -72,27 +74,27 @@ def test_prebuilt_answers_everything_that_is_asked_of_a_builder() -> None:
             if not name.startswith("__") and f"records.{name}" in source:
                 used.add(name)
     assert {"set_producer_state", "close", "buffer", "next_offset", "size_in_bytes", "is_full"} <= used
-    stand_in = bulk.Prebuilt(1, bulk.roomy(b""), 0)
+    stand_in = Prebuilt(1, framed(b""), 0)
     assert not {name for name in used if not hasattr(stand_in, name)}
 
 
 def test_prebuilt_has_the_builders_signatures() -> None:
-    ours = list(inspect.signature(bulk.Prebuilt.set_producer_state).parameters)
+    ours = list(inspect.signature(Prebuilt.set_producer_state).parameters)
     theirs = list(inspect.signature(MemoryRecordsBuilder.set_producer_state).parameters)
     assert len(ours) == len(theirs)
 
 
 def test_future_reports_failures_in_its_third_place() -> None:
     """The batch's future succeeds in either case: `_finished` looks at the function that comes with it."""
-    good = ProducerBatch(TopicPartition("t", 0), bulk.Prebuilt(1, bulk.roomy(b""), 0))
+    good = ProducerBatch(TopicPartition("t", 0), Prebuilt(1, framed(b""), 0))
     good.complete(5, -1)
     assert good.produce_future.value[2] is None
-    bad = ProducerBatch(TopicPartition("t", 0), bulk.Prebuilt(1, bulk.roomy(b""), 0))
+    bad = ProducerBatch(TopicPartition("t", 0), Prebuilt(1, framed(b""), 0))
     cause = ValueError("no")
     bad.complete_exceptionally(cause, lambda _: cause)
     assert bad.produce_future.succeeded()
     assert bad.produce_future.value[2](0) is cause
-    dropped = ProducerBatch(TopicPartition("t", 0), bulk.Prebuilt(1, bulk.roomy(b""), 0))
+    dropped = ProducerBatch(TopicPartition("t", 0), Prebuilt(1, framed(b""), 0))
     dropped.abort(cause)
     assert dropped.produce_future.value[2](0) is cause
 

@@ -13,9 +13,10 @@ import pytest
 import zstandard
 
 from replicator.config.task import KafkaSink
-from replicator.sink.kafka.bulk import Prebuilt, compressed, roomy
 from replicator.sink.kafka.compression import CODECS
+from replicator.sink.kafka.prebuilt import Prebuilt, compressed
 from replicator.sink.kafka.records import BATCH_OVERHEAD
+from replicator.sink.kafka.requests import framed
 
 
 def unsnappy(data: bytes) -> bytes:
@@ -65,7 +66,7 @@ def test_blocks_of_lz4_are_independent() -> None:
 def test_a_batch_says_how_it_is_compressed(name: str) -> None:
     codec = CODECS[name]
     assert codec is not None
-    room, code = compressed(roomy(ROWS), codec)
+    room, code = compressed(framed(ROWS), codec)
     assert len(room) < len(ROWS) // 5
     batch = Prebuilt(20_000, room, 1, code)
     batch.set_producer_state(1, 2, 3, True)
@@ -81,5 +82,5 @@ def test_a_batch_says_how_it_is_compressed(name: str) -> None:
 def test_what_would_grow_stays_as_it_is(name: str) -> None:
     codec = CODECS[name]
     assert codec is not None
-    room = roomy(NOISE)
+    room = framed(NOISE)
     assert compressed(room, codec) == (room, 0)

@@ -15,7 +15,9 @@ from kafka.structs import TopicPartition
 
 from replicator.sink.kafka import bulk
 from replicator.sink.kafka.in_flight import LIMIT, InFlight
+from replicator.sink.kafka.prebuilt import Prebuilt
 from replicator.sink.kafka.records import Stamp
+from replicator.sink.kafka.requests import framed
 from replicator.sink.kafka.window import Window
 
 PLACE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -72,7 +74,7 @@ def feed() -> Any:
 
 
 def made(feed: Any, number: int) -> ProducerBatch:
-    prebuilt = bulk.Prebuilt(1, bulk.roomy(b""), 0, number=number)
+    prebuilt = Prebuilt(1, framed(b""), 0, number=number)
     state = feed._manager.producer_id_and_epoch
     prebuilt.set_producer_state(state.producer_id, state.epoch, number, False)
     return ProducerBatch(PLACE, prebuilt)

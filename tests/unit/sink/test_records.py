@@ -11,8 +11,9 @@ from kafka.record.memory_records import MemoryRecords
 
 from replicator.errors import SinkError
 from replicator.model.batch import Record
-from replicator.sink.kafka.bulk import Prebuilt, roomy
+from replicator.sink.kafka.prebuilt import Prebuilt
 from replicator.sink.kafka.records import BATCH_OVERHEAD, Stamp, encode, encode_plain, varint, zigzag
+from replicator.sink.kafka.requests import framed
 
 STAMP = Stamp("copy_hot_item", 4711)
 OWN = [("task", b"copy_hot_item"), ("epoch", b"4711")]
@@ -20,7 +21,7 @@ OWN = [("task", b"copy_hot_item"), ("epoch", b"4711")]
 
 def read(count: int, body: bytes) -> list[Any]:
     """Records of one batch by the library's reader, checksum included."""
-    batch = Prebuilt(count, roomy(body), 1_700_000_000_000)
+    batch = Prebuilt(count, framed(body), 1_700_000_000_000)
     batch.set_producer_state(9, 3, 100, True)
     batch.close()
     (whole,) = list(MemoryRecords(bytes(batch.buffer() or b"")))
@@ -97,7 +98,7 @@ def test_the_limit_counts_headers_too() -> None:
 def test_a_batch_is_written_once() -> None:
     """A retry goes out byte for byte as the first attempt, sequence included."""
     (pair,) = encode([record(b"v")], STAMP, 100, 1000)
-    batch = Prebuilt(pair[0], roomy(pair[1]), 1)
+    batch = Prebuilt(pair[0], framed(pair[1]), 1)
     batch.set_producer_state(1, 0, 0, False)
     assert batch.size_in_bytes() == len(pair[1]) + BATCH_OVERHEAD
     batch.close()
