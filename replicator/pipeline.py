@@ -34,7 +34,9 @@ from replicator.ports import CheckpointStore, Decoder, Sink, Source, Stream
 from replicator.quarantine import Quarantine
 from replicator.reading import Reader
 
-_MOST_SECONDS = 0.2  # while there is a backlog, a commit waits no longer for more
+_FIRST_SECONDS, _MOST_SECONDS = 0.02, 0.2
+"""While there is a backlog, a commit waits no longer for more: at first not long, as somebody may wait for the first row
+of a new term; then twice as long each time."""
 _NEXT_SECONDS = 0.02  # and no longer than this for the next batch
 _FLUSH_SECONDS = 30.0
 _LARGE_BYTES = 4 << 20  # after which memory is given back as soon as nothing comes any more
@@ -258,6 +260,7 @@ class Pipeline:
         ready: Position | None = None  # end of whole transactions that are written and not yet committed
         self._bound = False
         size, since, used, inside = 0, 0.0, 0, 0
+        most = _FIRST_SECONDS
         while True:
             batch = buffer.get(self._patience(ready), 0 if reader.careful else _WRITE_BYTES)
             if batch is None:
@@ -289,10 +292,10 @@ class Pipeline:
             if batch.boundary or self._split:
                 ready, self._bound = batch.position, False
                 low = buffer.empty and not buffer.more
-                late = time.monotonic() - since > _MOST_SECONDS
+                late = time.monotonic() - since > most
                 if low or late or reader.careful or size >= self._max_batch_bytes:
                     self._commit(ready)
-                    ready, size = None, 0
+                    ready, size, most = None, 0, min(2 * most, _MOST_SECONDS)
             elif self._max_transaction_bytes is not None and inside >= self._max_transaction_bytes:
                 self._commit(batch.position)
                 size = inside = 0

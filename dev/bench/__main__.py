@@ -145,6 +145,8 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     few = 1 if options.size != "full" else runs
     plan.part("compare", lambda: runner.compare(segments["warm"]))
     plan.part("facts", lambda: facts(runner, options))
+    with step("warming Kafka up"):
+        runner.heat(segments["heat"])
     for size in BIG:
         plan.part(size, lambda size=size: sections.against(runner, segments[size], size, runs))  # type: ignore[misc]
     both = {size: segments[size] for size in BIG if size in segments}
@@ -177,7 +179,7 @@ def load(load: Load, scale: float, plan: Plan) -> dict[str, Segment]:
         "matrix_tx10000": (200_000, 10_000, ("matrix",)),
     }
     with step("writing the load"):
-        segments = {"warm": load.mixed("warm", 2000, 1)}
+        segments = {"warm": load.mixed("warm", 2000, 1), "heat": load.mixed("heat", scaled(250_000, 1), 1)}
         for size, (rows, per, parts) in sizes.items():
             if any(plan.wants(part) for part in parts):
                 segments[size] = load.mixed(f"rows_{size}", scaled(rows, per), per)

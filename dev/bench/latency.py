@@ -25,6 +25,9 @@ _FIRST_ID = 1 << 40
 _WARM = 0.1
 """Of the time, and at least two seconds: not counted."""
 
+_HEAT = 1000, 4.0
+"""Rows per second, and for how many, before anything counts: see `Runner.heat`."""
+
 _IDLE_ROWS, _IDLE_SECONDS = 100, 15.0
 """What an idle worker has delivered, and for how long it rests: it has asked how long the log will last by then."""
 
@@ -36,6 +39,7 @@ def latencies(runner: Runner, rates: dict[int, float]) -> Iterator[Entry]:
     """rates: transactions per second -> for how many seconds."""
     with Crew(runner.database.replicator[1]) as crew:
         for delivery in DELIVERIES:
+            _latency(runner, crew, delivery, *_HEAT, name="heat")
             for rate, seconds in rates.items():
                 found = _latency(runner, crew, delivery, rate, seconds)
                 key = "latency_ms" if rate == 100 else f"latency_ms_{rate}"
@@ -44,9 +48,11 @@ def latencies(runner: Runner, rates: dict[int, float]) -> Iterator[Entry]:
                 yield figure(f"{key}.{delivery}.samples", "rows", [len(found)], 0)
 
 
-def _latency(runner: Runner, crew: Crew, delivery: str, rate: int, seconds: float) -> list[float]:
+def _latency(
+    runner: Runner, crew: Crew, delivery: str, rate: int, seconds: float, name: str = "latency"
+) -> list[float]:
     """Milliseconds per row, from just before COMMIT is sent to the moment the consumer has the record."""
-    name = f"bench_latency_{delivery}_{rate}"
+    name = f"bench_{name}_{delivery}_{rate}"
     runner.create(name)
     segment = here(runner)
     worker = crew.start(task(runner.job("ours", segment, name, short=False, delivery=delivery)))

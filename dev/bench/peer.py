@@ -14,12 +14,13 @@ from dev.bench.job import Outcome
 from dev.bench.load import Segment
 from dev.bench.ours import PARTITIONS
 from dev.bench.report import Entry, figure, ratio
-from dev.bench.runner import Runner
+from dev.bench.runner import Runner, warm_memory
 from dev.progress import say
 from replicator.sink.kafka.sockets import PROXY_URL
 
 _LEFT_OUT = 0.1
 _SECONDS = 300.0
+_CALM_SECONDS, _CALM_SHARE = 0.5, 0.05
 
 
 def prepare(runner: Runner) -> Connect:
@@ -57,12 +58,14 @@ def debezium(runner: Runner, connect: Connect, segments: dict[str, Segment], run
 def _read(runner: Runner, connect: Connect, segment: Segment) -> Outcome:
     """One pass over the segment. It goes on behind its end until it is halted: what comes then is not counted."""
     process = psutil.Process(connect.pid)
+    warm_memory()
     with _Ends(runner.kafka.bootstrap) as ends:
         before, wanted = ends.total(), segment.rows + segment.deletes  # a delete has a tombstone
         connect.read(segment.file, segment.start, segment.gtids)
         first = _wait(connect, ends, before + int(wanted * _LEFT_OUT), process)
         last = _wait(connect, ends, before + wanted, process)
     connect.halt()
+    _calm(process)
     seconds, records = last[0] - first[0], last[2] - first[2]
     rows = int(records * segment.rows / wanted)
     outcome = Outcome(rows, seconds, process.memory_info().rss / 1e6, last[1] - first[1])
@@ -80,6 +83,13 @@ def _wait(connect: Connect, ends: _Ends, wanted: int, process: psutil.Process) -
         time.sleep(0.05)
     times = process.cpu_times()
     return time.monotonic(), times.user + times.system, found
+
+
+def _calm(process: psutil.Process) -> None:
+    """Waits until what it still had to do is done, so that the next path has the machine to itself."""
+    end = time.monotonic() + _SECONDS
+    while process.cpu_percent(_CALM_SECONDS) > _CALM_SHARE * 100 and time.monotonic() < end:
+        pass
 
 
 class _Ends:
