@@ -53,6 +53,3 @@ cdef class Arena:
     cdef size_t _spread_part(
         self, size_t start, int64_t* length, LateText* text, int64_t row, size_t size, size_t place
     ) noexcept nogil
-
-
-cdef bytes varint(Py_ssize_t number)

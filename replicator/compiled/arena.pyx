@@ -8,6 +8,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memchr, memcmp, memcpy, memmove
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
+from replicator.compiled.headers cimport headers_of, packed_headers
 from replicator.compiled.out cimport DECLINED, NO_MEMORY, OK, put, reserve, shrink, signed_at
 
 cdef extern from *:
@@ -80,7 +81,7 @@ cdef class Arena:
         cdef bytes where = fields[3]
         cdef int64_t position = self.position_id(PyBytes_AS_STRING(where), PyBytes_GET_SIZE(where))
         cdef int64_t row = fields[4]
-        cdef bytes packed = _packed_headers(fields[5])
+        cdef bytes packed = packed_headers(fields[5])
         cdef uint32_t header_count = len(fields[5])
         entry = self.entry()
         if entry == NULL or position < 0:
@@ -297,7 +298,7 @@ cdef class Arena:
         if entry.route >= 0:
             route = PyBytes_FromStringAndSize(at, entry.route)
             at += entry.route
-        headers = _headers(at, entry.header_count) if entry.header_count else ()
+        headers = headers_of(at, entry.header_count) if entry.header_count else ()
         topic, position = self.topics[entry.topic], self.position(entry.position)
         if route is None:
             return (topic, key, value, position, entry.row, headers)
@@ -363,43 +364,3 @@ cdef void _late_at(char* o, LateText* text, int64_t row) noexcept nogil:
             size = signed_at(digits, row + text.add[index]) - digits
             memcpy(o, digits, size)
             o += size
-
-
-cdef bytes _packed_headers(tuple headers):
-    if not headers:
-        return b""
-    out = bytearray()
-    for name, value in headers:
-        for part in (name.encode(), value):
-            out += varint(len(part)) + part
-    return bytes(out)
-
-
-cdef bytes varint(Py_ssize_t number):
-    """Zigzag, of a length."""
-    cdef uint64_t rest = <uint64_t>number << 1
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
-
-
-cdef tuple _headers(const char* at, uint32_t count):
-    cdef list found = []
-    cdef size_t length
-    cdef int shift
-    parts = []
-    for _ in range(2 * count):
-        length = shift = 0
-        while True:
-            length |= <size_t>(<uint8_t>at[0] & 0x7F) << shift
-            shift += 7
-            at += 1
-            if not <uint8_t>(at - 1)[0] & 0x80:
-                break
-        length >>= 1
-        parts.append(PyBytes_FromStringAndSize(at, length))
-        at += length
-    return tuple([(parts[i].decode(), parts[i + 1]) for i in range(0, len(parts), 2)])

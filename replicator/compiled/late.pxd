@@ -1,8 +1,8 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from replicator.compiled.arena cimport LateText
+from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport Out
-from replicator.compiled.program cimport Moment
 
 cdef enum:
     MOST_STEPS = 16

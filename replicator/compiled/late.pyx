@@ -4,8 +4,8 @@ from libc.stdint cimport int64_t, uint64_t
 from cpython.bytes cimport PyBytes_AS_STRING
 
 from replicator.compiled.arena cimport MOST_PIECES, LateText
+from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport DECLINED, OK, Out, put, put_unsigned
-from replicator.compiled.program cimport Moment
 
 ABI = 4
 

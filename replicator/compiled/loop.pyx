@@ -13,8 +13,9 @@ from replicator.compiled.arena cimport Arena
 from replicator.compiled.checksum cimport (
     REPLICATOR_FOLDS, crc32, replicator_crc_begin, replicator_crc_folded, replicator_crc_sliced,
 )
+from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport OK, little
-from replicator.compiled.program cimport Moment, Program
+from replicator.compiled.program cimport Program
 from replicator.compiled.tables cimport Known
 from replicator.compiled.transactions cimport ANNOUNCED, NEXT, OPEN, STOP, Taken, Transactions
 

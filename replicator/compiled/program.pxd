@@ -1,21 +1,9 @@
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from replicator.compiled.arena cimport Arena
+from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport Out
 from replicator.compiled.steps cimport Form, Range, Step, Steps
-
-ctypedef struct Moment:
-    # The event at hand: what texts print that are the same for all of its rows.
-    int64_t ts_us
-    int64_t now_ns
-    int64_t event_s
-    int64_t pos
-    int64_t server_id
-    int64_t thread  # -1: not known
-    const char* gtid  # JSON
-    size_t gtid_size
-    const char* file
-    size_t file_size
 
 
 cdef class Program(Steps):

@@ -10,12 +10,11 @@ from libc.string cimport memcmp, memcpy
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Entry
-from replicator.compiled.out cimport (
-    BEHIND, DECLINED, NO_MEMORY, OK, little, put, put_kept, put_signed, reserve, unsigned_at,
-)
+from replicator.compiled.moments cimport Moment, Times, number_of, put_time
+from replicator.compiled.out cimport BEHIND, DECLINED, NO_MEMORY, OK, little, put, put_kept, put_signed, reserve
 from replicator.compiled.steps cimport (
-    ASKED, Cut, EVENT_MS, EVENT_S, FILE, Field, GTID, LITERAL, MOST_REPEATED, NOW_MS, NOW_NS, NOW_US, OBJECT, OFFSET,
-    ORDER, POS, POSITION, REPEATED, ROW, SAME, SERVER_ID, TABLE_ORDER, TEXT, THREAD, TS_MS, TS_NS, TS_US, VALUE,
+    ASKED, Cut, FILE, Field, GTID, LITERAL, MOST_REPEATED, NOW_NS, OBJECT, OFFSET, ORDER, POSITION, REPEATED, ROW, SAME,
+    TABLE_ORDER, TEXT, THREAD, VALUE,
 )
 from replicator.compiled.values cimport write_value
 
@@ -118,7 +117,7 @@ cdef class Program(Steps):
                 if kind == LITERAL or status != OK:
                     pass
                 elif kind <= NOW_NS:
-                    status = _put_time(out, &times, moment, kind)
+                    status = put_time(out, &times, moment, kind)
                 elif kind == GTID:
                     status = put(out, moment.gtid, moment.gtid_size)
                 elif kind == FILE:
@@ -134,7 +133,7 @@ cdef class Program(Steps):
                     if status == OK:
                         status = put(out, '"', 1)
                 else:
-                    status = put_signed(out, _number(moment, kind))
+                    status = put_signed(out, number_of(moment, kind))
                 if status != OK:
                     return status
             self.same_ends[text] = out.used
@@ -374,50 +373,6 @@ cdef class Program(Steps):
             if status != OK:
                 return status
         return OK
-
-
-ctypedef struct Time:
-    # Digits of a time in nanoseconds; size 0: not written yet.
-    int size
-    char digits[BEHIND]
-
-ctypedef struct Times:
-    Time of[2]
-
-
-cdef inline int _put_time(Out* out, Times* times, Moment* moment, int kind) noexcept nogil:
-    """The first digits of a time in nanoseconds are those of it in microseconds and milliseconds."""
-    cdef Time* time = &times.of[kind >= NOW_MS]
-    cdef int64_t ns = moment.now_ns if kind >= NOW_MS else moment.ts_us * 1000
-    if ns < 1000000:
-        return put_signed(out, _number(moment, kind))
-    if time.size == 0:
-        time.size = <int>(unsigned_at(time.digits, <uint64_t>ns) - time.digits)
-    return put_kept(out, time.digits, time.size - 3 * (2 - kind % 3))
-
-
-cdef inline int64_t _number(Moment* moment, int kind) noexcept nogil:
-    if kind == TS_MS:
-        return moment.ts_us // 1000
-    elif kind == TS_US:
-        return moment.ts_us
-    elif kind == TS_NS:
-        return moment.ts_us * 1000
-    elif kind == NOW_MS:
-        return moment.now_ns // 1000000
-    elif kind == NOW_US:
-        return moment.now_ns // 1000
-    elif kind == NOW_NS:
-        return moment.now_ns
-    elif kind == EVENT_S:
-        return moment.event_s
-    elif kind == EVENT_MS:
-        return moment.event_s * 1000
-    elif kind == POS:
-        return moment.pos
-    elif kind == SERVER_ID:
-        return moment.server_id
-    return moment.thread
 
 
 cdef inline bint _differ(Cut* one, Cut* other) noexcept nogil:

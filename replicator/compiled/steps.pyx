@@ -3,7 +3,7 @@
 from libc.stdlib cimport calloc, free
 from cpython.bytes cimport PyBytes_AS_STRING
 
-from replicator.compiled.arena cimport varint
+from replicator.compiled.headers cimport varint
 from replicator.compiled.out cimport BEHIND
 from replicator.compiled.values cimport REMEMBERED, REMEMBERED_SLOTS, Slot
 

@@ -2,8 +2,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from replicator.compiled.arena cimport Arena
 from replicator.compiled.gtids cimport Done, Gtid
+from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport Out
-from replicator.compiled.program cimport Moment
 from replicator.compiled.tables cimport Tables
 
 cdef enum State:  # those of decode.progress.State
