@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 
 from replicator.model.batch import Batch, Record
 from replicator.model.packed import PackedRecords
+
+_GATHER_SECONDS = 0.005
+"""How long a batch waits for the one that follows at once: a write of several costs little more than of one."""
 
 
 class Buffer:
@@ -42,16 +46,21 @@ class Buffer:
             return True
 
     def get(self, timeout: float, most: int = 0) -> Batch | None:
-        """What comes next, and what waits behind it, joined up to `most` bytes. None after `timeout` seconds without a
-        batch, or when the end is reached (see `finished`)."""
+        """What comes next, and what waits behind it or follows at once, joined up to `most` bytes. None after `timeout`
+        seconds without a batch, or when the end is reached (see `finished`)."""
         with self._changed:
             if not self._batches and not self._closed:
                 self._changed.wait(timeout)
             if not self._batches:
                 return None
             batch = self._batches.popleft()
-            while self._batches and _may_join(batch, self._batches[0], most):
-                batch = joined(batch, self._batches.popleft())
+            until = time.monotonic() + _GATHER_SECONDS
+            while True:
+                while self._batches and _may_join(batch, self._batches[0], most):
+                    batch = joined(batch, self._batches.popleft())
+                full = self._batches or batch.size > most * 2 // 3 or self._closed or not self.more
+                if full or not self._changed.wait(until - time.monotonic()):
+                    break
             self._size -= batch.size
             self._changed.notify_all()
             return batch

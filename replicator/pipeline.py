@@ -35,8 +35,8 @@ from replicator.quarantine import Quarantine
 from replicator.reading import Reader
 
 _FIRST_SECONDS, _MOST_SECONDS = 0.02, 0.2
-"""While there is a backlog, a commit waits no longer for more: at first not long, as somebody may wait for the first row
-of a new term; then twice as long each time."""
+"""While there is a backlog, a commit waits no longer for more: at first not long, as somebody may wait for the first
+row of a new term; then twice as long each time."""
 _NEXT_SECONDS = 0.02  # and no longer than this for the next batch
 _FLUSH_SECONDS = 30.0
 _LARGE_BYTES = 4 << 20  # after which memory is given back as soon as nothing comes any more
@@ -45,7 +45,7 @@ _SWITCH_SECONDS = 0.0005
 long for the others, which cost a fifth of the rate of 1-row transactions."""
 _GROWTH = 4
 """Records have about as many bytes for each one of the binlog."""
-_WRITE_BYTES = 2 << 20
+_WRITE_BYTES = 3 << 20
 """What waits is written together up to this size: fewer and fuller batches of records."""
 
 

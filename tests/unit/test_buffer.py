@@ -92,3 +92,26 @@ def test_whole_transactions_are_not_joined_with_the_beginning_of_another() -> No
     assert buffer.get(1, most=100) == batch(1)
     rest = buffer.get(1, most=100)
     assert rest is not None and rest.boundary and rest.size == 2
+
+
+def test_what_follows_at_once_is_waited_for() -> None:
+    buffer = Buffer(1000)
+    buffer.more = True
+    threading.Timer(0.001, lambda: buffer.put(batch(2))).start()
+    found = []
+    for _ in range(2):  # the second may have been too late on a busy machine
+        buffer.put(batch(1))
+        found.append(buffer.get(1, 5))
+    assert any(each is not None and each.size >= 3 for each in found)
+
+
+@pytest.mark.parametrize(("more", "most"), [(False, 1000), (True, 100), (True, 0)])
+def test_nothing_else_is(more: bool, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither what may never come, nor more than is wanted."""
+    monkeypatch.setattr("replicator.buffer._GATHER_SECONDS", 60.0)
+    buffer = Buffer(1000)
+    buffer.more = more
+    buffer.put(batch(90))
+    began = time.monotonic()
+    assert buffer.get(1, most) is not None
+    assert time.monotonic() - began < 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from replicator import pipeline
 from replicator.buffer import joined
 from replicator.checkpoint.memory import MemoryStore
 from replicator.errors import (
@@ -18,6 +19,7 @@ from replicator.errors import (
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.pipeline import _WRITE_BYTES
 from tests.support.scripted import Bench, Hand, Recorder, Script, ScriptStream, part, whole
 
 
@@ -65,8 +67,20 @@ def test_whole_transactions_are_joined_while_there_is_a_backlog() -> None:
     assert bench.sink.of("commit")[-1] == ("commit", 20)
 
 
+def test_the_first_commits_of_a_backlog_come_early_and_then_fewer_and_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "_FIRST_SECONDS", 1e-9)
+    monkeypatch.setattr(pipeline, "_MOST_SECONDS", 3600.0)
+    script = Script(*[whole(number, size=_WRITE_BYTES) for number in range(300)])
+    script.read_size = 1 << 20
+    bench = Bench(script, Recorder(), max_batch_bytes=1 << 60)
+    bench.run_until(300)
+    calls = bench.sink.of("write", "commit")
+    assert calls[:2] == [("write", 1), ("commit", 1)]
+    assert 10 < len(bench.sink.of("commit")) < 100
+
+
 def test_whole_transactions_are_committed_before_the_beginning_of_one_of_unknown_length() -> None:
-    big = 2 << 20
+    big = _WRITE_BYTES
     bench = Bench(Script(whole(0), whole(1), part(2, 3, size=big), whole(2)), Recorder(slow=0.01))
     bench.run_until(3)
     calls = bench.sink.of("write", "commit")
@@ -76,7 +90,7 @@ def test_whole_transactions_are_committed_before_the_beginning_of_one_of_unknown
 
 def test_they_are_committed_together_with_the_next_where_that_is_known_to_be_short() -> None:
     """At half a million rows a second a commit of its own for each transaction of some thousand costs half the time."""
-    big = 2 << 20
+    big = _WRITE_BYTES
     short = part(2, 3, size=big, length=big)
     bench = Bench(Script((whole(0), whole(1), short, whole(2))), Recorder(slow=0.01), max_batch_bytes=4 * big)
     bench.run_until(3)
@@ -88,7 +102,7 @@ def test_they_are_committed_together_with_the_next_where_that_is_known_to_be_sho
 
 
 def test_whole_transactions_are_delivered_when_the_one_that_they_are_bound_to_can_not_be_read() -> None:
-    big = 2 << 20
+    big = _WRITE_BYTES
     unreadable = DecodeError("E2302", "an event can't be read")
     short = part(2, 3, size=big, length=big)
     bench = Bench(Script((whole(0), whole(1), short), unreadable), Recorder(slow=0.01), max_batch_bytes=4 * big)
@@ -104,7 +118,7 @@ def test_whole_transactions_are_delivered_when_the_one_that_they_are_bound_to_ca
 )
 def test_who_leads_no_more_does_not_open_the_sink_again(error: ReplicatorError) -> None:
     """That would throw out the one that leads now."""
-    big = 2 << 20
+    big = _WRITE_BYTES
     sink = Recorder(slow=0.01)
     bench = Bench(
         Script((whole(0), whole(1), part(2, 3, size=big, length=big), whole(2))), sink, max_batch_bytes=4 * big
@@ -123,7 +137,7 @@ def test_who_leads_no_more_does_not_open_the_sink_again(error: ReplicatorError) 
 
 
 def test_only_what_is_inside_one_transaction_makes_it_too_large() -> None:
-    big = 2 << 20
+    big = _WRITE_BYTES
     items = (whole(0, size=big), part(1, 2, size=big, length=9), part(1, 3, size=9), whole(1))
     bench = Bench(Script(items), Recorder(slow=0.01), max_transaction_bytes=big + 100)
     bench.run_until(2)
@@ -137,7 +151,7 @@ def test_a_small_unfinished_transaction_waits_for_its_end() -> None:
 
 
 def test_what_the_decoder_has_left_of_a_read_comes_before_the_next_read() -> None:
-    big = 2 << 20
+    big = _WRITE_BYTES
     bench = Bench(Script((part(0, 2, size=big), part(0, 3, size=big), whole(0)), whole(1)), Recorder())
     bench.run_until(2)
     written = bench.sink.of("write")
