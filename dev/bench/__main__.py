@@ -142,7 +142,7 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
         except (DevError, RuntimeError) as error:
             plan.failure("debezium", error)
     segments = load(writer, scale, plan)
-    few = 1 if options.size != "full" else runs
+    few = runs if options.size == "full" or options.peers else 1
     plan.part("compare", lambda: runner.compare(segments["warm"]))
     plan.part("facts", lambda: facts(runner, options))
     with step("warming Kafka up"):

@@ -16,7 +16,7 @@ from replicator.model.position import Position
 from replicator.source.mysql import faults
 from replicator.source.mysql.session import Session
 
-_CHUNK = 256 << 10
+_CHUNK = 512 << 10
 _READABLE = select.POLLIN | select.POLLPRI
 
 
@@ -55,7 +55,7 @@ class MySQLStream:
         self._reading = threading.Lock()  # held while a read uses the socket: only then close() leaves it open
 
     def read(self, timeout: float) -> bytes:
-        """See `replicator.ports.Stream`: at most 256 KB, from a TLS connection too."""
+        """See `replicator.ports.Stream`: at most 512 KB, from a TLS connection too."""
         with self._reading:
             try:
                 return self._read(timeout)
