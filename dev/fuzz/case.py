@@ -80,9 +80,14 @@ class Case:
             _EVENT.pack(len(body), kind, flags) + body for kind, flags, body in self.events if len(body) < 1 << 16
         )
 
-    def whole(self) -> Case:
-        """Without the damage."""
-        return replace(self, damage=0)
+    def before_damage(self) -> Case:
+        """The events in front of the one that is damaged; in a file."""
+        at, count = self.at % max(1, len(self.stream())), 0
+        for event in self.raw():
+            if len(event) > at:
+                break
+            at, count = at - len(event), count + 1
+        return replace(self, damage=0, events=self.events[:count])
 
     def raw(self) -> list[bytes]:
         """The events as they stand in a file, and damaged."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
-from replicator.decode import presence
+from replicator.decode import extents, presence
 from replicator.decode.function import Function, Rows
 from replicator.decode.needs import Renderer
 from replicator.decode.presence import Operation
@@ -39,8 +39,9 @@ def compile_rows(
         accept_partial: also decode rows that come without some of their columns; else they raise E2304.
 
     Raises:
-        DecodeError: E2301, E2306, E2307: a column that can't be read or written as planned.
+        DecodeError: E2301, E2302, E2306, E2307: a column that can't be read or written as planned.
     """
+    extents.check(table)
     variants = _Variants(plan, table, operation, rendering, accept_partial)
     every = presence.every_column(table, operation)
     usual = presence.usual_header(table, operation)

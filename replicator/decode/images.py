@@ -16,7 +16,6 @@ import msgspec
 from replicator.decode.extents import fixed_size, prefix_size
 from replicator.decode.rendering import Rendering
 from replicator.decode.source_text import Part, SourceText, joined, variable
-from replicator.errors import DecodeError
 from replicator.model.table import Column
 
 _PREFIX = {1: "B", 2: "<H", 3: "<3s", 4: "<I"}
@@ -73,20 +72,12 @@ class Image:
     def _name_cuts(self, column: Column) -> None:
         cuts: dict[str, str] = {}
         for slot in self._slots.get(column.index, ()):
-            self._check_cut(column, slot.rendering.cut)
+            slot.rendering.check(column)
             slot.raw = cuts.setdefault(slot.rendering.cut, self._out.fresh("v"))
         if column.index in self._kept:
             cut = self._kept[column.index]
             self.values[column.index] = cuts.setdefault(cut, self._out.fresh("v"))
         self._cuts[column.index] = cuts
-
-    def _check_cut(self, column: Column, cut: str) -> None:
-        size = fixed_size(column)
-        right = (
-            cut in ("text", "bytes") if size is None else cut not in ("text", "bytes") and struct.calcsize(cut) == size
-        )
-        if not right:
-            raise ValueError(f"a renderer cuts '{cut}' out of column type {column.type} with {size} bytes")
 
     def text(self, slot: Slot, null: str | None) -> list[Part]:
         """What stands for the slot in an output text, once the image has been read. `null`: the text for NULL; None
@@ -181,8 +172,6 @@ class Image:
 
     def _behind_prefix(self, column: Column, cuts: Mapping[str, str]) -> None:
         size = prefix_size(column)
-        if size not in _PREFIX:
-            raise DecodeError("E2302", f"column '{column.name}' has a length of {size} bytes", wanted="1 to 4")
         length = self._out.fresh("length")
         self._field(_PREFIX[size], size, length)
         self._flush()

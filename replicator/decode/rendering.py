@@ -7,10 +7,14 @@ the JSON value as latin-1 text of the UTF-8 bytes to be written.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+
+from replicator.decode.extents import fixed_size
+from replicator.model.table import Column
 
 
 class Rendering(msgspec.Struct, frozen=True):
@@ -30,3 +34,11 @@ class Rendering(msgspec.Struct, frozen=True):
     expression: str
     names: Mapping[str, Any] = {}
     hint: int = 6
+
+    def check(self, column: Column) -> None:
+        """Raises ValueError when `cut` is not what a value of the column is."""
+        size, cut = fixed_size(column), self.cut
+        behind_prefix = cut in ("text", "bytes")
+        right = behind_prefix if size is None else not behind_prefix and struct.calcsize(cut) == size
+        if not right:
+            raise ValueError(f"a renderer cuts '{cut}' out of column type {column.type} with {size} bytes")

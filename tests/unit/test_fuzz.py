@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from dev.fuzz.bend import bent
 from dev.fuzz.case import Case, cases
-from dev.fuzz.check import check, outcome
+from dev.fuzz.check import Broken, _check_prefix, check, outcome
 from dev.fuzz.seeds import KEPT, recorded, seeds
 from replicator import compiled
 from replicator.decode.decoder import BinlogDecoder
@@ -33,6 +34,18 @@ def test_found_once(path: Path) -> None:
 def test_a_case_is_what_it_was_before_it_was_packed() -> None:
     for case in SEEDS:
         assert Case.parse(case.pack()) == case
+
+
+@pytest.mark.parametrize(("ahead", "holds"), [(1, False), (0, True), (-1, True)])
+def test_the_check_sees_a_record_of_a_damaged_event(ahead: int, holds: bool) -> None:
+    """Given what comes of the events up to the damaged one, of one more or one less."""
+    case = next(case for case in SEEDS if 30 in [kind for kind, _, _ in case.events])
+    number = [kind for kind, _, _ in case.events].index(30)
+    damaged = replace(case, at=sum(map(len, case.raw()[:number])) + 9, damage=1)
+    assert damaged.before_damage().events == case.events[:number]
+    found = outcome(BinlogDecoder, replace(case, events=case.events[: number + ahead]))
+    with nullcontext() if holds else pytest.raises(Broken):
+        _check_prefix(damaged, found)
 
 
 def test_what_the_fuzzer_begins_with_is_decoded_to_its_end() -> None:

@@ -220,6 +220,7 @@ class Assembler:
         if key not in self._values:
             column = self._table.columns[step.column]
             rendering = self._rendering(step.renderer, column, self._table)
+            rendering.check(column)
             chosen = writers.writer(step.renderer, column, rendering)
             self._values[key] = len(self._writers)
             self._writers.append((*chosen, writers.renderer(rendering)))
@@ -238,10 +239,7 @@ def _field(column: Column) -> tuple[int, int, bool]:
     size = fixed_size(column)
     if size is not None:
         return size, 0, column.nullable
-    prefix = prefix_size(column)
-    if not 1 <= prefix <= 4:
-        raise Unfit("a length of another size")
-    return -1, prefix, column.nullable
+    return -1, prefix_size(column), column.nullable
 
 
 def _named(name: str) -> bytes:

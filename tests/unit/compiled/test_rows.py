@@ -17,8 +17,10 @@ from replicator.decode.extents import fixed_size, prefix_size
 from replicator.decode.native.rows import native_rows
 from replicator.decode.presence import IMAGES, Operation, packed
 from replicator.decode.renderers import rendering
+from replicator.decode.rendering import Rendering
 from replicator.decode.variables import Context
 from replicator.encode import formats
+from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.batch import Record
 from replicator.model.table import Column, Table
@@ -166,3 +168,32 @@ def test_any_values(form: str, data: st.DataObject) -> None:
     assert ours == twin
     if not isinstance(twin[0], type):
         assert list(arena[:]) == expected
+
+
+DAMAGED = [(types.DOUBLE, 251), (types.FLOAT, 8), (types.ENUM, 3), (types.DATETIME2, 7), (types.BIT, 9 << 8)]
+DAMAGED += [(types.NEWDECIMAL, 200 << 8 | 4), (types.BLOB, 5)]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(("kind", "meta"), DAMAGED, ids=[types.NAMES[kind] for kind, _ in DAMAGED])
+def test_metadata_that_cannot_be_is_refused_alike(form: str, kind: int, meta: int) -> None:
+    """Before a row is looked at, so that what stands in its header does not matter."""
+    made = formats[form]("t", StdoutSink(type="stdout", format=form), "mysql")  # type: ignore[arg-type]
+    table = Table("shop", "t", (Column(0, "c", kind, meta, members=("a", "b")),))
+    plan = made.plan(table, "topic")
+    for partial in (False, True):
+        errors = []
+        for rows in (compile_rows, native_rows):
+            with pytest.raises(DecodeError) as caught:
+                rows(plan, table, "insert", rendering, partial)
+            errors.append(caught.value.to_dict())
+        assert errors[0] == errors[1]
+        assert errors[0]["code"] == "E2302" and "column 'c'" in errors[0]["what"]
+
+
+def test_a_renderer_that_cuts_something_else_is_refused_alike() -> None:
+    table = Table("shop", "t", (Column(0, "c", types.DOUBLE, 8),))
+    plan = formats["debezium"]("t", StdoutSink(type="stdout", format="debezium"), "mysql").plan(table, "topic")
+    for rows in (compile_rows, native_rows):
+        with pytest.raises(ValueError, match="cuts '<f' out of column type 5 with 8 bytes"):
+            rows(plan, table, "insert", lambda name, column, table: Rendering("<f", "repr(v)"), True)
