@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
+from typing import Final
 
 from replicator.decode import events, refusals
 from replicator.decode.collector import Collector
@@ -13,6 +14,9 @@ from replicator.decode.variables import Context
 from replicator.decode.versions import Versions
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.jsontext import quote
+
+_FARTHEST: Final = 1 << 60
+"""No file is as long. What is counted on from an offset below fits into 63 bits, as it does in compiled code."""
 
 
 class Around:
@@ -65,6 +69,7 @@ class Around:
         offset, file = int.from_bytes(b[p : p + 8], "little"), b[p + 8 : end].decode("utf-8")
         if not file or not file.isprintable() or offset < 4:
             raise refusals.structure("a rotation to a file without a name", repr(file))
+        _check_offset(offset)
         moved = (file, offset) != (self._progress.file, self._progress.offset)
         self._progress.rotate(file, offset)
         self._versions.forget_ids()
@@ -90,6 +95,7 @@ class Around:
             if kind == 2 and value:
                 width = {252: 2, 253: 3, 254: 8}.get(value[0], 0)
                 offset = int.from_bytes(value[1 : 1 + width], "little") if width else value[0]
+                _check_offset(offset)
                 self._progress.offset = max(self._progress.offset, offset)
             at += 2 + size
         self.heartbeat(b, p, end, timestamp, server_id)
@@ -126,3 +132,8 @@ class Around:
         if self._in_file:
             raise refusals.unreadable(events.MARIADB_START_ENCRYPTION)
         self._counters[events.name(events.MARIADB_START_ENCRYPTION)] += 1
+
+
+def _check_offset(offset: int) -> None:
+    if offset >= _FARTHEST:
+        raise refusals.structure("the stream goes on where no file is", f"byte {offset}")

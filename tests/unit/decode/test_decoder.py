@@ -187,6 +187,14 @@ def test_going_backwards_is_damage():
     fails(log, "E2302", position=Position("binlog.000001", 900))
 
 
+@pytest.mark.parametrize("offset", [1 << 60, 1 << 63, (1 << 64) - 1])
+def test_an_offset_that_no_file_has_is_damage(offset):
+    """On wire it has 64 bits without a sign."""
+    place = b"\x02\x09\xfe" + struct.pack("<Q", offset) + b"\0"
+    for log in (Log().rotate("binlog.000002", offset), Log().add(events.HEARTBEAT_V2, place)):
+        assert str(offset) in fails(log, "E2302").found
+
+
 def test_heartbeats():
     log = Log().insert(1, 1)
     made = decoder()
