@@ -49,7 +49,8 @@ class Job(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, frozen=True):
     """seconds: from the first call to the last acknowledgement, connecting included; cpu_s: user and system time of
     the process meanwhile; peak_mb: its resident memory at the most; sent: bytes of the topic's log afterwards;
-    guards_s: of cpu_s, what lease, checkpoints and metrics took, where the path counts it."""
+    guards_s: of cpu_s, what lease, checkpoints and metrics took, where the path counts it; steady: (rows, seconds, CPU
+    seconds) from the first tenth of the rows to the end, where the path notes it."""
 
     rows: int
     seconds: float
@@ -57,6 +58,7 @@ class Outcome(msgspec.Struct, frozen=True):
     cpu_s: float = 0.0
     sent: int = 0
     guards_s: float = 0.0
+    steady: tuple[int, float, float] | None = None
 
     @property
     def rate(self) -> float:
@@ -66,6 +68,13 @@ class Outcome(msgspec.Struct, frozen=True):
     def cpu_us(self) -> float:
         """Microseconds of CPU per row."""
         return self.cpu_s / self.rows * 1e6
+
+    def without_start(self) -> Outcome:
+        """Raises RuntimeError for a path that does not note it."""
+        if self.steady is None:
+            raise RuntimeError("nothing was noted when the first tenth of the rows was there")
+        rows, seconds, cpu_s = self.steady
+        return msgspec.structs.replace(self, rows=rows, seconds=seconds, cpu_s=cpu_s)
 
 
 def measure(job: Job, *, tree: Path | None = None, prefix: tuple[str, ...] = ()) -> Outcome:
@@ -113,6 +122,8 @@ def main() -> None:
     outcome = Outcome(rows, time.monotonic() - began, peak_mb(), cpu_seconds() - used)
     if hasattr(path, "guards_s"):
         outcome = msgspec.structs.replace(outcome, guards_s=path.guards_s())
+    if hasattr(path, "steady"):
+        outcome = msgspec.structs.replace(outcome, steady=path.steady())
     print(msgspec.json.encode(outcome).decode(), flush=True)
 
 

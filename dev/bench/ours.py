@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
+import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dev.bench.job import Job
+from dev.bench.job import Job, cpu_seconds
 from replicator.assembly import build_pipeline
 from replicator.checkpoint.memory import MemoryStore
 from replicator.config.load import parse_task
@@ -18,7 +22,14 @@ if TYPE_CHECKING:  # revisions that had them elsewhere are measured, too
     from replicator.model.batch import Batch
     from replicator.model.checkpoint import Checkpoint
 
+with contextlib.suppress(ImportError):  # revisions without it are measured, too
+    from replicator.sink.kafka.warm import warm
+
+    warm()  # as a Core's template before workers are forked from it
+
 PARTITIONS = 4
+LEFT_OUT = 0.1
+"""Of the rows: where a path is compared from its first tenth on, as a start of its own takes its time."""
 
 
 class Silent:
@@ -62,6 +73,44 @@ class Nowhere:
         return
 
 
+class Watch:
+    """Notes when the first tenth of the rows is acknowledged.
+
+    Attributes:
+        steady: (rows, seconds, CPU seconds of the process) from then to the end; None before both are there.
+    """
+
+    def __init__(self, rows: Callable[[], int], wanted: int) -> None:
+        self.steady: tuple[int, float, float] | None = None
+        self._rows, self._wanted = rows, wanted
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while self._rows() < self._wanted:
+            if self._over.wait(0.01):
+                return
+        began, used, rows = time.monotonic(), cpu_seconds(), self._rows()
+        self._over.wait()
+        self.steady = self._rows() - rows, time.monotonic() - began, cpu_seconds() - used
+
+
+_watch: Watch | None = None
+
+
+def steady() -> tuple[int, float, float] | None:
+    """Of the last run: see `Watch`."""
+    return _watch.steady if _watch is not None else None
+
+
 def task(job: Job) -> dict[str, Any]:
     """The task's configuration; its password is read from BENCH_PASSWORD."""
     sink = {
@@ -103,5 +152,7 @@ def run(job: Job, **others: Any) -> int:
     if job.path == "nowhere":
         parts["sink"] = Nowhere()
     pipeline = build_pipeline(config, **(parts | others))
-    pipeline.run(Position(job.file, job.end))
+    global _watch
+    with Watch(lambda: pipeline.figures.rows, int(job.rows * LEFT_OUT)) as _watch:
+        pipeline.run(Position(job.file, job.end))
     return pipeline.figures.rows

@@ -1,4 +1,4 @@
-"""Debezium over the same segments: rows per second and CPU from its first tenth of the records to the last."""
+"""Debezium over the same segments: rows per second and CPU from the first tenth of the records to the last, of both."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from kafka import KafkaConsumer, TopicPartition
 from dev.bench.connect import TOPIC, Connect
 from dev.bench.job import Outcome
 from dev.bench.load import Segment
-from dev.bench.ours import PARTITIONS
+from dev.bench.ours import LEFT_OUT, PARTITIONS
 from dev.bench.report import Entry, figure, ratio
 from dev.bench.runner import Runner, warm_memory
 from dev.progress import say
 from replicator.sink.kafka.sockets import PROXY_URL
 
-_LEFT_OUT = 0.1
 _SECONDS = 300.0
 _CALM_SECONDS, _CALM_SHARE = 0.5, 0.05
 
@@ -42,11 +41,13 @@ def debezium(runner: Runner, connect: Connect, segments: dict[str, Segment], run
         for size, segment in segments.items():
             ours, theirs = [], []
             for _ in range(runs):
-                ours.append(runner.run("ours", segment))
+                ours.append(runner.run("ours", segment).without_start())
                 theirs.append(_read(runner, connect, segment))
             yield ratio(f"debezium.{size}", "ratio", [each.rate for each in ours], [each.rate for each in theirs])
             cpu = [each.cpu_us for each in ours], [each.cpu_us for each in theirs]
             yield ratio(f"debezium_cpu.{size}", "ratio", *cpu)
+            yield figure(f"rate.debezium.steady.{size}", "rows/s", [each.rate for each in ours], 0)
+            yield figure(f"cpu_us.debezium.steady.{size}", "us/row", cpu[0], 2)
             yield figure(f"rate.debezium.peer.{size}", "rows/s", [each.rate for each in theirs], 0)
             yield figure(f"cpu_us.debezium.peer.{size}", "us/row", cpu[1], 2)
             yield figure(f"peak_mb.debezium.peer.{size}", "MB", [each.peak_mb for each in theirs])
@@ -62,7 +63,7 @@ def _read(runner: Runner, connect: Connect, segment: Segment) -> Outcome:
     with _Ends(runner.kafka.bootstrap) as ends:
         before, wanted = ends.total(), segment.rows + segment.deletes  # a delete has a tombstone
         connect.read(segment.file, segment.start, segment.gtids)
-        first = _wait(connect, ends, before + int(wanted * _LEFT_OUT), process)
+        first = _wait(connect, ends, before + int(wanted * LEFT_OUT), process)
         last = _wait(connect, ends, before + wanted, process)
     connect.halt()
     _calm(process)
