@@ -14,7 +14,7 @@ import psutil
 from dev.cluster import CLI, wait_for
 
 _ERROR = re.compile(r"^E\d{4} [a-z]+: .+")
-END_SECONDS = 10.0
+END_SECONDS = 25.0  # a second or two, where nothing else runs
 """In which Ctrl-C must have ended anything, on a machine that is busy with other tests."""
 
 
