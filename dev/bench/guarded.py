@@ -7,10 +7,13 @@ The guards' CPU time is counted, too: their threads by the clocks of those, thei
 from __future__ import annotations
 
 import multiprocessing
-import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import cache
+from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
 from core.protocol import Progress, Saved
@@ -75,14 +78,9 @@ class _CountedTerm(Term):
 
 
 def run(job: Job) -> int:
-    near, far = multiprocessing.get_context("fork").Pipe()
-    if not os.fork():
-        far.close()
-        _agent(near)
-    near.close()
     deadline = multiprocessing.RawValue("d", float("inf"))
     term = _account.term = _CountedTerm(job.name, "bench", 1, lambda: float(deadline.value))
-    link = Link(far)
+    link = Link(prepare())
     store = AgentStore(link, None)
     _begin("lease", _watch_lease, term, multiprocessing.RawValue("d", 0.0))
     _begin("agent", link.listen, None)
@@ -93,18 +91,32 @@ def run(job: Job) -> int:
     return ours.run(job, term=term, store=store, observer=observer, save_interval=PROGRESS_SECONDS)
 
 
+@cache
+def prepare() -> Any:
+    """The way to the agent, which is there before anything is measured. It is not forked from this process: a page that
+    two share costs whoever writes to it first."""
+    near, far = multiprocessing.Pipe()
+    program = f"from dev.bench.guarded import agent; agent({near.fileno()})"
+    subprocess.Popen([sys.executable, "-c", program], pass_fds=[near.fileno()])  # ends with us
+    near.close()
+    far.recv()
+    return far
+
+
 def _begin(name: str, target: Callable[..., Any], *args: object) -> None:
     thread = threading.Thread(target=target, args=args, name=name, daemon=True)
     thread.start()
     _account.threads.append(thread)
 
 
-def _agent(connection: Any) -> None:
+def agent(descriptor: int) -> None:
     """Reads what the worker says, and says of each checkpoint that it is saved."""
+    connection = Connection(descriptor)
     try:
+        connection.send("ready")
         while True:
             message = connection.recv()
             if isinstance(message, Progress):
                 connection.send(Saved(message.number))
     except (EOFError, OSError):
-        os._exit(0)
+        return

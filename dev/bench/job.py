@@ -116,6 +116,8 @@ def cpu_seconds() -> float:
 def main() -> None:
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
     path = importlib.import_module(PATHS[job.path])
+    if hasattr(path, "prepare"):
+        path.prepare()
     gc.freeze()  # as a Core does before it forks its workers; modules are not collected anew all the time
     began, used = time.monotonic(), cpu_seconds()
     rows = path.run(job)

@@ -4,10 +4,10 @@ run."""
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections import defaultdict
 from collections.abc import Iterator
 from operator import attrgetter
+from statistics import median
 from typing import Any
 
 from dev.bench.ceiling import mysqlbinlog_runs
@@ -65,16 +65,16 @@ _cpu, _rate = attrgetter("cpu_us"), attrgetter("rate")
 
 def guards(runner: Runner, segments: dict[str, Segment], pairs: int) -> Iterator[Entry]:
     """What the lease, the checkpoints and the metrics cost, in percent of the CPU time, twice: of runs with them and
-    without, and as the guards' own threads and calls count it. The machine's mood is larger than the difference, and
-    only ever adds; so the best of many runs are compared, and which one goes first alternates."""
+    without, and as the guards' own threads and calls count it. The machine's mood is larger than the difference;
+    so the medians of many runs are compared, and which one goes first alternates."""
     for size, segment in segments.items():
         found: Found = {"ours": [], "guarded": []}
         for number in range(pairs):
             for path in sorted(found, reverse=bool(number % 2)):
                 found[path].append(runner.run(path, segment))
         cpu, rate = ({path: [read(each) for each in done] for path, done in found.items()} for read in (_cpu, _rate))
-        yield figure(f"guards.{size}", "% CPU", [(min(cpu["guarded"]) / min(cpu["ours"]) - 1) * 100], 2)
-        yield figure(f"guards_rate.{size}", "% rows/s", [(1 - max(rate["guarded"]) / max(rate["ours"])) * 100], 2)
+        yield figure(f"guards.{size}", "% CPU", [(median(cpu["guarded"]) / median(cpu["ours"]) - 1) * 100], 2)
+        yield figure(f"guards_rate.{size}", "% rows/s", [(1 - median(rate["guarded"]) / median(rate["ours"])) * 100], 2)
         counted = [each.guards_s / each.cpu_s * 100 for each in found["guarded"]]
         yield figure(f"guards_counted.{size}", "% CPU", counted, 2)
 
@@ -139,4 +139,4 @@ def missing(found: dict[str, Entry], reasons: dict[str, str]) -> list[Entry]:
 def spread(ours: list[float], base: list[float]) -> tuple[float, float, float]:
     """Ratios of neighbouring runs: lowest, median, highest."""
     pairs = [mine / other for mine, other in zip(ours, base, strict=True)]
-    return min(pairs), statistics.median(pairs), max(pairs)
+    return min(pairs), median(pairs), max(pairs)
