@@ -21,15 +21,19 @@ _LENGTH_BYTES = 5  # of the length in front of it, at most
 _NULL = b"\x01"
 
 
+def unsigned(number: int) -> bytes:
+    """A number that is not negative, as varint: 127 -> 7f, 128 -> 80 01."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
 def zigzag(number: int) -> bytes:
     """A number as zigzag varint: 0 -> 00, -1 -> 01, 1 -> 02, 64 -> 80 01."""
-    rest = (number << 1) ^ (number >> 63)
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
+    return unsigned((number << 1) ^ (number >> 63))
 
 
 _TABLE = tuple(zigzag(number) for number in range(8192))

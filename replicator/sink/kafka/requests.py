@@ -17,7 +17,7 @@ from kafka.net.connection import KafkaConnection
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.producer import ProduceRequest
 
-from replicator.sink.kafka.records import BATCH_OVERHEAD
+from replicator.sink.kafka.records import BATCH_OVERHEAD, unsigned
 
 VERSION: Final = 9
 """Of Produce requests: the first with compact fields, and the highest that the library's sender asks for."""
@@ -52,17 +52,17 @@ def pieces(request: Any) -> list[Bytes] | None:
     head = bytearray(4)  # the length, in the end
     head += request.encode_header(flexible=True)
     head += _text(request.transactional_id) + struct.pack(">hi", request.acks, request.timeout_ms)
-    head += _count(len(request.topic_data) + 1)
+    head += unsigned(len(request.topic_data) + 1)
     found: list[Bytes] = []
     end = 0
     for topic in request.topic_data:
-        head += _text(topic.name) + _count(len(topic.partition_data) + 1)
+        head += _text(topic.name) + unsigned(len(topic.partition_data) + 1)
         for place in topic.partition_data:
             batch = place.records
             frame = memoryview(getattr(batch, "obj", b""))
             if len(frame) != FRONT + len(batch) + BEHIND:
                 return None
-            head += struct.pack(">i", place.index) + _count(len(batch) + 1)
+            head += struct.pack(">i", place.index) + unsigned(len(batch) + 1)
             if len(head) > FRONT:
                 found.append(head)
                 head = bytearray()
@@ -84,17 +84,7 @@ def _text(text: str | None) -> bytes:
     if text is None:
         return b"\0"
     data = text.encode()
-    return _count(len(data) + 1) + data
-
-
-def _count(number: int) -> bytes:
-    """As a varint without sign."""
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
+    return unsigned(len(data) + 1) + data
 
 
 def _together(given: list[Bytes]) -> list[Bytes]:
