@@ -141,8 +141,8 @@ def test_running_changes_hosts_before_our_eyes(browser: webdriver.Chrome, bus: A
         )
         eventually(lambda: running_on(browser).removeprefix("RUNNING on").strip().startswith("host-b"))
         eventually(lambda: "no standby" in running_on(browser))
-        offline = browser.find_element(By.CSS_SELECTOR, '[data-machine="host-a"]')
-        assert offline.get_attribute("data-state") == "offline"
+        machine = '[data-machine="host-a"]'
+        eventually(lambda: browser.find_element(By.CSS_SELECTOR, machine).get_attribute("data-state") == "offline")
         assert "host-b" in browser.find_element(By.CSS_SELECTOR, ".changes").text
         assert browser.execute_script("return window.witness !== undefined && window.unloaded === false")
         shoot(browser, f"after-{width}")
