@@ -1,4 +1,5 @@
-"""Whole record batches through kafka-python's own sender. The one file that touches the library's internals.
+"""Whole record batches through kafka-python's own sender. What touches the library's internals is here, and in
+`requests.py` and `prebuilt.py`, which only this file puts to use.
 
 `KafkaProducer.send` costs 15-25 microseconds a record; a whole prebuilt batch in the accumulator costs the same as one
 record. The library's sender keeps what is hard: sequence numbers, retries in order, metadata, transactions.

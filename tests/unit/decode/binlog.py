@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from zlib import crc32
 
+import pytest
 import zstandard
 
 from replicator.decode import events
@@ -291,3 +292,28 @@ def decoder(
 
 def records(batches: Sequence[Batch]) -> list[Record]:
     return [record for batch in batches for record in batch.records]
+
+
+def ids(batches: Sequence[Batch]) -> list[tuple[int, int]]:
+    """The inserted ids, by their hex, and the row indexes."""
+    return [
+        (int.from_bytes(bytes.fromhex((record[2] or b"")[2:-2].decode()), "little"), record[4])
+        for record in records(batches)
+    ]
+
+
+def row(value: int) -> bytes:
+    return b"\0" + struct.pack("<i", value)
+
+
+def fails(log: Log | bytes, code: str, **options: Any) -> SourceError:
+    """The error of the stream, which stands: it is raised again."""
+    made = decoder(**options)
+    with pytest.raises(SourceError) as caught:
+        for _ in range(2):
+            made.feed(log.raw if isinstance(log, Log) else log)
+            log = b""
+    assert caught.value.code == code
+    with pytest.raises(SourceError):
+        made.feed(b"")
+    return caught.value
