@@ -1,21 +1,24 @@
 """Whole record batches through kafka-python's own sender. What touches the library's internals is here, and in
-`requests.py` and `prebuilt.py`, which only this file puts to use.
+`requests.py`, `prebuilt.py`, `turns.py` and `transports.py`, which only this file puts to use.
 
 `KafkaProducer.send` costs 15-25 microseconds a record; a whole prebuilt batch in the accumulator costs the same as one
 record. The library's sender keeps what is hard: sequence numbers, retries in order, metadata, transactions.
 Written against 3.0.x; `unfit` compares every name and signature used here with what is installed, and the sinks fall
 back to `plain.py` when they differ.
 
-Six of the library's decisions are changed, each because of what it costs us:
+Seven of the library's decisions are changed, each because of what it costs us:
 - The first failed batch puts the producer into its fatal state, inside the sender thread and so before any later batch
   can leave. The library would go on with later batches (after OUT_OF_ORDER_SEQUENCE, an expired batch, ...): a gap.
 - No batch leaves after the lease is over, also when it waited in the accumulator: the guard is asked at that moment.
-- While a batch is unfinished the sender sleeps for `_NAP_MS` at most. The library lets it sleep until the batch expires
-  where the partition's leader is unknown, and then only luck wakes it: an outage of 2 s sometimes cost 30 s.
+- While a batch is unfinished, and shortly after, the sender sleeps for `_NAP_MS` at most. The library lets it sleep
+  until the batch expires where the partition's leader is unknown, and then only luck wakes it: an outage of 2 s
+  sometimes cost 30 s.
 - Batches are not split on MESSAGE_TOO_LARGE: the library would complete the halves, never our whole.
 - Several batches of a partition are on their way at once (`in_flight.py`), and those that have to leave again do so in
   their first order. The library puts the last one that failed in front.
 - Requests leave from the batches' own memory (`requests.py`). The library copies them, twice.
+- What can leave is sent by the thread that hands it over (`turns.py`), at once (`transports.py`). The library wakes its
+  sender, whose loop comes around four times before the request is on its way.
 """
 
 from __future__ import annotations
@@ -33,11 +36,12 @@ from kafka import KafkaProducer
 from kafka.cluster import ClusterMetadata
 from kafka.errors import IllegalStateError, KafkaError, KafkaTimeoutError, OutOfOrderSequenceNumberError, RetriableError
 from kafka.net.compat import KafkaNetClient
+from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer.producer_batch import ProducerBatch
 from kafka.producer.record_accumulator import IncompleteProducerBatches, RecordAccumulator
 from kafka.producer.sender import Sender
-from kafka.producer.transaction_manager import TransactionalRequestResult, TransactionManager
+from kafka.producer.transaction_manager import TransactionalRequestResult, TransactionManager, TxnRequestHandler
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.producer import ProduceRequest
 from kafka.structs import TopicPartition
@@ -52,6 +56,7 @@ from replicator.sink.kafka.prebuilt import Prebuilt, compressed
 from replicator.sink.kafka.records import Stamp, encode, encode_plain
 from replicator.sink.kafka.requests import adopt, framed, inside
 from replicator.sink.kafka.topic import Topic
+from replicator.sink.kafka.turns import Turns
 from replicator.sink.kafka.window import Window
 
 VERSION = "3.0."
@@ -60,6 +65,8 @@ Single: TypeAlias = Record | Callable[[], Record] | None
 """The only record of a batch, for a broker's refusal of its size."""
 
 _NAP_MS = 100
+_BUSY_SECONDS = 1.0
+"""After the last batch the sender still naps: the next one then need not wake it for the sake of its timers."""
 
 
 class BulkFeed:
@@ -102,10 +109,17 @@ class BulkFeed:
         self._sender._client.poll = self._nap
         self._send = self._sender._client.send
         self._sender._client.send = self._adopt_and_send
+        self._busy_until = 0.0
+        self._turns = Turns(self._sender)
 
     def _nap(self, timeout_ms: float | None = None, future: Any = None) -> Any:
-        """In the sender thread, which waits here for whatever comes."""
-        if future is None and timeout_ms is not None and self._accumulator.has_incomplete:
+        """In the sender thread, which waits here for whatever comes. In ours, which does not."""
+        if self._turns.ours:
+            return None
+        now = time.monotonic()
+        if self._accumulator.has_incomplete:
+            self._busy_until = now + _BUSY_SECONDS
+        if future is None and timeout_ms is not None and now < self._busy_until:
             timeout_ms = min(timeout_ms, _NAP_MS)
         return self._poll(timeout_ms=timeout_ms, future=future)
 
@@ -158,7 +172,7 @@ class BulkFeed:
     def pushed(self) -> None:
         if self._waiting:
             self._waiting = False
-            self._sender.wakeup()
+            self._turns.take()
 
     def send_plain(self, topic: Topic, key: bytes, value: bytes) -> None:
         self._hand_over(topic, TopicPartition(topic.name, 0), 1, framed(encode_plain(key, value)), None)
@@ -225,7 +239,7 @@ class BulkFeed:
     def commit(self, timeout: float) -> None:
         try:
             result = self._manager.begin_commit()
-            self._sender.wakeup()
+            self._turns.take()
             if not result.wait(timeout_ms=timeout * 1000):
                 raise KafkaTimeoutError(f"no answer to a commit within {timeout:.0f} s")
         except KafkaError as error:
@@ -260,8 +274,24 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (KafkaNetClient, "send", ("self", "node_id", "request", "kwargs")),
     (KafkaProtocol, "send_request", ("self", "request", "correlation_id")),
     (KafkaProtocol, "send_bytes", ("self",)),
-    (KafkaTCPTransport, "writelines", ("self", "list_of_data")),
-    (KafkaSSLTransport, "writelines", ("self", "list_of_data")),
+    *(
+        (kind, name, names)
+        for kind in (KafkaTCPTransport, KafkaSSLTransport)
+        for name, names in (
+            ("write", ("self", "data")),
+            ("writelines", ("self", "list_of_data")),
+            ("_write_to_sock", ("self",)),
+            ("_sock_send", ("self",)),
+            ("abort", ("self", "error")),
+        )
+    ),
+    (NetworkSelector, "call_soon", ("self", "task")),
+    (KafkaNetClient, "is_ready", ("self", "node_id")),
+    (KafkaNetClient, "await_ready", ("self", "node_id", "timeout_ms")),
+    (Sender, "run_once", ("self",)),
+    (TransactionManager, "has_producer_id", ("self", "producer_id")),
+    (TransactionManager, "coordinator", ("self", "coord_type")),
+    (TxnRequestHandler, "needs_coordinator", ("self",)),
     (ProduceRequest, "encode_header", ("self", "flexible")),
     (KafkaNetClient, "in_flight_request_count", ("self", "node_id")),
     (ClusterMetadata, "leader_for_partition", ("self", "partition")),
@@ -282,7 +312,9 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
 _ATTRIBUTES = {
     "": ("_accumulator", "_sender", "_transaction_manager", "_metadata", "_closed"),
     "_accumulator": ("_appends_in_progress", "_batches", "_incomplete", "_closed", "has_incomplete", "muted"),
-    "_sender": ("_client",),
+    "_sender": ("_client", "_transaction_manager"),
+    "_sender._client._net": ("_ready", "_selector"),
+    "_transaction_manager": ("_pending_requests",),
     "_sender._client._manager": ("_conns",),
 }
 

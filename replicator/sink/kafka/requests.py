@@ -18,6 +18,7 @@ from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.producer import ProduceRequest
 
 from replicator.sink.kafka.records import BATCH_OVERHEAD, unsigned
+from replicator.sink.kafka.transports import hasten
 
 VERSION: Final = 9
 """Of Produce requests: the first with compact fields, and the highest that the library's sender asks for."""
@@ -134,3 +135,4 @@ def adopt(connection: KafkaConnection | None) -> None:
     if connection is not None and connection.connected and type(connection.parser) is KafkaProtocol:
         connection.parser.__class__ = PiecewiseProtocol
         connection.parser.transport = connection.transport
+        hasten(connection.transport)

@@ -7,6 +7,8 @@ attempts would eat the process's descriptors. Its hook for proxies lets us stand
 from __future__ import annotations
 
 import selectors
+from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 from kafka.net.inet import KafkaNetSocket
@@ -30,7 +32,25 @@ class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]
 
 class QuietSelector(selectors.DefaultSelector):
     """The library asks for the key of its socket before and after each wait, mostly in vain, and the standard library
-    then describes the socket, addresses and all, for an error that nobody reads: a tenth of the sender's time."""
+    then describes the socket, addresses and all, for an error that nobody reads: a tenth of the sender's time.
+
+    While it waits, its thread may leave its turn to another one: see `turns.py`."""
+
+    _thread: int | None = None
+
+    def share(self, thread: int, leave: Callable[[float | None], None], enter: Callable[[], None]) -> None:
+        """Has `leave` and `enter` called around each wait of that thread."""
+        self._leave, self._enter = leave, enter
+        self._thread = thread
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout == 0 or self._thread != get_ident():
+            return super().select(timeout)
+        self._leave(timeout)
+        try:
+            return super().select(timeout)
+        finally:
+            self._enter()
 
     def get_key(self, fileobj: Any) -> selectors.SelectorKey:
         number = fileobj if isinstance(fileobj, int) else fileobj.fileno()
