@@ -155,7 +155,7 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     rates = {100: 3.0, 1000: 3.0} if small else {100: 20.0 * max(scale, 1), 1000: 8.0 * max(scale, 1)}
     plan.part("latency", lambda: latency.latencies(runner, rates))
     plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), runs))
-    plan.part("guards", lambda: sections.guards(runner, both, 1 if small else 2 * runs))
+    plan.part("guards", lambda: sections.guards(runner, both, 1 if small else 3 * runs))
     plan.part("memory", lambda: sections.memory(runner, segments["huge"], min(runs, 3), plain=options.size == "full"))
     plan.part("fleet", lambda: fleet(runner, 5 if small else 100, 3 if small else 20))
     alone = {name: segment for name, segment in segments.items() if name.partition("_")[0] in KINDS}

@@ -20,6 +20,8 @@ from core.protocol import Progress, Saved
 from core.worker import PROGRESS_SECONDS, AgentObserver, AgentStore, Link, _watch_lease
 from dev.bench import ours
 from dev.bench.job import Job
+from dev.bench.ours import steady as steady  # of the run that has just ended, as for ours
+from replicator import memory
 from replicator.model.term import Term
 from replicator.telemetry import log
 
@@ -95,6 +97,7 @@ def run(job: Job) -> int:
 def prepare() -> Any:
     """The way to the agent, which is there before anything is measured. It is not forked from this process: a page that
     two share costs whoever writes to it first."""
+    memory.keep()  # as a Core's template, before there are threads: each would get a place of its own to allocate from
     near, far = multiprocessing.Pipe()
     program = f"from dev.bench.guarded import agent; agent({near.fileno()})"
     subprocess.Popen([sys.executable, "-c", program], pass_fds=[near.fileno()])  # ends with us

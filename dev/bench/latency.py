@@ -6,20 +6,19 @@ import gc
 import json
 import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, NamedTuple
 
 import pymysql
-from kafka import KafkaConsumer, TopicPartition
 
+from dev.bench.consumers import Consumer, KafkaPython, Librdkafka, open_consumer
 from dev.bench.load import Segment
-from dev.bench.ours import PARTITIONS, task
+from dev.bench.ours import task
 from dev.bench.report import Entry, figure, part
 from dev.bench.runner import Runner
 from dev.bench.sections import DELIVERIES
 from dev.bench.workers import Crew, pss_mb
-from replicator.sink.kafka.sockets import PROXY_URL
 
 _FIRST_ID = 1 << 40
 _WARM = 0.1
@@ -43,15 +42,36 @@ def latencies(runner: Runner, rates: dict[int, float]) -> Iterator[Entry]:
             for rate, seconds in rates.items():
                 found = _latency(runner, crew, delivery, rate, seconds)
                 key = "latency_ms" if rate == 100 else f"latency_ms_{rate}"
-                for name, share in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999)):
-                    yield part(f"{key}.{delivery}.{name}", "ms", found, share, 2)
-                yield figure(f"{key}.{delivery}.samples", "rows", [len(found)], 0)
+                yield from _parts(f"{key}.{delivery}", found.ms)
+                yield figure(f"{key}.{delivery}.samples", "rows", [len(found.ms)], 0)
+                if rate == 100:
+                    yield part(f"latency_commit_ms.{delivery}.p50", "ms", found.commit_ms, 0.5, 2)
+                    found = _latency(runner, crew, delivery, rate, seconds, KafkaPython)
+                    yield from _parts(f"latency_ms_python.{delivery}", found.ms)
+
+
+def _parts(key: str, found: list[float]) -> Iterator[Entry]:
+    for name, share in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999)):
+        yield part(f"{key}.{name}", "ms", found, share, 2)
+
+
+class _Found(NamedTuple):
+    """Milliseconds per row: from just before COMMIT is sent to the moment the consumer has the record, and to the
+    database's answer."""
+
+    ms: list[float]
+    commit_ms: list[float]
 
 
 def _latency(
-    runner: Runner, crew: Crew, delivery: str, rate: int, seconds: float, name: str = "latency"
-) -> list[float]:
-    """Milliseconds per row, from just before COMMIT is sent to the moment the consumer has the record."""
+    runner: Runner,
+    crew: Crew,
+    delivery: str,
+    rate: int,
+    seconds: float,
+    reader: Callable[[str, str], Consumer] = Librdkafka,
+    name: str = "latency",
+) -> _Found:
     name = f"bench_{name}_{delivery}_{rate}"
     runner.create(name)
     segment = here(runner)
@@ -62,8 +82,8 @@ def _latency(
     writer = context.Process(target=_write, args=(theirs, place, rate, seconds), daemon=True)
     writer.start()
     try:
-        seen = _consume(runner.kafka.bootstrap, name, ours)
-        sent: dict[int, float] = ours.recv()
+        seen = _consume(reader(runner.kafka.bootstrap, name), ours)
+        sent: dict[int, tuple[float, float]] = ours.recv()
     finally:
         writer.kill()
         crew.stop(worker)
@@ -74,14 +94,17 @@ def _latency(
     if lost:
         raise RuntimeError(f"{len(lost)} rows never arrived")
     counted = sorted(sent)[int(max(_WARM * seconds, 2) * rate) :] or sorted(sent)
-    return [(seen[each] - sent[each]) * 1000 for each in counted]
+    return _Found(
+        [(seen[each] - sent[each][0]) * 1000 for each in counted],
+        [(sent[each][1] - sent[each][0]) * 1000 for each in counted],
+    )
 
 
 def _write(pipe: Connection, place: tuple[str, int], rate: int, seconds: float) -> None:
-    """A process of its own. Says when it begins (its first id), and in the end when each row was committed."""
+    """A process of its own. Says in the end how many rows, and when each COMMIT was sent and answered."""
     connection = pymysql.connect(host=place[0], port=place[1], user="root", password="", autocommit=False)
     cursor = connection.cursor()
-    committed: dict[int, float] = {}
+    committed: dict[int, tuple[float, float]] = {}
     pipe.recv()
     began = time.monotonic()
     total = int(rate * seconds)
@@ -90,15 +113,15 @@ def _write(pipe: Connection, place: tuple[str, int], rate: int, seconds: float) 
         if early > 0:
             time.sleep(early)
         cursor.execute(_INSERT, (_FIRST_ID + number,))
-        committed[_FIRST_ID + number] = time.monotonic()
+        sent = time.monotonic()
         connection.commit()
+        committed[_FIRST_ID + number] = sent, time.monotonic()
     pipe.send(total)
     pipe.send(committed)
 
 
-def _consume(bootstrap: str, topic: str, pipe: Connection) -> dict[int, float]:
+def _consume(consumer: Consumer, pipe: Connection) -> dict[int, float]:
     """id -> when it came. Ends when all that were written are there, or none has come for ten seconds."""
-    consumer = open_consumer(bootstrap, topic)
     seen: dict[int, float] = {}
     total = None
     gc.collect()
@@ -107,38 +130,20 @@ def _consume(bootstrap: str, topic: str, pipe: Connection) -> dict[int, float]:
         pipe.send("begin")
         quiet = time.monotonic() + 30
         while (total is None or len(seen) < total) and time.monotonic() < quiet:
-            for records in consumer.poll(timeout_ms=200).values():
-                now = time.monotonic()
+            keys = consumer.keys(0.2)
+            now = time.monotonic()
+            for key in keys:
+                seen.setdefault(json.loads(key)["id"], now)
+            if keys:
                 quiet = now + 10
-                for record in records:
-                    seen.setdefault(json.loads(record.key)["id"], now)
-            if total is None and pipe.poll(0):
+            elif total is None and pipe.poll(0):
                 total = pipe.recv()
     finally:
         gc.enable()
-        consumer.close(autocommit=False)
+        consumer.close()
     if total is None:
         total = pipe.recv()
     return seen
-
-
-def open_consumer(bootstrap: str, topic: str) -> Any:
-    consumer = KafkaConsumer(
-        bootstrap_servers=bootstrap,
-        proxy_url=PROXY_URL,
-        group_id=None,
-        enable_auto_commit=False,
-        isolation_level="read_committed",
-        auto_offset_reset="earliest",
-        fetch_max_wait_ms=500,
-    )
-    places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
-    consumer.assign(places)
-    consumer.seek_to_beginning(*places)
-    for place in places:
-        consumer.position(place)
-    consumer.poll(timeout_ms=100)
-    return consumer
 
 
 def here(runner: Runner) -> Segment:
