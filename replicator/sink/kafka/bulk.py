@@ -1,12 +1,12 @@
 """Whole record batches through kafka-python's own sender. What touches the library's internals is here, and in
-`requests.py`, `prebuilt.py`, `turns.py` and `transports.py`, which only this file puts to use.
+`requests.py`, `prebuilt.py`, `turns.py`, `transports.py` and `waiting.py`, which only this file puts to use.
 
 `KafkaProducer.send` costs 15-25 microseconds a record; a whole prebuilt batch in the accumulator costs the same as one
 record. The library's sender keeps what is hard: sequence numbers, retries in order, metadata, transactions.
 Written against 3.0.x; `unfit` compares every name and signature used here with what is installed, and the sinks fall
 back to `plain.py` when they differ.
 
-Seven of the library's decisions are changed, each because of what it costs us:
+Eight of the library's decisions are changed, each because of what it costs us:
 - The first failed batch puts the producer into its fatal state, inside the sender thread and so before any later batch
   can leave. The library would go on with later batches (after OUT_OF_ORDER_SEQUENCE, an expired batch, ...): a gap.
 - No batch leaves after the lease is over, also when it waited in the accumulator: the guard is asked at that moment.
@@ -19,6 +19,7 @@ Seven of the library's decisions are changed, each because of what it costs us:
 - Requests leave from the batches' own memory (`requests.py`). The library copies them, twice.
 - What can leave is sent by the thread that hands it over (`turns.py`), at once (`transports.py`). The library wakes its
   sender, whose loop comes around four times before the request is on its way.
+- The sender looks at the partitions that have something to send (`waiting.py`). The library's looks at all there are.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ from replicator.sink.kafka.records import Stamp, encode, encode_plain
 from replicator.sink.kafka.requests import adopt, framed, inside
 from replicator.sink.kafka.topic import Topic
 from replicator.sink.kafka.turns import Turns
+from replicator.sink.kafka.waiting import Waiting
 from replicator.sink.kafka.window import Window
 
 VERSION = "3.0."
@@ -105,6 +107,7 @@ class BulkFeed:
         self._sender._can_retry = self._may_retry
         self._accumulator.reenqueue = self._reenqueue
         self._in_flight = self._accumulator.muted = InFlight(self._requests)
+        Waiting(self._accumulator, self._metadata)
         self._poll = self._sender._client.poll
         self._sender._client.poll = self._nap
         self._send = self._sender._client.send
@@ -296,6 +299,8 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (KafkaNetClient, "in_flight_request_count", ("self", "node_id")),
     (ClusterMetadata, "leader_for_partition", ("self", "partition")),
     (RecordAccumulator, "reenqueue", ("self", "batch", "now")),
+    (RecordAccumulator, "drain_batches_for_one_node", ("self", "cluster", "node_id", "max_size", "now")),
+    (ClusterMetadata, "partitions_for_broker", ("self", "broker_id")),
     (ProducerBatch, "retry", ("self", "now")),
     (Sender, "_can_retry", ("self", "batch", "error_cls")),
     (Sender, "force_close", ("self",)),

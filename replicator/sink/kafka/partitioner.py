@@ -7,6 +7,7 @@ name. The Java client would scatter them; then the order of a table's rows would
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 
 _SEED = 0x9747B28C
 _M = 0x5BD1E995
@@ -32,4 +33,10 @@ def partition_of(topic: str, key: bytes | None, partitions: int) -> int:
     """The partition of a key in a topic of `partitions` partitions."""
     if partitions == 1:
         return 0
-    return (murmur2(topic.encode() if key is None else key) & 0x7FFFFFFF) % partitions
+    return (murmur2(key) & 0x7FFFFFFF) % partitions if key is not None else _without_key(topic, partitions)
+
+
+@lru_cache(maxsize=1024)
+def _without_key(topic: str, partitions: int) -> int:
+    """Asked for each write."""
+    return (murmur2(topic.encode()) & 0x7FFFFFFF) % partitions
