@@ -140,8 +140,11 @@ def latency(entries: Entries) -> str:
     rows = []
     for delivery, (rate, key) in product(DELIVERIES, {"100": "latency_ms", "1,000": "latency_ms_1000"}.items()):
         cells = [_value(entries, f"{key}.{delivery}.{name}") for name in ("p50", "p99", "p999", "samples")]
-        rows.append((delivery, rate, *cells))
-    return _rows(("delivery", "rows/s", "p50 ms", "p99 ms", "p99.9 ms", "samples"), rows)
+        rows.append((delivery, rate, "librdkafka", *cells))
+        if rate == "100":
+            cells = [_value(entries, f"latency_ms_python.{delivery}.{name}") for name in ("p50", "p99", "p999")]
+            rows.append((delivery, rate, "kafka-python", *cells, ""))
+    return _rows(("delivery", "rows/s", "consumer", "p50 ms", "p99 ms", "p99.9 ms", "samples"), rows)
 
 
 def group(*prefixes: str) -> Callable[[Entries], str]:
