@@ -46,7 +46,7 @@ def latencies(runner: Runner, rates: dict[int, float]) -> Iterator[Entry]:
                 yield figure(f"{key}.{delivery}.samples", "rows", [len(found.ms)], 0)
                 if rate == 100:
                     yield part(f"latency_commit_ms.{delivery}.p50", "ms", found.commit_ms, 0.5, 2)
-                    found = _latency(runner, crew, delivery, rate, seconds, KafkaPython)
+                    found = _latency(runner, crew, delivery, rate, seconds, KafkaPython, name="latency_python")
                     yield from _parts(f"latency_ms_python.{delivery}", found.ms)
 
 

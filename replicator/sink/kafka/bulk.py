@@ -3,7 +3,7 @@
 
 `KafkaProducer.send` costs 15-25 microseconds a record; a whole prebuilt batch in the accumulator costs the same as one
 record. The library's sender keeps what is hard: sequence numbers, retries in order, metadata, transactions.
-Written against 3.0.x; `unfit` compares every name and signature used here with what is installed, and the sinks fall
+Written against 3.0.x; `fit.py` compares every name and signature used here with what is installed, and the sinks fall
 back to `plain.py` when they differ.
 
 Eight of the library's decisions are changed, each because of what it costs us:
@@ -25,26 +25,13 @@ Eight of the library's decisions are changed, each because of what it costs us:
 from __future__ import annotations
 
 import contextlib
-import inspect
 import time
 from collections.abc import Callable
-from functools import cache
-from operator import attrgetter
 from typing import Any, TypeAlias
 
-import kafka
 from kafka import KafkaProducer
-from kafka.cluster import ClusterMetadata
 from kafka.errors import IllegalStateError, KafkaError, KafkaTimeoutError, OutOfOrderSequenceNumberError, RetriableError
-from kafka.net.compat import KafkaNetClient
-from kafka.net.selector import NetworkSelector
-from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer.producer_batch import ProducerBatch
-from kafka.producer.record_accumulator import IncompleteProducerBatches, RecordAccumulator
-from kafka.producer.sender import Sender
-from kafka.producer.transaction_manager import TransactionalRequestResult, TransactionManager, TxnRequestHandler
-from kafka.protocol.parser import KafkaProtocol
-from kafka.protocol.producer import ProduceRequest
 from kafka.structs import TopicPartition
 
 from replicator.errors import ReplicatorError
@@ -60,8 +47,6 @@ from replicator.sink.kafka.topic import Topic
 from replicator.sink.kafka.turns import Turns
 from replicator.sink.kafka.waiting import Waiting
 from replicator.sink.kafka.window import Window
-
-VERSION = "3.0."
 
 Single: TypeAlias = Record | Callable[[], Record] | None
 """The only record of a batch, for a broker's refusal of its size."""
@@ -108,12 +93,12 @@ class BulkFeed:
         self._accumulator.reenqueue = self._reenqueue
         self._in_flight = self._accumulator.muted = InFlight(self._requests)
         Waiting(self._accumulator, self._metadata)
+        self._busy_until = 0.0
+        self._turns = Turns(self._sender)
         self._poll = self._sender._client.poll
         self._sender._client.poll = self._nap
         self._send = self._sender._client.send
         self._sender._client.send = self._adopt_and_send
-        self._busy_until = 0.0
-        self._turns = Turns(self._sender)
 
     def _nap(self, timeout_ms: float | None = None, future: Any = None) -> Any:
         """In the sender thread, which waits here for whatever comes. In ours, which does not."""
@@ -266,85 +251,3 @@ def discard(producer: KafkaProducer, timeout: float) -> None:
     producer._sender.join(timeout)
     producer._unregister_cleanup()
     producer._closed = True
-
-
-_SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
-    (ProducerBatch, "__init__", ("self", "tp", "records", "now")),
-    (RecordAccumulator, "_tp_lock", ("self", "tp")),
-    (IncompleteProducerBatches, "add", ("self", "batch")),
-    (Sender, "wakeup", ("self",)),
-    (KafkaNetClient, "poll", ("self", "timeout_ms", "future")),
-    (KafkaNetClient, "send", ("self", "node_id", "request", "kwargs")),
-    (KafkaProtocol, "send_request", ("self", "request", "correlation_id")),
-    (KafkaProtocol, "send_bytes", ("self",)),
-    *(
-        (kind, name, names)
-        for kind in (KafkaTCPTransport, KafkaSSLTransport)
-        for name, names in (
-            ("write", ("self", "data")),
-            ("writelines", ("self", "list_of_data")),
-            ("_write_to_sock", ("self",)),
-            ("_sock_send", ("self",)),
-            ("abort", ("self", "error")),
-        )
-    ),
-    (NetworkSelector, "call_soon", ("self", "task")),
-    (KafkaNetClient, "is_ready", ("self", "node_id")),
-    (KafkaNetClient, "await_ready", ("self", "node_id", "timeout_ms")),
-    (Sender, "run_once", ("self",)),
-    (TransactionManager, "has_producer_id", ("self", "producer_id")),
-    (TransactionManager, "coordinator", ("self", "coord_type")),
-    (TxnRequestHandler, "needs_coordinator", ("self",)),
-    (ProduceRequest, "encode_header", ("self", "flexible")),
-    (KafkaNetClient, "in_flight_request_count", ("self", "node_id")),
-    (ClusterMetadata, "leader_for_partition", ("self", "partition")),
-    (RecordAccumulator, "reenqueue", ("self", "batch", "now")),
-    (RecordAccumulator, "drain_batches_for_one_node", ("self", "cluster", "node_id", "max_size", "now")),
-    (ClusterMetadata, "partitions_for_broker", ("self", "broker_id")),
-    (ProducerBatch, "retry", ("self", "now")),
-    (Sender, "_can_retry", ("self", "batch", "error_cls")),
-    (Sender, "force_close", ("self",)),
-    (Sender, "_can_split", ("self", "batch", "error")),
-    (KafkaProducer, "_unregister_cleanup", ("self",)),
-    (TransactionManager, "is_transactional", ("self",)),
-    (TransactionManager, "is_send_to_partition_allowed", ("self", "tp")),
-    (TransactionManager, "maybe_add_partition_to_transaction", ("self", "topic_partition")),
-    (TransactionManager, "transition_to_fatal_error", ("self", "exc")),
-    (TransactionManager, "begin_commit", ("self",)),
-    (TransactionManager, "begin_abort", ("self",)),
-    (TransactionalRequestResult, "wait", ("self", "timeout_ms")),
-)
-_ATTRIBUTES = {
-    "": ("_accumulator", "_sender", "_transaction_manager", "_metadata", "_closed"),
-    "_accumulator": ("_appends_in_progress", "_batches", "_incomplete", "_closed", "has_incomplete", "muted"),
-    "_sender": ("_client", "_transaction_manager"),
-    "_sender._client._net": ("_ready", "_selector"),
-    "_transaction_manager": ("_pending_requests",),
-    "_sender._client._manager": ("_conns",),
-}
-
-
-@cache
-def moved() -> str:
-    """Which of the library's methods is not the one this file was written for; "" when all are."""
-    if not kafka.__version__.startswith(VERSION):
-        return f"kafka-python {kafka.__version__} instead of {VERSION}x"
-    for owner, name, wanted in _SIGNATURES:
-        found = getattr(owner, name, None)
-        if found is None or tuple(inspect.signature(found).parameters) != wanted:
-            return f"{owner.__name__}.{name} is not the one known"
-    return ""
-
-
-def unfit(producer: KafkaProducer) -> str:
-    """Why the library's internals are not the ones this file was written for; "" when they are."""
-    if moved():
-        return moved()
-    for path, names in _ATTRIBUTES.items():
-        target = attrgetter(path)(producer) if path else producer
-        for name in names:
-            if not hasattr(target, name):
-                return f"{type(target).__name__} has no {name}"
-    if producer._transaction_manager is None:
-        return "the producer is not idempotent"
-    return ""

@@ -12,9 +12,10 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from replicator.checks.finding import Finding, Severity
 from replicator.config.task import KafkaSink
 from replicator.errors import ReplicatorError, SinkError
-from replicator.sink.kafka.bulk import discard, unfit
+from replicator.sink.kafka.bulk import discard
 from replicator.sink.kafka.consumers import check_consumers, late_consumers
 from replicator.sink.kafka.errors import translating
+from replicator.sink.kafka.fit import unfit
 from replicator.sink.kafka.names import position_topic, transactional_id
 from replicator.sink.kafka.producer import connect_admin, connect_producer
 from replicator.sink.kafka.records import BATCH_OVERHEAD

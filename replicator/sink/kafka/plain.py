@@ -1,4 +1,4 @@
-"""The slow way: one `KafkaProducer.send` per record, public interface only. Used when `bulk.unfit` says so.
+"""The slow way: one `KafkaProducer.send` per record, public interface only. Used when `fit.unfit` says so.
 
 Weaker in one point: when a batch fails, the library may already have sent a later one of the same partition. Inside a
 transaction that does not matter; with at_least_once a consumer may see the later one first, marked as a duplicate by

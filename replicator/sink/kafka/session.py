@@ -13,12 +13,13 @@ from replicator.errors import SinkUnavailable
 from replicator.model.batch import Record
 from replicator.model.packed import PackedRecords
 from replicator.model.term import Term
-from replicator.sink.kafka.bulk import BulkFeed, unfit
+from replicator.sink.kafka.bulk import BulkFeed
 from replicator.sink.kafka.compression import CODECS
 from replicator.sink.kafka.counts import dump
 from replicator.sink.kafka.dead_letters import DeadLetters
 from replicator.sink.kafka.errors import translating
 from replicator.sink.kafka.feed import Feed
+from replicator.sink.kafka.fit import unfit
 from replicator.sink.kafka.partitioner import murmur2, partition_of
 from replicator.sink.kafka.plain import PlainFeed
 from replicator.sink.kafka.producer import connect_producer

@@ -11,7 +11,8 @@ import contextlib
 from importlib import import_module
 from typing import Any, Final
 
-from replicator.sink.kafka import bulk
+from replicator.sink.kafka import bulk as bulk  # ready, too
+from replicator.sink.kafka import fit
 
 _MESSAGES: Final = {
     "kafka.protocol.metadata": {"ApiVersions": 4, "Metadata": 13, "FindCoordinator": 6},
@@ -24,7 +25,7 @@ _MESSAGES: Final = {
 
 def warm() -> int:
     """Returns how many kinds of messages were found, requests and answers."""
-    bulk.moved()  # is asked once a process, and leaves a signature of each method behind
+    fit.moved()  # is asked once a process, and leaves a signature of each method behind
     found = 0
     for module, versions in _MESSAGES.items():
         for name, version in versions.items():

@@ -16,7 +16,7 @@ from dev.servers import Kafka
 from replicator.errors import LeadershipLost, ReplicatorError, SinkError, SinkFenced, SinkUnavailable
 from replicator.ports import Sink
 from replicator.sink import open_sink
-from replicator.sink.kafka import bulk
+from replicator.sink.kafka import fit
 from replicator.sink.kafka.in_flight import LIMIT
 from tests.conformance.sinks import Lease, at, batch
 from tests.servers import started
@@ -402,13 +402,13 @@ def test_a_transaction_that_stays_open_too_long(make: Callable[..., Sink], victi
 def test_the_slow_feed_is_taken_when_the_library_moved(
     make: Callable[..., Sink], kafka: Any, task: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(bulk, "VERSION", "99.")
-    bulk.moved.cache_clear()
+    monkeypatch.setattr(fit, "VERSION", "99.")
+    fit.moved.cache_clear()
     try:
         sink: Any = make(kafka.bootstrap, task)
         sink.open(term(task))
     finally:
-        bulk.moved.cache_clear()
+        fit.moved.cache_clear()
     assert type(sink._session.feed).__name__ == "PlainFeed"
     assert "one by one" in caplog.text
     sink.write(batch(0, (task + ".orders", b"k", b"0")))

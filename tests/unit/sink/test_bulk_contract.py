@@ -1,5 +1,5 @@
 """Fails when an upgrade of kafka-python moves what `bulk.py` stands on. Then: read the library's sender and accumulator
-again, mend bulk.py, and raise its VERSION. Until that is done the sinks use the slow feed by themselves."""
+again, mend bulk.py, and raise the VERSION of fit.py. Until that is done the sinks use the slow feed by themselves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kafka.record.memory_records import MemoryRecordsBuilder
 from kafka.structs import TopicPartition
 
 from dev.servers.ports import free_port
-from replicator.sink.kafka import bulk
+from replicator.sink.kafka import fit
 from replicator.sink.kafka.prebuilt import Prebuilt
 from replicator.sink.kafka.producer import PatientClient
 from replicator.sink.kafka.requests import framed
@@ -27,9 +27,9 @@ from replicator.sink.kafka.requests import framed
 
 @pytest.fixture(autouse=True)
 def asked_anew() -> Iterator[None]:
-    bulk.moved.cache_clear()
+    fit.moved.cache_clear()
     yield
-    bulk.moved.cache_clear()
+    fit.moved.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -46,23 +46,23 @@ def producer() -> Iterator[Any]:
 
 
 def test_the_installed_library_fits(producer: Any) -> None:
-    assert bulk.unfit(producer) == ""
+    assert fit.unfit(producer) == ""
 
 
-@pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, name, _ in bulk._SIGNATURES])
+@pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, name, _ in fit._SIGNATURES])
 def test_a_moved_method_is_noticed(producer: Any, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> None:
     monkeypatch.setattr(owner, name, lambda self, something, other: None)
-    assert name in bulk.unfit(producer)
+    assert name in fit.unfit(producer)
 
 
 def test_a_missing_attribute_is_noticed(producer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(producer._accumulator, "_incomplete")
-    assert "_incomplete" in bulk.unfit(producer)
+    assert "_incomplete" in fit.unfit(producer)
 
 
 def test_another_version_is_noticed(producer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka, "__version__", "3.1.0")
-    assert "3.1.0" in bulk.unfit(producer)
+    assert "3.1.0" in fit.unfit(producer)
 
 
 def test_prebuilt_answers_everything_that_is_asked_of_a_builder() -> None:
