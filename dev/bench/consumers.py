@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from kafka import KafkaConsumer, TopicPartition
+from kafka import TopicPartition
 
 from dev.bench.ours import PARTITIONS
-from replicator.sink.kafka.sockets import PROXY_URL
+from dev.checker.consumer import open_consumer as committed
 
 _WAIT_MS = 500
 
@@ -65,15 +65,7 @@ class KafkaPython:
 
 def open_consumer(bootstrap: str, topic: str) -> Any:
     """kafka-python's, from the beginning of the topic; its fetches are under way."""
-    consumer = KafkaConsumer(
-        bootstrap_servers=bootstrap,
-        proxy_url=PROXY_URL,
-        group_id=None,
-        enable_auto_commit=False,
-        isolation_level="read_committed",
-        auto_offset_reset="earliest",
-        fetch_max_wait_ms=_WAIT_MS,
-    )
+    consumer = committed(bootstrap, wait_ms=_WAIT_MS)
     places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
     consumer.assign(places)
     consumer.seek_to_beginning(*places)

@@ -32,8 +32,8 @@ def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 
             time.sleep(0.2)
 
 
-def open_consumer(bootstrap: str) -> Any:
-    """Of what is committed, from the beginning; in no group."""
+def open_consumer(bootstrap: str, *, wait_ms: int = 50) -> Any:
+    """Of what is committed, from the beginning; in no group. wait_ms: for how long the broker keeps an empty fetch."""
     return KafkaConsumer(
         bootstrap_servers=bootstrap,
         proxy_url=PROXY_URL,
@@ -41,7 +41,7 @@ def open_consumer(bootstrap: str) -> Any:
         enable_auto_commit=False,
         isolation_level="read_committed",
         auto_offset_reset="earliest",
-        fetch_max_wait_ms=50,
+        fetch_max_wait_ms=wait_ms,
         max_poll_records=10_000,
         reconnect_backoff_ms=50,
         reconnect_backoff_max_ms=500,  # a broker that is back is found at once, not after half a minute
