@@ -6,6 +6,8 @@ import json
 import threading
 from typing import Any
 
+import pymysql
+
 from dev.servers.database import Database, MariaDB
 from replicator.assembly import build_pipeline, build_source
 from replicator.checkpoint.history import MemoryHistory
@@ -66,7 +68,10 @@ class Task:
         """Where its log ends, and what its readers do."""
         shown = "SHOW MASTER STATUS" if isinstance(self._server, MariaDB) else "SHOW BINARY LOG STATUS"
         status = self._server.execute(shown)[0]
-        events = self._server.execute(f"SHOW BINLOG EVENTS IN '{status[0]}'")[-20:]
+        try:
+            events = self._server.execute(f"SHOW BINLOG EVENTS IN '{status[0]}'")[-20:]
+        except pymysql.Error as error:  # refuses a file with an event over max_allowed_packet, of another test
+            events = [error]
         return "\n".join(map(str, [status, *self._server.execute("SHOW PROCESSLIST"), *events]))
 
     def rows(self, table: str) -> list[int]:

@@ -348,8 +348,9 @@ def test_lease_ends_while_broker_is_away(make: Callable[..., Sink], victim: Kafk
     sink.commit(at(0))
     sink.flush(10)
     broker.pause()
-    sink.write(batch(1, (topic, b"k", b"1")))  # on its way to the frozen broker
-    sink.write(batch(2, (topic, b"k", b"2")))  # waits behind it
+    for number in range(1, LIMIT + 1):
+        sink.write(batch(number, (topic, b"k", b"%d" % number)))  # on its way to the frozen broker
+    sink.write(batch(LIMIT + 1, (topic, b"k", b"late")))  # waits behind them
     lease.end()
     broker.resume()
     time.sleep(1)
@@ -358,7 +359,7 @@ def test_lease_ends_while_broker_is_away(make: Callable[..., Sink], victim: Kafk
         sink.flush(5)
     sink.close()
     values = [record.value for record in read_all(broker.bootstrap, topic, "read_uncommitted")]
-    assert b"2" not in values
+    assert b"late" not in values
 
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
