@@ -18,6 +18,7 @@ from replicator.model.position import Position
 from replicator.model.quarantine import Quarantined
 from replicator.model.term import Term
 from replicator.sink.memory import MemoryBroker, MemorySink
+from replicator.source.framing import HEADER
 
 PATIENCE = 60.0
 """Seconds that a run may take; nothing that tests read here takes a tenth of it."""
@@ -69,10 +70,14 @@ class Task:
         shown = "SHOW MASTER STATUS" if isinstance(self._server, MariaDB) else "SHOW BINARY LOG STATUS"
         status = self._server.execute(shown)[0]
         try:
-            events = self._server.execute(f"SHOW BINLOG EVENTS IN '{status[0]}'")[-20:]
+            events = self._server.execute(f"SHOW BINLOG EVENTS IN '{status[0]}' FROM {self._from(status[0])}")[-20:]
         except pymysql.Error as error:  # refuses a file with an event over max_allowed_packet, of another test
             events = [error]
         return "\n".join(map(str, [status, *self._server.execute("SHOW PROCESSLIST"), *events]))
+
+    def _from(self, file: str) -> int:
+        start = self._data["source"].get("start", {})
+        return int(start["position"]) if start.get("file") == file else HEADER
 
     def rows(self, table: str) -> list[int]:
         found = [record for record in self.broker.records if record.topic.endswith(f".{table}")]
