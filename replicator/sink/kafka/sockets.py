@@ -38,7 +38,7 @@ class QuietSelector(selectors.DefaultSelector):
 
     _thread: int | None = None
 
-    def share(self, thread: int, leave: Callable[[float | None], None], enter: Callable[[], None]) -> None:
+    def share(self, thread: int, leave: Callable[[float | None], None], enter: Callable[[], object]) -> None:
         """Has `leave` and `enter` called around each wait of that thread."""
         self._leave, self._enter = leave, enter
         self._thread = thread

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 
-if TYPE_CHECKING:
-    _Transport: Any = KafkaTCPTransport
-else:
-    _Transport = object
 
-
-class _Eager(_Transport):  # type: ignore[misc]
-    """In front of a transport of the library: what the socket takes leaves here, the rest as the library does it."""
+class EagerTransport(KafkaTCPTransport):  # type: ignore[misc]
+    """What a plain connection becomes: what the socket takes leaves here, the rest as the library does it."""
 
     def write(self, data: Any) -> None:
         if self._busy or not data:
@@ -51,11 +46,7 @@ class _Eager(_Transport):  # type: ignore[misc]
             self._write_task = self._net.call_soon(self._write_to_sock)
 
 
-class EagerTransport(_Eager, KafkaTCPTransport):  # type: ignore[misc]
-    """What a plain connection becomes."""
-
-
-class EagerTLSTransport(_Eager, KafkaSSLTransport):  # type: ignore[misc]
+class EagerTLSTransport(EagerTransport, KafkaSSLTransport):  # type: ignore[misc]
     """What one with TLS becomes."""
 
 

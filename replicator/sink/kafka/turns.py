@@ -41,12 +41,11 @@ class Turns:
         self._net = sender._client._net
         self._manager = sender._transaction_manager
         self._lock = threading.Lock()
-        self._held = False  # by the loop
-        self._waits = False  # the loop does, and has left us its turn
+        self._lock.acquire()  # for the loop, until it waits for the first time
         self._until = 0.0
         selector = self._net._selector
         if isinstance(selector, QuietSelector):
-            selector.share(sender.ident, self._leave, self._enter)
+            selector.share(sender.ident, self._leave, self._lock.acquire)
 
     def take(self) -> None:
         """From the thread that delivers: sends what can leave, or has it sent."""
@@ -58,7 +57,7 @@ class Turns:
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            if not self._waits or self._net._ready or not self._fits():
+            if self._net._ready or not self._fits():
                 return False
             self.ours = True
             self._sender.run_once()
@@ -88,12 +87,4 @@ class Turns:
     def _leave(self, timeout: float | None) -> None:
         """In the loop, which now waits for as many seconds; None: for whatever comes."""
         self._until = time.monotonic() + timeout if timeout is not None else float("inf")
-        self._waits = True
-        if self._held:
-            self._held = False
-            self._lock.release()
-
-    def _enter(self) -> None:
-        self._lock.acquire()
-        self._held = True
-        self._waits = False
+        self._lock.release()

@@ -89,12 +89,17 @@ def sender() -> Iterator[Sender]:
     made.start()
     made.turns = Turns(made)
     made.wakeup()
-    _until(lambda: made.turns is not None and made.turns._waits)
+    _until(lambda: _waits(made))
     yield made
     made.over = True
     made.wakeup()
     made.join(10)
     made.net.close()
+
+
+def _waits(sender: Sender) -> bool:
+    """The loop does, and has left us its turn."""
+    return sender.turns is not None and not sender.turns._lock.locked()
 
 
 def _until(found: Callable[[], bool]) -> None:
@@ -109,7 +114,7 @@ def _take(sender: Sender) -> bool:
     assert sender.turns is not None
     before = sender.count(here=True)
     for _ in range(20):
-        _until(lambda: sender.turns is not None and sender.turns._waits)
+        _until(lambda: _waits(sender))
         sender.turns.take()
         if sender.count(here=True) > before:
             return True
