@@ -43,6 +43,7 @@ class Quarantine:
         self._by_error = by_error
         self._mended, self._replay = mended or {}, replay or {}
         self._errors: dict[str, Problem] = {}
+        self._begun: CatchUp | None = None  # of this process; nothing of it may have been committed yet
 
     def take(self, error: ReplicatorError) -> bool:
         """Whether the task goes on without the table that `error` is of, from the next session on."""
@@ -61,6 +62,8 @@ class Quarantine:
     ) -> tuple[tuple[Quarantined, ...], Position]:
         """Those of a stream that begins at `position`, and that position: without a catch-up that is over."""
         behind = position.catch_up
+        if behind is None and self._begun is not None and self._begun.table in self._errors:
+            behind = self._begun  # stopped before its first commit: else it would begin again, for ever
         if behind is not None:
             present, position = self._caught_up(present, position, behind, now_ms)
         marks = marked(
@@ -100,6 +103,7 @@ class Quarantine:
             if due:
                 catch_up = CatchUp(due[0].table, due[0].time_ms, due[0].since)
                 position = msgspec.structs.replace(position, catch_up=catch_up)
+        self._begun = position.catch_up
         self.only = position.catch_up.table if position.catch_up is not None else ""
         return position
 

@@ -57,7 +57,10 @@ def _same_bytes(ours: Any, theirs: bytes) -> bool:
         return wkt.to_text(theirs) == ours
     if isinstance(ours, str) and base64.b64encode(theirs).decode() == ours:
         return True
-    return same(ours, theirs.decode())
+    try:
+        return same(ours, theirs.decode())
+    except UnicodeDecodeError:  # bytes, and not these
+        return False
 
 
 _SHAPES = ("POINT", "LINESTRING", "POLYGON", "MULTIPOINT", "MULTILINESTRING", "MULTIPOLYGON", "GEOMETRYCOLLECTION")

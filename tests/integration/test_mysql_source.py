@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from dev.servers.database import Database, MariaDB, MySQL
 from dev.servers.ports import free_port
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceError, SourceUnavailable
+from replicator.model.gtid import MariaDBPosition
 from replicator.model.position import Position
 from replicator.source.mysql import MySQLSource
 from tests.support.binlog_reader import ErrorPacket, Walker, transactions
@@ -204,18 +206,54 @@ def test_start_at_a_file_knows_the_set_before_it(mysql: MySQL) -> None:
         assert source(mysql, start=start).start_position() == position
 
 
-def test_a_start_behind_events_that_the_server_does_not_show(make_mysql: Callable[..., MySQL]) -> None:
-    """SHOW BINLOG EVENTS refuses pages that hold an event over max_allowed_packet."""
-    server = make_mysql()
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_start_behind_events_that_the_server_does_not_show(kind: str, request: pytest.FixtureRequest) -> None:
+    """SHOW BINLOG EVENTS refuses pages with an event over max_allowed_packet; BINLOG_GTID_POS is NULL behind it."""
+    server: Database = request.getfixturevalue(f"make_{kind}")()
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, v LONGTEXT)")
-    for size in (10, 3 << 20, 10, 10, 5 << 20, 2 << 20, 10):
-        server.execute(f"INSERT INTO shop.t (v) VALUES (REPEAT('x', {size}))")
-    file, offset, *_, gtid = server.execute("SHOW BINARY LOG STATUS")[0]
+    expected = []
+    with server.connect() as connection, connection.cursor() as cursor:
+        for size in (10, 3 << 20, 10, 10, 5 << 20, 2 << 20, 10):
+            if kind == "mariadb":
+                cursor.execute("SET gtid_domain_id = %s", (size % 3,))
+            cursor.execute(f"INSERT INTO shop.t (v) VALUES (REPEAT('x', {size}))")
+            expected.append(source(server).end_position())
     server.execute("INSERT INTO shop.t (v) VALUES ('later')")
     with set_global(server, "max_allowed_packet", str(1 << 20)):
-        found = source(server, start={"file": file, "position": offset}).start_position()
-    assert found == Position(file, offset, gtid.replace("\n", ""))
+        for position in expected:
+            start = {"file": position.file, "position": position.offset}
+            assert source(server, start=start).start_position() == position
+        end = source(server).end_position()
+    assert (end.file, end.gtid == expected[-1].gtid) == (expected[-1].file, False)
+    assert end == source(server).end_position()
+
+
+def test_the_end_of_a_busy_log(mariadb: MariaDB, mariadb_database: str) -> None:
+    """Its GTIDs are never behind its place: what is missing among them would be sent again."""
+    mariadb.execute(f"CREATE TABLE {mariadb_database}.busy (id INT AUTO_INCREMENT PRIMARY KEY)")
+    stopped, begun = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with mariadb.connect() as connection, connection.cursor() as cursor:
+            while not stopped.is_set():
+                cursor.execute(f"INSERT INTO {mariadb_database}.busy VALUES ()")
+                begun.set()
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    try:
+        assert begun.wait(20)
+        found = [source(mariadb).end_position() for _ in range(20)]
+    finally:
+        stopped.set()
+        for writer in writers:
+            writer.join()
+    for position in found:
+        exact = mariadb.execute("SELECT BINLOG_GTID_POS(%s, %s)", (position.file, position.offset))[0][0]
+        assert MariaDBPosition.parse(exact).subset(MariaDBPosition.parse(position.gtid))
+    assert len({position.offset for position in found}) > 1
 
 
 def test_start_at_a_gtid(server: Database) -> None:

@@ -126,3 +126,14 @@ def test_a_table_that_is_still_ill_stays_where_it_was_met_again() -> None:
     assert (mark.since.offset, mark.until, mark.error and mark.error["code"]) == (6, None, "E2304")
     assert mark.time_ms > 9, "so that it is not the time that was to be replayed"
     assert bench.source.opened[-1] == Position("b.1", 7, reset=1)
+
+
+def test_a_table_that_is_still_ill_before_anything_of_it_was_committed() -> None:
+    """Nothing durable says that the catch-up began: it must not begin again for ever."""
+    error = DecodeError("E2304", "rows lack columns", table="shop.t")
+    bench = replayed(Recorder(), left_at_7(), error, whole(7), by_error=True)
+    bench.run_until(8)
+    (mark,) = bench.store.saved[-1].quarantined
+    assert (mark.since.offset, mark.until, mark.error and mark.error["code"]) == (5, None, "E2304")
+    assert mark.time_ms > 9
+    assert [position.offset for position in bench.source.opened] == [5, 7]

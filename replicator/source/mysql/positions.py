@@ -6,19 +6,20 @@ by that set: whatever is missing in it would be sent again.
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable
+
+import msgspec
 
 from replicator.config.task import FilePosition, GtidPosition, MySQLSource
 from replicator.errors import SourceError
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
+from replicator.source.framing import HEADER
+from replicator.source.mysql import executed
+from replicator.source.mysql.executed import EventLength, one_line
 from replicator.source.mysql.preflight import check_log_bin
 from replicator.source.mysql.server import Log, Server, current_log, logs
 from replicator.source.mysql.session import Session
-
-HEADER = 4  # bytes of the magic number: offset of a file's first event
 
 _BETWEEN_TRANSACTIONS = (
     "Anonymous_Gtid",
@@ -31,29 +32,24 @@ _BETWEEN_TRANSACTIONS = (
     "Start_encryption",
     "Stop",
 )
-_PAGE = 50_000  # events that are read one by one: kept, as many take 30 MB, of which an idle worker gives back little
-_FIRST_PAGE = 50  # most positions that people give are a file's beginning
-_JOINED = 500
-_TOO_BIG = re.compile(r"at position (\d+):.*too big", re.IGNORECASE)
 _GTID_LAG_TRIES = 6
 _GTID_LAG_WAIT = 0.5
 
 
 def end_position(session: Session, server: Server) -> Position:
     """Where the log ends now, with everything executed so far."""
-    status = current_log(session, server)
-    if status is None:
+    if server.mariadb:
+        end = executed.mariadb_end(session, server)
+    else:
+        status = current_log(session, server)
+        end = Position(str(status[0]), int(status[1]), one_line(status[4])) if status is not None else None
+    if end is None:
         check_log_bin(server)
         raise SourceError("E2201", "the server shows no binlog", found="an empty status", wanted="log_bin = ON")
-    file, offset = str(status[0]), int(status[1])
-    if server.mariadb:
-        return Position(file, offset, _mariadb_state(session, file, offset))
-    return Position(file, offset, _one_line(status[4]))
+    return end
 
 
-def start_position(
-    session: Session, server: Server, config: MySQLSource, event_length: Callable[[Position], int]
-) -> Position:
+def start_position(session: Session, server: Server, config: MySQLSource, event_length: EventLength) -> Position:
     """Args: event_length: bytes of the event at a position, asked for those that SHOW BINLOG EVENTS refuses."""
     start = config.start
     if start == "latest":
@@ -64,8 +60,8 @@ def start_position(
     if isinstance(start, GtidPosition):
         return _start_at_gtid(server, start, first)
     if server.mariadb:
-        return Position(first.file, HEADER, _mariadb_state(session, first.file, HEADER))
-    return Position(first.file, HEADER, _one_line(session.value("SELECT @@GLOBAL.gtid_purged")))
+        return Position(first.file, HEADER, executed.mariadb_before(session, first.file))
+    return Position(first.file, HEADER, one_line(session.value("SELECT @@GLOBAL.gtid_purged")))
 
 
 def by_gtid(server: Server, position: Position) -> bool:
@@ -83,15 +79,11 @@ def check(session: Session, server: Server, position: Position) -> None:
         _check_mysql(session, position)
 
 
-def _start_at_file(
-    session: Session, server: Server, start: FilePosition, event_length: Callable[[Position], int]
-) -> Position:
+def _start_at_file(session: Session, server: Server, start: FilePosition, event_length: EventLength) -> Position:
     bare = Position(start.file, start.position)
     _check_file(session, server, bare)
-    if server.mariadb:
-        return Position(start.file, start.position, _mariadb_state(session, start.file, start.position))
-    gtid = _executed_before(session, start.file, start.position, event_length)
-    return Position(start.file, start.position, gtid)
+    read = executed.mariadb if server.mariadb else executed.mysql
+    return msgspec.structs.replace(bare, gtid=read(session, start.file, start.position, event_length))
 
 
 def _start_at_gtid(server: Server, start: GtidPosition, first: Log) -> Position:
@@ -140,12 +132,12 @@ def _check_file(session: Session, server: Server, position: Position) -> None:
 
 
 def _check_mysql(session: Session, position: Position) -> None:
-    missing = _one_line(session.value("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_purged, %s)", (position.gtid,)))
+    missing = one_line(session.value("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_purged, %s)", (position.gtid,)))
     if missing:
         raise purged(f"gtid_purged holds transactions that we have not delivered: {missing}", missing, position)
     # A transaction can reach us moments before its server counts it as executed: give it that time.
     for _ in range(_GTID_LAG_TRIES):
-        ahead = _one_line(session.value("SELECT GTID_SUBTRACT(%s, @@GLOBAL.gtid_executed)", (position.gtid,)))
+        ahead = one_line(session.value("SELECT GTID_SUBTRACT(%s, @@GLOBAL.gtid_executed)", (position.gtid,)))
         if not ahead:
             return
         time.sleep(_GTID_LAG_WAIT)
@@ -156,12 +148,12 @@ def _check_mariadb(session: Session, server: Server, position: Position) -> None
     """Only where numbers of one server id are compared; all other cases the server itself decides when it is asked."""
     ours = _mariadb_parse(position.gtid)
     first = logs(session)[0].file
-    for domain, (server_id, number) in _mariadb_parse(_mariadb_state(session, first, HEADER)).items():
+    for domain, (server_id, number) in _mariadb_parse(executed.mariadb_before(session, first)).items():
         delivered = ours.get(domain, (server_id, 0))
         if delivered[0] == server_id and delivered[1] < number:
             lost = f"{domain}-{server_id}-{delivered[1] + 1} to {domain}-{server_id}-{number}"
             raise purged(f"the oldest file, {first}, begins after {domain}-{server_id}-{number}", lost, position)
-    newest = _mariadb_parse(_one_line(session.value("SELECT @@GLOBAL.gtid_binlog_pos")))
+    newest = _mariadb_parse(one_line(session.value("SELECT @@GLOBAL.gtid_binlog_pos")))
     for domain, (server_id, number) in ours.items():
         there = newest.get(domain, (server_id, 0))
         if there[0] == server_id and there[1] < number:
@@ -201,67 +193,7 @@ def _unknown(position: Position, found: str) -> SourceError:
     )
 
 
-def _executed_before(session: Session, file: str, offset: int, event_length: Callable[[Position], int]) -> str:
-    """The GTIDs in everything before `file:offset`: those before the file, then those that stand in it."""
-    executed, at, page = _Executed(), HEADER, _FIRST_PAGE
-    while at < offset:
-        behind, last = False, at
-        try:
-            for event in session.each("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, page)):
-                behind = behind or int(event[1]) >= offset
-                if not behind:
-                    executed.add(str(event[2]), event[5])
-                    last = int(event[4])
-        except SourceError as error:
-            too_big = _TOO_BIG.search(error.found or "")
-            if too_big is None:
-                raise
-            at, there = last, int(too_big[1])
-            if at < there:  # those before it, one page after the other: the server gives a page as a whole
-                page = max(1, min(page // 2, 1 + (there - at) // 100))
-            else:
-                at += event_length(Position(file, at))
-            continue
-        page = min(_PAGE, 10 * page)
-        if behind or last == at:
-            break
-        at = last
-    if offset == HEADER:
-        head = session.rows("SHOW BINLOG EVENTS IN %s LIMIT 2", (file,))
-        return "".join(_one_line(event[5]) for event in head if event[2] == "Previous_gtids")
-    return executed.text()
-
-
-class _Executed:
-    """GTIDs of events, joined now and then: a file may hold millions."""
-
-    def __init__(self) -> None:
-        self._found: list[str] = []
-
-    def add(self, kind: str, info: object) -> None:
-        """`kind`, `info`: columns of SHOW BINLOG EVENTS."""
-        if kind == "Previous_gtids":
-            self._found.append(_one_line(info))
-        elif kind.startswith("Gtid") and "'" in str(info):
-            self._found.append(str(info).split("'")[1])
-        if len(self._found) >= _JOINED:
-            self._found = [self.text()]
-
-    def text(self) -> str:
-        joined = ",".join(filter(None, self._found))
-        return str(GtidSet.parse(joined)) if joined else ""
-
-
-def _mariadb_state(session: Session, file: str, offset: int) -> str:
-    return _one_line(session.value("SELECT BINLOG_GTID_POS(%s, %s)", (file, offset)))
-
-
 def _mariadb_parse(text: str) -> dict[int, tuple[int, int]]:
     """domain -> (server id, sequence number)."""
     gtids = [tuple(map(int, gtid.split("-"))) for gtid in str(MariaDBPosition.parse(text)).split(",") if gtid]
     return {domain: (server, number) for domain, server, number in gtids}
-
-
-def _one_line(text: object) -> str:
-    """Sets of several servers come with line breaks."""
-    return "" if text is None else "".join(str(text).split())
