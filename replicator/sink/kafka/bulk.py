@@ -112,7 +112,7 @@ class BulkFeed:
         return self._poll(timeout_ms=timeout_ms, future=future)
 
     def _adopt_and_send(self, node: Any, request: Any, **options: Any) -> Any:
-        adopt(self._sender._client._manager._conns.get(node))
+        adopt(self._sender._client._manager._conns.get(node), request)
         return self._send(node, request, **options)
 
     def _requests(self, place: TopicPartition) -> int:

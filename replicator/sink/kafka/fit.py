@@ -50,7 +50,7 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
     (TransactionManager, "has_producer_id", ("self", "producer_id")),
     (TransactionManager, "coordinator", ("self", "coord_type")),
     (TxnRequestHandler, "needs_coordinator", ("self",)),
-    (ProduceRequest, "encode_header", ("self", "flexible")),
+    (ProduceRequest, "with_header", ("self", "correlation_id", "client_id")),
     (KafkaNetClient, "in_flight_request_count", ("self", "node_id")),
     (ClusterMetadata, "leader_for_partition", ("self", "partition")),
     (RecordAccumulator, "reenqueue", ("self", "batch", "now")),

@@ -17,7 +17,7 @@ from kafka.protocol.producer import ProduceRequest
 
 from replicator.sink.kafka import requests
 from replicator.sink.kafka.records import BATCH_OVERHEAD
-from replicator.sink.kafka.requests import PiecewiseProtocol, adopt, framed, pieces
+from replicator.sink.kafka.requests import VERSION, PiecewiseProtocol, adopt, framed, pieces
 
 names = st.text(min_size=1, max_size=30) | st.sampled_from(["a" * 126, "a" * 127, "a" * 249, "名" * 200])
 bodies = st.binary(max_size=40) | st.sampled_from([1 << 7, 1 << 14, 1 << 15, 70_000]).map(bytes)
@@ -97,13 +97,36 @@ Transport._write_buffer = property(lambda self: self.buffer)  # type: ignore[att
 def adopted() -> tuple[Any, Transport]:
     connection = KafkaConnection(None)
     connection.parser, connection.transport = KafkaProtocol(client_id="us"), Transport()
-    adopt(connection)
+    adopt(connection, None)
     assert type(connection.parser) is KafkaProtocol  # not connected yet
     connection.connected = True
-    adopt(connection)
-    adopt(connection)
+    adopt(connection, None)
+    adopt(connection, None)
     assert type(connection.parser) is PiecewiseProtocol
     return connection.parser, connection.transport
+
+
+def test_a_connection_agrees_on_a_version_once() -> None:
+    """What the library finds out for the first request is said of the next ones; of ours, and on that connection."""
+    connection = KafkaConnection(None)
+    connection.parser, connection.transport, connection.connected = KafkaProtocol(client_id="us"), Transport(), True
+    given = [("orders", [(0, b"rows")])]
+
+    def next_one(agreed: int) -> Any:
+        made = request("t", given)
+        made._version = None
+        adopt(connection, made)
+        found, made.API_VERSION = made.API_VERSION, agreed
+        connection.parser.send_request(made)
+        return found
+
+    assert [next_one(8), next_one(8), next_one(VERSION), next_one(VERSION)] == [None, None, None, VERSION]
+    other = MetadataRequest()
+    adopt(connection, other)
+    assert other.API_VERSION is None
+    adopt(None, other)
+    connection.parser = KafkaProtocol(client_id="us")
+    assert next_one(VERSION) is None
 
 
 def test_requests_of_both_kinds_in_order_and_answers_to_them() -> None:
