@@ -147,7 +147,7 @@ def test_names_that_are_not_in_the_log(server: Database, tmp_path: Path) -> None
         assert len(task.run().prepared) == 1
         task.say("ALTER TABLE hidden ADD more INT", "FLUSH BINARY LOGS")
         with pytest.raises(pymysql.Error, match="Lock wait timeout"):
-            task.say("SET lock_wait_timeout = 1", "ALTER TABLE t DROP v")
+            task.say("SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1", "ALTER TABLE t DROP v")
         task.run()
         server.execute(f"XA COMMIT '{task.name}-a'")
         task.say("ALTER TABLE t RENAME COLUMN v TO after_it")
