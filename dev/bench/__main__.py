@@ -153,7 +153,7 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     if connect is not None:
         plan.part("debezium", lambda: debezium(runner, connect, both, runs))
     rates = {100: 3.0, 1000: 3.0} if small else {100: 20.0 * max(scale, 1), 1000: 8.0 * max(scale, 1)}
-    plan.part("latency", lambda: latency.latencies(runner, rates))
+    plan.part("latency", lambda: latency.latencies(runner, rates, few))
     plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), runs))
     plan.part("guards", lambda: sections.guards(runner, both, 1 if small else 3 * runs))
     plan.part("memory", lambda: sections.memory(runner, segments["huge"], min(runs, 3), plain=options.size == "full"))
