@@ -35,8 +35,16 @@ class Database(Server):
         self.extra_args = list(extra_args)
 
     def connect(self, **options: Any) -> pymysql.connections.Connection[Any]:
-        """A connection as root with autocommit; `options` go to pymysql.connect."""
-        settings = {"user": "root", "password": "", "autocommit": True, "charset": "utf8mb4", "connect_timeout": 10}
+        """A connection as root with autocommit; `options` go to pymysql.connect. Without TLS, which would read the
+        system's certificates each time: 35 ms of CPU."""
+        settings = {
+            "user": "root",
+            "password": "",
+            "autocommit": True,
+            "charset": "utf8mb4",
+            "connect_timeout": 10,
+            "ssl_disabled": True,
+        }
         return pymysql.connect(host=self.host, port=self.port, **{**settings, **options})
 
     def execute(self, sql: str, args: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
