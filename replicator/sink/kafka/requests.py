@@ -83,7 +83,7 @@ def pieces(request: Any) -> list[Bytes] | None:
 
 
 def _header(header: Any) -> bytes:
-    """Request header v2, as the library's `encode_header` writes it with a quarter of the calls of all the rest."""
+    """Request header v2, byte for byte what the library's `encode_header` gives: that takes some forty calls."""
     client: bytes = header.client_id.encode()
     fixed = _HEADER.pack(header.request_api_key, header.request_api_version, header.correlation_id, len(client))
     return fixed + client + _NO_TAGS
@@ -112,7 +112,7 @@ class PiecewiseProtocol(KafkaProtocol):  # type: ignore[misc]
 
     transport: Any
     bytes_to_send: list[Bytes]
-    agreed: int | None = None  # the version that the library and this broker agreed on: the same for each request
+    agreed: int | None = None  # the version that the library found for this broker, once it is ours
     _correlation_id: int
 
     def send_request(self, request: Any, correlation_id: int | None = None) -> Any:
