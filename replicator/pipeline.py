@@ -180,8 +180,11 @@ class Pipeline:
             if behind is None and self._reached(position):
                 return True
             stream = self._stream = self._source.open(behind.start if behind is not None else position)
+            # Before anybody is told: the first decoder of a task reads the tables' definitions, and they shall be those
+            # of its beginning.
+            decoder = self._make_decoder(stream)
             self._observer.streaming(stream.position)
-            reader = self._reader(stream, buffer)
+            reader = self._reader(stream, decoder, buffer)
             reader.start()
             self._deliver(buffer, reader)
             return behind is None
@@ -206,10 +209,10 @@ class Pipeline:
                 self._careful = reader.careful
             self._sink.close()
 
-    def _reader(self, stream: Stream, buffer: Buffer) -> Reader:
+    def _reader(self, stream: Stream, decoder: Decoder, buffer: Buffer) -> Reader:
         return Reader(
             stream,
-            self._make_decoder,
+            decoder,
             buffer,
             stopping=self._stopping,
             is_end=self._is_end,

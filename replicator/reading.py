@@ -35,7 +35,7 @@ class Reader:
     def __init__(
         self,
         stream: Stream,
-        make_decoder: Callable[[Stream], Decoder],
+        decoder: Decoder,
         buffer: Buffer,
         *,
         stopping: threading.Event,
@@ -46,7 +46,7 @@ class Reader:
     ) -> None:
         self.careful = careful
         self._stream = stream
-        self._make_decoder = make_decoder
+        self._decoder = decoder
         self._buffer = buffer
         self._stopping = stopping
         self._is_end = is_end
@@ -72,7 +72,7 @@ class Reader:
         """Rows of an unfinished transaction wait for its end while they are few, so that a commit need not come before
         each of them. False: nobody takes any more."""
         held: Batch | None = None
-        decoder = self._make_decoder(self._stream)
+        decoder = self._decoder
         while not self._stopping.is_set():
             try:
                 data = self._stream.read(1.0)

@@ -40,16 +40,29 @@ class Client(KazooClient):  # type: ignore[misc]  # kazoo is untyped
         )
         self._entry = Entry(session_timeout)
         self._greet()
+        self._knock(session_timeout)
+
+    def _knock(self, session_timeout: float) -> None:
+        """kazoo gives one host the whole session timeout to take a TCP connection: at one that is cut off the session
+        would end while the next host waits to be asked."""
+        connect: Callable[..., Any] = self.handler.create_connection
+
+        def knocking(*args: Any, timeout: float, **options: Any) -> Any:
+            return connect(*args, timeout=min(timeout, patience(session_timeout, len(self.hosts))), **options)
+
+        self.handler.create_connection = knocking
 
     def _greet(self) -> None:
         """The server clamps the timeout that was asked for and kazoo throws its answer away, so it is read where the
-        answer passes. What a refusal means is found out there, too."""
+        answer passes. What a refusal means is found out there, too. A server that is just starting may take a
+        connection and never answer on it: kazoo would wait until the only host's session is over."""
         invoke: Callable[..., Any] = self._connection._invoke
 
         def greeting(timeout: float, request: Any, xid: int | None = None) -> Any:
             if not isinstance(request, Connect):
                 return invoke(timeout, request, xid)
-            answer = self._entry.ask(lambda question: invoke(timeout, question), request, len(self.hosts))
+            most = min(timeout, patience(request.time_out / 1000, len(self.hosts)))
+            answer = self._entry.ask(lambda question: invoke(most, question), request, len(self.hosts))
             if answer[0].time_out > 0:
                 self.negotiated = answer[0].time_out / 1000.0
             return answer
@@ -129,6 +142,12 @@ class Entry:
             self._since = self._clock()
         self._barred = self._barred + 1 if self._others else 0
         self._others = False
+
+
+def patience(session_timeout: float, hosts: int) -> float:
+    """Seconds for a host to answer who connects, so that each one can be asked before the session is over, and a single
+    one twice. One second even where that is more than its share: a shorter one would only turn a busy host away."""
+    return max(1.0, session_timeout / 2 / hosts)
 
 
 def _endless(session_timeout: float) -> KazooRetry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 
@@ -103,6 +104,25 @@ def test_the_session_survives_a_restart_of_the_server(server):
         eventually(lambda: zk.connection is Connection.CONNECTED)
         assert zk.session_id == session
         assert zk.confirm([path])[0].owner == session
+    finally:
+        zk.close()
+
+
+def test_a_server_that_never_answers_does_not_cost_the_session(server):
+    """One that is just starting may take a connection and forget it; kazoo waits there while the session ends."""
+    zk = connect(server.hosts, 12.0)
+    try:
+        session = zk.session_id
+        server.kill()
+        with socket.create_server((server.host, server.port)) as silent:
+            silent.settimeout(10)
+            forgotten, _ = silent.accept()
+            began = time.monotonic()
+        server.start()
+        with forgotten:
+            eventually(lambda: zk.connection is Connection.CONNECTED)
+        assert time.monotonic() - began < 11
+        assert zk.session_id == session
     finally:
         zk.close()
 

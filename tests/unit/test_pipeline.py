@@ -297,6 +297,22 @@ def test_what_a_sink_refuses_does_not_hold_back_what_came_before_it() -> None:
     assert len(sink.of("open")) == 2
 
 
+def test_streaming_is_said_when_the_decoder_knows_its_tables() -> None:
+    """The first decoder of a task reads their definitions: whoever waits for the word may change them behind it."""
+    happened: list[str] = []
+
+    class Reads(Hand):
+        def __init__(self, stream: ScriptStream) -> None:
+            happened.append("definitions")
+            super().__init__(stream)
+
+    bench = Bench(Script(whole(0)), Recorder())
+    bench.pipeline._make_decoder = Reads  # type: ignore[assignment]
+    bench.watcher.streaming = lambda position: happened.append("streaming")  # type: ignore[method-assign]
+    bench.run_until(1)
+    assert happened == ["definitions", "streaming"]
+
+
 def test_an_error_that_waits_in_the_decoder_needs_no_new_bytes() -> None:
     class Late(Hand):
         def feed(self, data: bytes) -> list[Batch]:
