@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
-import sys
-import threading
-from types import FrameType
-from typing import Any
 
 import click
 
-from core.agent import Agent
-from core.launcher import Launcher
 from replicator.cli import options
-from replicator.config.load import parse_task, to_data
-from replicator.coordination.layout import Layout
-from replicator.errors import NotConnected
-from replicator.telemetry import log
-from replicator.zookeeper.client import ZookeeperCoordinator
-
-_CONNECT_SECONDS = 5.0
-_LOG = log.get_logger("core")
-
-
-def _validate(config: dict[str, Any]) -> dict[str, Any]:
-    return to_data(parse_task(config))
 
 
 @click.command("core", short_help="A replication host: stands for tasks and runs those it leads.")
@@ -42,41 +22,6 @@ def command(
     Without --task it stands for every task, and for new ones as they appear. SIGTERM or Ctrl-C hands everything over
     and ends; a second one ends at once.
     """
-    log.setup(log_format)
-    launcher = Launcher(log_format)
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
-    agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate, look=launcher.look)
-    _stop_on_signals(agent)
-    launcher.warm()
-    threading.Thread(target=_tell_when_away, args=(coordinator,), name="connecting", daemon=True).start()
+    from core.process import run  # half a second, for which no help has to wait
 
-    def up(name: str) -> None:
-        stands = ", ".join(tasks) or "all tasks"
-        session = f"session {coordinator.session_timeout:g} s"
-        print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {stands}", flush=True)
-
-    agent.run(up)
-
-
-def _tell_when_away(coordinator: ZookeeperCoordinator) -> None:
-    """The agent waits for ZooKeeper without a word, however long; people want to know."""
-    try:
-        coordinator.wait_connected(_CONNECT_SECONDS)
-    except NotConnected as error:
-        _LOG.error("waiting for zookeeper", code=error.code, error=error.what, fix=error.fix)
-
-
-def _stop_on_signals(agent: Agent) -> None:
-    asked = False
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            # Our workers see their pipes close and stop at once; the session runs out by itself.
-            sys.stderr.write("core: ends at once\n")
-            os._exit(128 + number)
-        asked = True
-        agent.stop()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, handle)
+    run(zookeeper, tasks, host, root, session_timeout, log_format)

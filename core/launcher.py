@@ -19,7 +19,6 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from core.protocol import FromWorker, ToWorker, WorkerSpec
-from core.worker import main
 from replicator.checks.outlook import Outlook, look
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError
@@ -112,7 +111,7 @@ class Launcher:
         shared = self._context.RawValue("d", deadline)
         beat = self._context.RawValue("d", 0.0)
         process = self._context.Process(
-            target=main, args=(theirs, shared, beat, spec, self._log_style), name=f"worker {spec.task}", daemon=True
+            target=_work, args=(theirs, shared, beat, spec, self._log_style), name=f"worker {spec.task}", daemon=True
         )
         process.start()
         theirs.close()
@@ -151,6 +150,12 @@ def _end(process: BaseProcess) -> None:
     with contextlib.suppress(OSError, ValueError):
         process.kill()
         process.join(_REAP_SECONDS)
+
+
+def _work(*given: Any) -> None:
+    from core.worker import main  # the data path is loaded by the template, and not by the Core
+
+    main(*given)
 
 
 def _look(connection: Connection, config: dict[str, Any]) -> None:

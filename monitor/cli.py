@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import click
 
-from monitor.app import create_app
 from replicator.cli import options
-from replicator.coordination.layout import Layout
-from replicator.telemetry import log
-from replicator.telemetry.http import Address, parse_listen, serve
-from replicator.zookeeper.client import ZookeeperCoordinator
 
 DEFAULT_LISTEN = "127.0.0.1:8081"
 
@@ -36,16 +31,6 @@ def command(
     Reads ZooKeeper only and has no authentication of its own: it listens on the loopback address unless told otherwise.
     It starts without ZooKeeper too, and shows that it is away.
     """
-    log.setup(log_format)
-    address = parse_listen(listen)
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
-    try:
-        app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams)
-        serve(app, address, "monitor", ready=_announce, stopping=app.state.feed.close)
-    finally:
-        coordinator.close()
+    from monitor.process import run  # half a second, for which no help has to wait
 
-
-def _announce(address: Address) -> None:
-    """On stdout, for whoever started us with port 0."""
-    click.echo(address.url)
+    run(zookeeper, listen, root, interval, max_streams, session_timeout, log_format)

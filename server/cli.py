@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import socket
-import sys
 from pathlib import Path
 
 import click
 
 from replicator.cli import options
-from replicator.config.token import default_token_file, ensure_token
-from replicator.coordination.layout import Layout
-from replicator.telemetry import log
-from replicator.telemetry.http import Address, parse_listen, serve
-from replicator.zookeeper.client import ZookeeperCoordinator
-from server.app import create_app
-from server.control import Control
-from server.duties import Duties
-from server.membership import Membership
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 
@@ -44,24 +34,6 @@ def command(
     It validates what it is given and writes it to ZooKeeper, where the Cores see it; it never talks to a Core. Every
     request but health needs the token in the token file. It starts without ZooKeeper too, and answers 503 until then.
     """
-    log.setup(log_format)
-    address = parse_listen(listen)
-    path = token_file or default_token_file()
-    token, made = ensure_token(path)
-    print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
-    layout = Layout(root)
-    duties: list[Duties] = []
+    from server.process import run  # half a second, for which no help has to wait
 
-    def ready(real: Address) -> None:
-        membership = Membership(coordinator, layout, host, real.url)
-        duties.append(Duties(coordinator, Control(coordinator, layout), membership))
-        duties[0].start()
-        click.echo(real.url)
-
-    try:
-        serve(create_app(coordinator, layout, token), address, "server", ready=ready)
-    finally:
-        for one in duties:
-            one.stop()
-        coordinator.close()
+    run(zookeeper, listen, root, token_file, host, session_timeout, log_format)

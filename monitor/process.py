@@ -1,0 +1,30 @@
+"""A Monitor from start to end: what `replicator monitor` runs."""
+
+from __future__ import annotations
+
+import click
+
+from monitor.app import create_app
+from replicator.coordination.layout import Layout
+from replicator.telemetry import log
+from replicator.telemetry.http import Address, parse_listen, serve
+from replicator.zookeeper.client import ZookeeperCoordinator
+
+
+def run(
+    zookeeper: str, listen: str, root: str, interval: float, max_streams: int, session_timeout: float, log_format: str
+) -> None:
+    """Returns when it was told to stop."""
+    log.setup(log_format)
+    address = parse_listen(listen)
+    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    try:
+        app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams)
+        serve(app, address, "monitor", ready=_announce, stopping=app.state.feed.close)
+    finally:
+        coordinator.close()
+
+
+def _announce(address: Address) -> None:
+    """On stdout, for whoever started us with port 0."""
+    click.echo(address.url)
