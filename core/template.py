@@ -37,7 +37,7 @@ MODULES: Final = (
     "replicator.checks.task",
     "replicator.sink.kafka.checks",
     "replicator.source.mysql.checks",
-    "replicator.source.mysql.certificates",
+    "replicator.certificates",
     # What the standard library and the clients import late.
     "cryptography.hazmat.backends.openssl",
     "encodings.idna",

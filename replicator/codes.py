@@ -164,8 +164,8 @@ CODES: dict[str, Entry] = {
             ),
             "E3103": (
                 "not allowed",
-                "An ACL of the broker refuses us.",
-                "Grant Write, Describe, Create, IdempotentWrite.",
+                "The broker does not let us in, or an ACL of it refuses us.",
+                "Correct `sink.sasl`, or grant Write, Describe, Create, IdempotentWrite.",
             ),
             "E3104": (
                 "fenced",
@@ -189,6 +189,7 @@ CODES: dict[str, Entry] = {
                 "A task of the same name was here before and has left a position; this one has none.",
                 "Say where to begin: `source.start`, or `replicator task position set`.",
             ),
+            "E3110": ("TLS refused", "No encrypted connection could be made.", "Check `sink.tls`."),
             "E3201": ("file not writable", "The output file can't be written.", "Check path, rights and space."),
             "E3301": (
                 "schema registry not reachable",

@@ -13,7 +13,7 @@ from replicator.config.task import KafkaSink, TaskConfig
 from replicator.errors import ReplicatorError
 
 if TYPE_CHECKING:
-    from replicator.source.mysql.certificates import Certificate
+    from replicator.certificates import Certificate
 
 _GROUPS = 5
 
@@ -33,14 +33,17 @@ class Outlook(msgspec.Struct, frozen=True):
 
 def look(config: TaskConfig) -> Outlook:
     """Asks source and sink. What does not answer is left out: the data path meets the same server, and says so."""
-    from replicator.source.mysql import certificates
+    from replicator import certificates
 
     shown, tables = _ask_source(config)
     registry = config.sink.debezium.schema_registry
+    sink = config.sink if isinstance(config.sink, KafkaSink) else None
     ends = [
         *certificates.of_files(config.source.tls),
+        *certificates.of_files(sink.tls if sink else None),
         *certificates.of_files(registry.tls if registry else None),
         *shown,
+        *(_ask_brokers(sink) if sink else ()),
     ]
     first = min(ends, key=lambda each: each.end_ms, default=None)
     return Outlook(
@@ -52,7 +55,7 @@ def look(config: TaskConfig) -> Outlook:
 
 def _ask_source(config: TaskConfig) -> tuple[list[Certificate], list[tuple[str, str]]]:
     """The certificates that the servers show, and the tables that the first one has for the task."""
-    from replicator.source.mysql import certificates
+    from replicator import certificates
     from replicator.source.mysql.checks.tables import carried
     from replicator.source.mysql.hosts import candidates
     from replicator.source.mysql.session import Session
@@ -62,12 +65,19 @@ def _ask_source(config: TaskConfig) -> tuple[list[Certificate], list[tuple[str, 
     for member in candidates(config.source):
         try:
             with Session(member, resolve(config.source.password)) as session:
-                found += certificates.of_server(member, session.certificate_days)
+                found += certificates.of_server(session.where, session.certificate_days)
                 if isinstance(config.sink, KafkaSink) and not tables:
                     tables = carried(session, member)
         except ReplicatorError:
             continue
     return found, tables
+
+
+def _ask_brokers(sink: KafkaSink) -> list[Certificate]:
+    from replicator import certificates
+    from replicator.sink.kafka.access import certificate_days
+
+    return [each for where, days in certificate_days(sink).items() for each in certificates.of_server(where, days)]
 
 
 def _late(config: TaskConfig, tables: list[tuple[str, str]]) -> dict[str, str]:

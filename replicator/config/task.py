@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
-from replicator.config.annotated import SecretRef, Tables, checked
+from replicator.config.annotated import SecretRef, Tables, checked, own_check
 from replicator.config.base import Model
 from replicator.config.canal import CanalOptions
 from replicator.config.debezium import DebeziumOptions
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.names import MAX_NAME, check_task_name, check_task_topic, check_topic
+from replicator.config.sasl import Sasl
 from replicator.config.tables import TableFilter, check_quarantine
 from replicator.config.tls import Tls
 from replicator.config.transforms import Transforms
+from replicator.errors import ConfigError
 
 Format = Annotated[
     Literal["debezium", "maxwell", "canal"], Field(description="bytes of key and value that consumers see")
@@ -161,6 +163,22 @@ class KafkaSink(Records):
     transaction_timeout_ms: Milliseconds = Field(
         60_000, description="after which the broker aborts an open transaction"
     )
+    tls: Tls | None = Field(None, description="encrypt the connections and verify the brokers")
+    sasl: Sasl | None = Field(None, description="log in at the brokers")
+
+    @model_validator(mode="after")
+    def _sensible(self) -> KafkaSink:
+        return own_check(self, _check_login)
+
+
+def _check_login(sink: KafkaSink) -> None:
+    if sink.sasl is not None and sink.sasl.mechanism == "PLAIN" and sink.tls is None:
+        raise ConfigError(
+            "E1003",
+            "sink.sasl would send the password for everybody on the way to read",
+            found="mechanism PLAIN without sink.tls",
+            wanted="sink.tls, or mechanism SCRAM-SHA-512",
+        )
 
 
 class FileSink(Records):

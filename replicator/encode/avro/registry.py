@@ -7,8 +7,10 @@ from typing import Any, Final
 
 import httpx
 
+from replicator import tls
 from replicator.config.avro import SchemaRegistry
 from replicator.config.secrets import resolve
+from replicator.config.tls import Tls
 from replicator.errors import ConfigError, RegistryError, RegistryUnavailable
 
 _TYPE: Final = "application/vnd.schemaregistry.v1+json"
@@ -139,19 +141,12 @@ def probe(options: SchemaRegistry) -> int:
 
 
 def _trust(options: SchemaRegistry) -> ssl.SSLContext:
-    tls = options.tls
     try:
-        context = ssl.create_default_context(cafile=tls.ca if tls is not None else None)
-        if tls is not None and tls.cert is not None:
-            context.load_cert_chain(tls.cert, tls.key)
-    except OSError as error:
+        return tls.context(options.tls or Tls.model_validate({}))
+    except tls.FilesUnusable as error:
         raise ConfigError(
             "E1006", "a file of `schema_registry.tls` can't be used", found=str(error), wanted="PEM files"
         ) from error
-    if tls is not None and tls.insecure:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
 
 
 def _path(subject: str) -> str:

@@ -9,9 +9,11 @@ from typing import Any
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from replicator.checks import encryption
 from replicator.checks.finding import Finding, Severity
 from replicator.config.task import KafkaSink
 from replicator.errors import ReplicatorError, SinkError
+from replicator.sink.kafka import access
 from replicator.sink.kafka.bulk import discard
 from replicator.sink.kafka.consumers import check_consumers, late_consumers
 from replicator.sink.kafka.errors import translating
@@ -67,7 +69,7 @@ class _Check:
     def run(self, names: list[str]) -> list[Finding]:
         with translating("the brokers could not be asked"):
             self._brokers = self._admin.describe_cluster()["brokers"]
-            findings = [self._reachable(), self._version()]
+            findings = [self._reachable(), *self._encryption(), self._version()]
             there = self.describe([*names, position_topic(self._task)])
             position = there.pop(position_topic(self._task), None)
             findings += self._topics(names, there)
@@ -85,6 +87,12 @@ class _Check:
         count = len(self._brokers)
         where = ", ".join(f"{broker['host']}:{broker['port']}" for broker in self._brokers[:3])
         return Finding.ok("sink.reachable", f"{count} broker{'' if count == 1 else 's'}: {where}")
+
+    def _encryption(self) -> list[Finding]:
+        found = [encryption.encrypted("sink", self._config.tls, self._config.bootstrap_servers)]
+        for where, days in access.certificate_days(self._config).items():
+            found += encryption.server_certificate("sink", where, days, "Give the broker a new one.")
+        return found + encryption.ending_files("sink", self._config.tls)
 
     def _version(self) -> Finding:
         version = self._admin.get_broker_version_data(self._brokers[0]["broker_id"]).broker_version

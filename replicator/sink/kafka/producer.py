@@ -1,7 +1,6 @@
 """Builds the Kafka clients.
 
-Everything the client leaves open is bounded here: bootstrap, metadata, requests, delivery. TLS and SASL come with the
-configuration keys for them.
+Everything the client leaves open is bounded here: bootstrap, metadata, requests, delivery.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from kafka.net.compat import KafkaNetClient
 
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkUnavailable
+from replicator.sink.kafka import access
 from replicator.sink.kafka.errors import describe, translate
 from replicator.sink.kafka.sockets import PROXY_URL, QuietSelector
 
@@ -91,6 +91,7 @@ def connect_consumer(config: KafkaSink) -> KafkaConsumer:
 def _connect(kind: Callable[..., C], config: KafkaSink, options: dict[str, Any]) -> C:
     """Constructors of the library connect; when they fail they leave an I/O thread and sockets behind, which are
     closed here."""
+    options |= access.settings(config)
     clients: list[KafkaNetClient] = []
 
     def make_client(**settings: Any) -> KafkaNetClient:
@@ -116,7 +117,10 @@ def _connect(kind: Callable[..., C], config: KafkaSink, options: dict[str, Any])
             with contextlib.suppress(Exception):
                 client.close()
         brokers = ", ".join(config.bootstrap_servers)
-        refused = translate(error, "login refused")
+        refused = translate(error, f"no login at {brokers}")
         if refused.code == "E3103":
             raise refused from error
+        refusal = access.refusal(config)
+        if refusal is not None:
+            raise refusal from error
         raise SinkUnavailable("E3001", f"no broker answers at {brokers}", found=describe(error)) from error

@@ -7,6 +7,7 @@ attempts would eat the process's descriptors. Its hook for proxies lets us stand
 from __future__ import annotations
 
 import selectors
+import ssl
 from collections.abc import Callable
 from threading import get_ident
 from typing import Any
@@ -27,6 +28,19 @@ class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]
             return await super().sock_connect(net, sock, sockaddr, timeout_at=timeout_at)
         except BaseException:
             sock.close()
+            raise
+
+
+class ClosingTLSSocket(ssl.SSLSocket):
+    """The same for a handshake that fails."""
+
+    def do_handshake(self, block: bool = False) -> None:
+        try:
+            super().do_handshake(block)
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except BaseException:
+            self.close()
             raise
 
 

@@ -47,7 +47,14 @@ class EagerTransport(KafkaTCPTransport):  # type: ignore[misc]
 
 
 class EagerTLSTransport(EagerTransport, KafkaSSLTransport):  # type: ignore[misc]
-    """What one with TLS becomes."""
+    """What one with TLS becomes. 16 KB leave at a time; the library copies what is left of a batch each time, where it
+    is not a view."""
+
+    def write(self, data: Any) -> None:
+        super().write(memoryview(data))
+
+    def writelines(self, list_of_data: Iterable[Any]) -> None:
+        super().writelines([memoryview(data) for data in list_of_data])
 
 
 _EAGER = {KafkaTCPTransport: EagerTransport, KafkaSSLTransport: EagerTLSTransport}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
@@ -10,8 +11,10 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import SSCursor
 
+from replicator import tls
 from replicator.config.task import MySQLSource
-from replicator.source.mysql import faults, tls
+from replicator.errors import SourceError
+from replicator.source.mysql import faults
 
 _REMINDER = tls.Reminder()
 
@@ -26,7 +29,7 @@ class Session:
     def __init__(self, config: MySQLSource, password: str) -> None:
         self.where = f"{config.host}:{config.port}"
         self.user = config.user
-        context = tls.context(config.tls)
+        context = _context(config)
         try:
             self.connection: Connection[Any] = pymysql.connect(
                 host=config.host,
@@ -94,3 +97,13 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _context(config: MySQLSource) -> ssl.SSLContext | None:
+    """None where the task has no `tls`: then nothing is encrypted."""
+    try:
+        return tls.context(config.tls) if config.tls is not None else None
+    except tls.FilesUnusable as error:
+        raise SourceError(
+            "E2102", "the files of `source.tls` can't be used", found=str(error), wanted="readable PEM files"
+        ) from error

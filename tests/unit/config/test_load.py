@@ -165,6 +165,20 @@ def test_a_literal_secret_is_refused_and_never_repeated(password: str) -> None:
     assert "hunter2" not in str(error) and "12345" not in str(error)
 
 
+def test_a_login_at_kafka() -> None:
+    sink = "  bootstrap_servers: ['127.0.0.1:9092']\n  sasl: {user: bus, password: 'env:P'}\n"
+    text = GOOD.replace('  bootstrap_servers: ["127.0.0.1:9092"]\n', sink)
+    assert load_task(text).sink.sasl.mechanism == "SCRAM-SHA-512"  # type: ignore[union-attr]
+    error = only(text.replace("env:P", "hunter2"))
+    assert (error.code, error.what) == (
+        "E1005",
+        "sink.sasl.password must be a reference, not the secret itself",
+    ) and "hunter2" not in str(error)
+    plain = text.replace("{user", "{mechanism: PLAIN, user")
+    assert only(plain).code == "E1003" and "sink.tls, or mechanism SCRAM-SHA-512" in only(plain).wanted
+    assert load_task(plain + "  tls: {}\n").sink.tls is not None  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     "text", ["hunter2", "- hunter2", "source: hunter2", "a: !hunter2", "source: [hunter2]", "sink: {passwd: hunter2}"]
 )

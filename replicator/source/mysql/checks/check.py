@@ -8,17 +8,16 @@ from functools import partial
 
 import msgspec
 
+from replicator.checks import encryption
 from replicator.checks.finding import Finding
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.model.position import Position
-from replicator.source.mysql import certificates, positions, tls
+from replicator.source.mysql import positions
 from replicator.source.mysql.checks import account, identity, settings, tables
 from replicator.source.mysql.scan import event_length
 from replicator.source.mysql.server import Server, read_server
 from replicator.source.mysql.session import Session
-
-_LOOPBACK = ("127.", "localhost", "::1")
 
 
 class Checked(msgspec.Struct):
@@ -43,12 +42,21 @@ def check(config: MySQLSource, task: str, password: str, server_id: int, positio
     with session:
         took = (time.monotonic() - began) * 1000
         reachable = Finding.ok("source.reachable", f"{session.where} as {config.user}, logged in after {took:.0f} ms")
-        done = Checked([reachable, _encrypted(config), *_certificate(session), *_files(config)], [])
+        done = Checked([reachable, *_encryption(config, session)], [])
         try:
             _ask(session, config, task, password, server_id, position, done)
         except SourceError as error:  # the connection broke between two questions
             done.findings.append(Finding.of_error("source.connection", error))
         return done
+
+
+def _encryption(config: MySQLSource, session: Session) -> list[Finding]:
+    fix = "Give the server a new certificate; ALTER INSTANCE RELOAD TLS (MySQL) or FLUSH SSL (MariaDB)."
+    return [
+        encryption.encrypted("source", config.tls, [config.host]),
+        *encryption.server_certificate("source", session.where, session.certificate_days, fix),
+        *encryption.ending_files("source", config.tls),
+    ]
 
 
 def _ask(
@@ -72,43 +80,6 @@ def _ask(
         length = partial(event_length, config, password, task, server)
         done.findings.append(_position(session, server, config, position, length))
     done.findings.append(_clock(session))
-
-
-def _encrypted(config: MySQLSource) -> Finding:
-    if config.tls is not None and config.tls.insecure:
-        fix = "Remove `source.tls.insecure` and set `source.tls.ca`."
-        return Finding("source.tls", "warn", "encrypted, the server's certificate is not verified", "verified", fix)
-    if config.tls is not None:
-        return Finding.ok("source.tls", "encrypted and verified")
-    if config.host.startswith(_LOOPBACK):
-        return Finding.ok("source.tls", "not encrypted, on this machine")
-    return Finding("source.tls", "warn", "not encrypted", "TLS", "Add `source.tls: {ca: /path/to/ca.pem}`.")
-
-
-def _files(config: MySQLSource) -> list[Finding]:
-    """Only what ends soon."""
-    return [
-        Finding(
-            "source.certificate_files",
-            "warn",
-            f"{each.of} ends in {each.days:.1f} days",
-            f"more than {tls.EARLY_DAYS} days",
-            "Put a new one in its place; it is read when the next connection is made.",
-        )
-        for each in certificates.of_files(config.tls)
-        if each.days <= tls.EARLY_DAYS
-    ]
-
-
-def _certificate(session: Session) -> list[Finding]:
-    days = session.certificate_days
-    if days is None:
-        return []
-    shown = f"the server's certificate ends in {days:.1f} days"
-    if days > tls.EARLY_DAYS:
-        return [Finding.ok("source.certificate", shown)]
-    fix = "Give the server a new certificate; ALTER INSTANCE RELOAD TLS (MySQL) or FLUSH SSL (MariaDB)."
-    return [Finding("source.certificate", "warn", shown, f"more than {tls.EARLY_DAYS} days", fix)]
 
 
 def _position(

@@ -1,4 +1,4 @@
-"""The one place where TLS contexts for database servers are made, and where their certificates are looked at."""
+"""The one place where TLS contexts for servers that we are a client of are made, and their certificates looked at."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from typing import Any, Final
 
 from replicator.config.tls import Tls
-from replicator.errors import SourceError
 
 log = logging.getLogger(__name__)
 
@@ -17,13 +16,13 @@ EARLY_DAYS: Final = 14
 _DAY: Final = 86_400.0
 
 
-def context(tls: Tls | None) -> ssl.SSLContext | None:
-    """A context that verifies certificate and host name; None where the task has no `tls`: then nothing is encrypted.
+class FilesUnusable(Exception):
+    """Files of a `tls` can't be read; the text says which there are, and why."""
 
-    Only `insecure: true` switches the verification off. Raises SourceError E2102 for files that can't be read.
-    """
-    if tls is None:
-        return None
+
+def context(tls: Tls) -> ssl.SSLContext:
+    """A context that verifies certificate and host name; only `insecure: true` switches that off. The files are read
+    anew each time. Raises FilesUnusable."""
     try:
         made = ssl.create_default_context(cafile=tls.ca)
         made.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -32,12 +31,7 @@ def context(tls: Tls | None) -> ssl.SSLContext | None:
         if tls.cert is not None:
             made.load_cert_chain(tls.cert, tls.key)
     except (OSError, ValueError) as error:
-        raise SourceError(
-            "E2102",
-            "the TLS files can't be used",
-            found=f"{error} (ca={tls.ca}, cert={tls.cert}, key={tls.key})",
-            wanted="readable PEM files",
-        ) from error
+        raise FilesUnusable(f"{error} (ca={tls.ca}, cert={tls.cert}, key={tls.key})") from error
     if tls.insecure:
         made.check_hostname = False
         made.verify_mode = ssl.CERT_NONE

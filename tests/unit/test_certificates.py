@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from replicator.certificates import of_files
 from replicator.config.tls import Tls
-from replicator.source.mysql.certificates import of_files
-from replicator.source.mysql.tls import EARLY_DAYS, Reminder
+from replicator.tls import EARLY_DAYS, Reminder
 from tests.support.authority import Authority
 
 

@@ -1,4 +1,4 @@
-"""When the certificates end that a task needs: the one that the server shows, and the files of its configuration."""
+"""When the certificates end that a task needs: those that servers show, and the files of its configuration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import msgspec
 from cryptography import x509
 
-from replicator.config.task import MySQLSource
 from replicator.config.tls import Tls
 
 _DAY_MS = 86_400_000
@@ -25,11 +24,9 @@ class Certificate(msgspec.Struct, frozen=True):
         return (self.end_ms - time.time() * 1000) / _DAY_MS
 
 
-def of_server(config: MySQLSource, days: float | None) -> list[Certificate]:
-    """`days`: `Session.certificate_days`."""
-    if days is None:
-        return []
-    return [Certificate(int(time.time() * 1000 + days * _DAY_MS), f"{config.host}:{config.port}")]
+def of_server(where: str, days: float | None) -> list[Certificate]:
+    """`where`: host:port; `days`: `tls.days_left`."""
+    return [] if days is None else [Certificate(int(time.time() * 1000 + days * _DAY_MS), where)]
 
 
 def of_files(tls: Tls | None) -> list[Certificate]:

@@ -1,0 +1,46 @@
+"""What `replicator check` says of the way to a server: encrypted, verified, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from replicator import certificates
+from replicator.checks.finding import Finding
+from replicator.config.tls import Tls
+from replicator.tls import EARLY_DAYS
+
+_LOOPBACK: Final = ("127.", "localhost", "::1", "[::1]")
+
+
+def encrypted(part: str, tls: Tls | None, hosts: Iterable[str]) -> Finding:
+    """Args: part: "source" or "sink"; hosts: names or addresses, a port may follow."""
+    which = f"{part}.tls"
+    if tls is not None and tls.insecure:
+        fix = f"Remove `{which}.insecure` and set `{which}.ca`."
+        return Finding(which, "warn", "encrypted, the server's certificate is not verified", "verified", fix)
+    if tls is not None:
+        return Finding.ok(which, "encrypted and verified")
+    if all(host.startswith(_LOOPBACK) for host in hosts):
+        return Finding.ok(which, "not encrypted, on this machine")
+    return Finding(which, "warn", "not encrypted", "TLS", f"Add `{which}: {{ca: /path/to/ca.pem}}`.")
+
+
+def ending_files(part: str, tls: Tls | None) -> list[Finding]:
+    """Only what ends soon."""
+    fix = "Put a new one in its place; it is read when the next connection is made."
+    found = [(f"{each.of} ends in {each.days:.1f} days", each.days) for each in certificates.of_files(tls)]
+    return [_finding(f"{part}.certificate_files", said, days, fix) for said, days in found if days <= EARLY_DAYS]
+
+
+def server_certificate(part: str, where: str, days: float | None, fix: str) -> list[Finding]:
+    """Args: where: host:port; days: `tls.days_left`."""
+    if days is None:
+        return []
+    return [_finding(f"{part}.certificate", f"the certificate of {where} ends in {days:.1f} days", days, fix)]
+
+
+def _finding(which: str, found: str, days: float, fix: str) -> Finding:
+    if days > EARLY_DAYS:
+        return Finding.ok(which, found)
+    return Finding(which, "warn", found, f"more than {EARLY_DAYS} days", fix)

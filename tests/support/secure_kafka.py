@@ -1,0 +1,61 @@
+"""A broker with a listener for every way in: encrypted, with certificates of both sides, with a login, with both."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dev.fetch.once import run
+from dev.servers import Kafka
+from dev.servers.kafka import random_uuid
+from dev.servers.ports import free_port
+from tests.support.authority import Authority
+
+USER, PASSWORD = "bus", "s3cret-of-the-bus"
+_LISTENERS: Final = {"TLS": "SSL", "MUTUAL": "SSL", "LOGIN": "SASL_PLAINTEXT", "BOTH": "SASL_SSL"}
+_SECURITY: Final = "org.apache.kafka.common.security."
+_LOGINS: Final = {"LOGIN": ("SCRAM-SHA-256",), "BOTH": ("SCRAM-SHA-512", "PLAIN")}
+
+
+class SecureKafka(Kafka):
+    """
+    Args:
+        authority: has signed the certificate for 127.0.0.1.
+        certificate, key: PEM, of the broker; `authority` is also the one whose clients MUTUAL lets in.
+
+    Attributes:
+        ways: name -> host:port of each listener; PLAIN is the one of `bootstrap`.
+    """
+
+    def __init__(self, authority: Authority, certificate: bytes, key: bytes, **options: Any) -> None:
+        super().__init__(modest=True, fast=True, **options)
+        self._authority = authority
+        self._store = key + certificate
+        self.ways = {"PLAIN": self.address} | {name: f"{self.host}:{free_port()}" for name in _LISTENERS}
+
+    def _settings(self) -> dict[str, object]:
+        settings = super()._settings()
+        more = ",".join(f"{name}://{self.ways[name]}" for name in _LISTENERS)
+        for key in ("listeners", "advertised.listeners"):
+            settings[key] = f"{settings[key]},{more}"
+        protocols = {"CONTROLLER": "PLAINTEXT", "PLAINTEXT": "PLAINTEXT"} | _LISTENERS
+        settings["listener.security.protocol.map"] = ",".join(f"{name}:{kind}" for name, kind in protocols.items())
+        store = self.folder / "keystore.pem"
+        store.write_bytes(self._store)
+        settings |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": store}
+        settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": self._authority.ca}
+        settings["listener.name.mutual.ssl.client.auth"] = "required"
+        for name, mechanisms in _LOGINS.items():
+            prefix = f"listener.name.{name.lower()}"
+            settings[f"{prefix}.sasl.enabled.mechanisms"] = ",".join(mechanisms)
+            for mechanism in mechanisms:
+                module = "scram.ScramLoginModule required;"
+                if mechanism == "PLAIN":
+                    module = f'plain.PlainLoginModule required user_{USER}="{PASSWORD}";'
+                settings[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _SECURITY + module
+        return settings
+
+    def _format(self, tool: list[str], settings: str) -> None:
+        command = [*tool, "format", "--standalone", "-t", random_uuid(), "-c", settings]
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            command += ["--add-scram", f"{mechanism}=[name={USER},password={PASSWORD}]"]
+        run(self.name, command)
