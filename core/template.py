@@ -28,6 +28,7 @@ from replicator.telemetry import log
 
 MODULES: Final = (
     "core.worker",
+    "core.launcher",  # has the function that a worker begins with
     # What the data path imports late, so that other processes need not load it.
     "replicator.source.mysql",
     "replicator.source.mysql.definitions",
