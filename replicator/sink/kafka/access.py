@@ -62,8 +62,8 @@ def certificate_days(config: KafkaSink) -> dict[str, float]:
 
 
 def refusal(config: KafkaSink) -> SinkError | None:
-    """Why a bootstrap server does not let us in, if it is for good: of the first that has such a reason. To be asked when
-    no client could be made: None says that the others can't be reached, or may let us in soon."""
+    """Why a bootstrap server does not let us in, if it is for good: of the first that has such a reason. To be asked
+    when no client could be made: None says that they can't be reached, or may let us in soon."""
     return next(filter(None, (_refusal(config, *address) for address in _addresses(config))), None)
 
 
