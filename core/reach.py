@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+from replicator.config.addresses import Address, addresses
+
 INTERVAL: Final = 5.0
 _TIMEOUT: Final = 2.0
 _API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # size, key, version, correlation id, no client id
-
-Address = tuple[str, int]
 
 
 def greets(address: Address) -> bool:
@@ -43,21 +43,12 @@ def _answers(address: Address, question: bytes) -> bool:
 def sources(config: Mapping[str, Any]) -> tuple[Address, ...]:
     source = config.get("source") or {}
     hosts = source.get("hosts") or [f"{source.get('host', '127.0.0.1')}:{source.get('port', 3306)}"]
-    return _addresses(hosts)
+    return addresses(hosts)
 
 
 def sinks(config: Mapping[str, Any]) -> tuple[Address, ...]:
     """() for sinks that are on this host."""
-    return _addresses((config.get("sink") or {}).get("bootstrap_servers") or ())
-
-
-def _addresses(texts: Any) -> tuple[Address, ...]:
-    found = []
-    for text in texts:
-        host, _, port = str(text).rpartition(":")
-        if host and port.isdigit():
-            found.append((host.strip("[]"), int(port)))
-    return tuple(found)
+    return addresses((config.get("sink") or {}).get("bootstrap_servers") or ())
 
 
 class Reach:

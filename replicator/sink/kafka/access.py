@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterator
 from typing import Any, Final
 
 from replicator import tls
+from replicator.config.addresses import addresses
 from replicator.config.secrets import resolve
 from replicator.config.task import KafkaSink
 from replicator.config.tls import Tls
@@ -50,7 +50,7 @@ def settings(config: KafkaSink) -> dict[str, Any]:
 def certificate_days(config: KafkaSink) -> dict[str, float]:
     """host:port of the bootstrap servers that answer -> days until the certificate ends that it shows."""
     found: dict[str, float] = {}
-    for host, port in _addresses(config) if config.tls is not None else ():
+    for host, port in addresses(config.bootstrap_servers) if config.tls is not None else ():
         try:
             with Door(host, port, config.tls) as door:
                 days = door.certificate_days
@@ -64,14 +64,7 @@ def certificate_days(config: KafkaSink) -> dict[str, float]:
 def refusal(config: KafkaSink) -> SinkError | None:
     """Why a bootstrap server does not let us in, if it is for good: of the first that has such a reason. To be asked
     when no client could be made: None says that they can't be reached, or may let us in soon."""
-    return next(filter(None, (_refusal(config, *address) for address in _addresses(config))), None)
-
-
-def _addresses(config: KafkaSink) -> Iterator[tuple[str, int]]:
-    for address in config.bootstrap_servers:
-        host, _, port = address.rpartition(":")
-        if host and port.isdigit():
-            yield host.strip("[]"), int(port)
+    return next(filter(None, (_refusal(config, *address) for address in addresses(config.bootstrap_servers))), None)
 
 
 def _refusal(config: KafkaSink, host: str, port: int) -> SinkError | None:

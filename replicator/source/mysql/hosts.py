@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from replicator.config.addresses import addresses
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.source.mysql.server import Server
@@ -20,11 +21,7 @@ def candidates(config: Config) -> list[Config]:
     """The configuration once for each server, with its own host and port."""
     if not config.hosts:
         return [config]
-    found = []
-    for address in config.hosts:
-        host, _, port = address.rpartition(":")
-        found.append(config.model_copy(update={"host": host.strip("[]"), "port": int(port)}))
-    return found
+    return [config.model_copy(update={"host": host, "port": port}) for host, port in addresses(config.hosts)]
 
 
 def check_member(server: Server, config: Config) -> None:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from replicator.config.addresses import addresses
 from replicator.sink.kafka import knock
-from replicator.sink.kafka.access import _addresses, refusal, settings
+from replicator.sink.kafka.access import refusal, settings
 from tests.support.numbered import config
 
 SASL = {"user": "bus", "password": "env:OF_THE_BUS"}
@@ -77,5 +78,4 @@ def test_the_settings_of_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_addresses_with_names_and_of_ip_6() -> None:
-    made = config("a:1").model_copy(update={"bootstrap_servers": ("kafka.example:9092", "[::1]:9093", "no-port")})
-    assert list(_addresses(made)) == [("kafka.example", 9092), ("::1", 9093)]
+    assert list(addresses(("kafka.example:9092", "[::1]:9093", "no-port"))) == [("kafka.example", 9092), ("::1", 9093)]
