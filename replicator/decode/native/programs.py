@@ -223,7 +223,7 @@ class Assembler:
             rendering.check(column)
             chosen = writers.writer(step.renderer, column, rendering)
             self._values[key] = len(self._writers)
-            self._writers.append((*chosen, writers.renderer(rendering)))
+            self._writers.append((*chosen, writers.asked(chosen, rendering)))
         return self._place(step.image, step.column), self._values[key], step.null.encode()
 
     def _place(self, image: Image, index: int) -> int:

@@ -91,6 +91,22 @@ def writer(name: str, column: Column, rendering: Rendering) -> Writer:
     return Writer(BY_PYTHON)
 
 
+def asked(chosen: Writer, rendering: Rendering) -> Callable[[bytes], str]:
+    """The twin's renderer as a function of the raw bytes, for the values that a writer asks it for. Where these are
+    rare it is made when the first one comes: most tables never have one, and it takes a compilation for each column."""
+    if chosen.number in (REMEMBERED, BY_PYTHON):
+        return renderer(rendering)
+    made: Callable[[bytes], str] | None = None
+
+    def rarely(raw: bytes) -> str:
+        nonlocal made
+        if made is None:
+            made = renderer(rendering)
+        return made(raw)
+
+    return rarely
+
+
 def renderer(rendering: Rendering) -> Callable[[bytes], str]:
     """The twin's renderer as a function of the raw bytes."""
     try:
