@@ -12,13 +12,10 @@ import time
 from typing import Final
 
 import msgspec
-from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
-from replicator.config.task import KafkaSink
-from replicator.errors import SinkError, SinkUnavailable
-from replicator.sink.kafka.errors import translating
-from replicator.sink.kafka.producer import connect_consumer
+from replicator.errors import SinkError
+from replicator.sink.kafka.admin import Admin, Ask
 
 VERSION: Final = 1
 _READ_SECONDS: Final = 20.0
@@ -37,39 +34,29 @@ def dump(topic: str, partitions: int) -> bytes:
     return msgspec.json.encode(CountRecord(topic=topic, partitions=partitions, time_ms=time.time_ns() // 1_000_000))
 
 
-def read_counts(config: KafkaSink, topic: str) -> dict[str, int]:
-    """Partitions by topic, from the whole of a counts topic, which has to exist.
+def read_counts(ask: Ask, topic: str) -> dict[str, int]:
+    """Partitions by topic, from the whole of a counts topic, which has to exist. ask: `Topics.ask`.
 
     Raises:
         SinkUnavailable: not read in time.
         SinkError: E3108.
     """
-    with translating(f"the partition counts in '{topic}' could not be read"):
-        consumer = connect_consumer(config)
-        try:
-            return _read(consumer, TopicPartition(topic, 0), time.monotonic() + _READ_SECONDS)
-        finally:
-            consumer.close(timeout_ms=1000)
+    place, deadline = TopicPartition(topic, 0), time.monotonic() + _READ_SECONDS
+    return ask(f"the partition counts in '{topic}' could not be read", lambda admin: _read(admin, place, deadline))
 
 
-def _read(consumer: KafkaConsumer, partition: TopicPartition, deadline: float) -> dict[str, int]:
-    consumer.assign([partition])
-    consumer.seek_to_beginning(partition)
-    end: int = consumer.end_offsets([partition], timeout_ms=10_000)[partition]
+def _read(admin: Admin, place: TopicPartition, deadline: float) -> dict[str, int]:
     found: dict[str, int] = {}
-    while consumer.position(partition, timeout_ms=1000) < end:
-        if time.monotonic() > deadline:
-            raise SinkUnavailable("E3002", f"the partition counts in '{partition.topic}' could not be read in time")
-        for record in consumer.poll(timeout_ms=200).get(partition, ()):
-            name = (record.key or b"").decode("utf-8", "replace")
-            if record.value is None:
-                found.pop(name, None)
-            else:
-                found[name] = _load(record.value, partition.topic)
+    for record in admin.read(place, *admin.ends(place), deadline):
+        name = (record.key or b"").decode("utf-8", "replace")
+        if record.value is None:
+            found.pop(name, None)
+        else:
+            found[name] = load(record.value, place.topic)
     return found
 
 
-def _load(data: bytes, topic: str) -> int:
+def load(data: bytes, topic: str) -> int:
     try:
         record = msgspec.json.decode(data, type=CountRecord)
         if record.v <= VERSION and record.partitions > 0:

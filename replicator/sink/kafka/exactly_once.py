@@ -67,7 +67,7 @@ class ExactlyOnceSink:
         topic = self._position_topic = session.know(self._topics.position(position_topic(self._task)))
         term.check()  # fencing is an act of leadership too
         session.init_transactions()
-        record = positions.read_last(self._config, topic.name, self._task, _READ_SECONDS)
+        record = positions.read_last(self._topics.ask, topic.name, self._task, _READ_SECONDS)
         self.left = record.position if record is not None and record.uid != term.uid else None
         if record is None or record.uid != term.uid:
             return None

@@ -10,14 +10,11 @@ import time
 from typing import Any
 
 import msgspec
-from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
-from replicator.config.task import KafkaSink
-from replicator.errors import SinkError, SinkUnavailable
+from replicator.errors import SinkError
 from replicator.model.position import Position
-from replicator.sink.kafka.errors import translating
-from replicator.sink.kafka.producer import connect_consumer
+from replicator.sink.kafka.admin import Admin, Ask
 
 VERSION = 1
 _FIRST_LOOK = 32  # offsets; each transaction takes two: the record and its marker
@@ -51,49 +48,35 @@ def load(data: bytes, topic: str) -> PositionRecord:
     raise SinkError("E3108", f"the last record of '{topic}' can't be read", found=problem, wanted=f"version {VERSION}")
 
 
-def read_last(config: KafkaSink, topic: str, task: str, timeout: float) -> PositionRecord | None:
+def read_last(ask: Ask, topic: str, task: str, timeout: float) -> PositionRecord | None:
     """The last committed position record of the task's name, whichever incarnation's; None when there is none.
 
     The end of the partition is looked at first, then larger and larger pieces; a task's own topic needs one look.
+
+    Args:
+        ask: `Topics.ask`.
 
     Raises:
         SinkUnavailable: not read within `timeout` seconds.
         SinkError: E3108.
     """
-    with translating(f"the position in '{topic}' could not be read"):
-        consumer = connect_consumer(config)
-        try:
-            data = _last_value(consumer, TopicPartition(topic, 0), task.encode(), time.monotonic() + timeout)
-        finally:
-            consumer.close(timeout_ms=1000)
+    place, deadline = TopicPartition(topic, 0), time.monotonic() + timeout
+    what = f"the position in '{topic}' could not be read"
+    data = ask(what, lambda admin: _last_value(admin, place, task.encode(), deadline))
     return load(data, topic) if data else None
 
 
-def _last_value(consumer: KafkaConsumer, partition: TopicPartition, key: bytes, deadline: float) -> bytes | None:
-    consumer.assign([partition])
-    wait_ms = max(1, int((deadline - time.monotonic()) * 1000))
-    begin: int = consumer.beginning_offsets([partition], timeout_ms=wait_ms)[partition]
-    end: int = consumer.end_offsets([partition], timeout_ms=wait_ms)[partition]
-    look, until = _FIRST_LOOK, end
+def _last_value(admin: Admin, place: TopicPartition, key: bytes, deadline: float) -> bytes | None:
+    """b"" for a tombstone, by which an operator resets it."""
+    begin, until = admin.ends(place)
+    look, end = _FIRST_LOOK, until
     while until > begin:
         start = max(begin, end - look)
-        found = _scan(consumer, partition, key, start, until, deadline)
+        found: bytes | None = None
+        for record in admin.read(place, start, until, deadline):
+            if record.key == key:
+                found = record.value or b""
         if found is not None:
             return found
         look, until = look * _GROWTH, start
     return None
-
-
-def _scan(
-    consumer: KafkaConsumer, partition: TopicPartition, key: bytes, start: int, until: int, deadline: float
-) -> bytes | None:
-    """The last value of `key` in offsets [start, until); b"" for a tombstone, by which an operator resets it."""
-    consumer.seek(partition, start)
-    found: bytes | None = None
-    while consumer.position(partition, timeout_ms=1000) < until:
-        if time.monotonic() > deadline:
-            raise SinkUnavailable("E3002", f"the position in '{partition.topic}' could not be read in time")
-        for record in consumer.poll(timeout_ms=200).get(partition, ()):
-            if record.key == key and record.offset < until:
-                found = record.value or b""
-    return found

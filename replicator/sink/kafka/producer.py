@@ -9,13 +9,14 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer
+from kafka import KafkaProducer
 from kafka.errors import KafkaConnectionError, KafkaError
 from kafka.net.compat import KafkaNetClient
 
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkUnavailable
 from replicator.sink.kafka import access
+from replicator.sink.kafka.admin import Admin
 from replicator.sink.kafka.errors import describe, translate
 from replicator.sink.kafka.sockets import PROXY_URL, QuietSelector
 
@@ -69,23 +70,8 @@ def connect_producer(config: KafkaSink, transactional_id: str | None) -> KafkaPr
     return _connect(KafkaProducer, config, options)
 
 
-def connect_admin(config: KafkaSink) -> KafkaAdminClient:
-    return _connect(KafkaAdminClient, config, {"request_timeout_ms": ADMIN_MS})
-
-
-def connect_consumer(config: KafkaSink) -> KafkaConsumer:
-    """For reading single partitions by hand: no group, committed records only."""
-    options: dict[str, Any] = {
-        "group_id": None,
-        "enable_auto_commit": False,
-        "auto_offset_reset": "earliest",
-        "isolation_level": "read_committed",
-        "allow_auto_create_topics": False,
-        "fetch_max_wait_ms": 50,
-        "metrics_enabled": False,
-        "request_timeout_ms": REQUEST_MS,
-    }
-    return _connect(KafkaConsumer, config, options)
+def connect_admin(config: KafkaSink) -> Admin:
+    return _connect(Admin, config, {"request_timeout_ms": ADMIN_MS})
 
 
 def _connect(kind: Callable[..., C], config: KafkaSink, options: dict[str, Any]) -> C:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TypeVar
 
-from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkError, SinkUnavailable
+from replicator.sink.kafka.admin import Admin
 from replicator.sink.kafka.counts import changed, read_counts
 from replicator.sink.kafka.errors import translate, translating
 from replicator.sink.kafka.names import counts_topic
@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 _MISSING = 3  # UNKNOWN_TOPIC_OR_PARTITION
 _NOT_ALLOWED = 29  # TOPIC_AUTHORIZATION_FAILED
 _READY_MS = 10_000
+
+T = TypeVar("T")
 
 
 def _gone(name: str) -> SinkError:
@@ -48,7 +50,7 @@ class Topics:
         self._stored: dict[str, int] | None = None  # numbers of partitions, as a term before us left them
         self._counts: dict[str, int] = {}  # and as they are in use
         self._dead_letters = dead_letters
-        self._admin: KafkaAdminClient | None = None
+        self._admin: Admin | None = None
         self._known: dict[str, Topic] = {}
         self._verified: set[str] = set()
         self._made: set[str] = set()  # by us: whatever its predecessors had, no key has moved in it
@@ -66,7 +68,7 @@ class Topics:
         E3106 where the task says so."""
         if self._stored is None:
             name = counts_topic(self._task)
-            self._stored = read_counts(self._config, name) if self._describe(name) is not None else {}
+            self._stored = read_counts(self.ask, name) if self._describe(name) is not None else {}
             self._counts = {**self._stored, **self._counts}
         before, made = self._counts.get(topic.name, topic.partitions), topic.name in self._made
         self._made.discard(topic.name)
@@ -147,7 +149,7 @@ class Topics:
 
     def _describe(self, name: str) -> int | None:
         """The number of partitions, None for a topic that does not exist."""
-        answer = self._ask(f"the topic '{name}' could not be looked up", lambda admin: admin.describe_topics([name]))[0]
+        answer = self.ask(f"the topic '{name}' could not be looked up", lambda admin: admin.describe_topics([name]))[0]
         code = answer["error_code"]
         if code == _MISSING:
             return None
@@ -166,7 +168,7 @@ class Topics:
             }
         }
 
-        def create(admin: KafkaAdminClient) -> None:
+        def create(admin: Admin) -> None:
             try:
                 admin.create_topics(wanted, timeout_ms=_READY_MS)
             except TopicAlreadyExistsError:
@@ -174,12 +176,12 @@ class Topics:
             finally:
                 admin.wait_for_topics([name], timeout_ms=_READY_MS)
 
-        self._ask(f"the topic '{name}' could not be created", create)
+        self.ask(f"the topic '{name}' could not be created", create)
 
     def _record_bytes(self, name: str) -> int:
         """Our limit, or the topic's when that is lower and may be read."""
         resource = ConfigResource(ConfigResourceType.TOPIC, name, ["max.message.bytes"])
-        answer = self._ask(
+        answer = self.ask(
             f"the settings of '{name}' could not be read",
             lambda admin: admin.describe_configs([resource], config_filter="all"),
         )
@@ -188,7 +190,9 @@ class Topics:
             return self._config.max_record_bytes
         return min(self._config.max_record_bytes, max(1, int(entry["value"]) - BATCH_OVERHEAD))
 
-    def _ask(self, what: str, question: Callable[[KafkaAdminClient], Any]) -> Any:
+    def ask(self, what: str, question: Callable[[Admin], T]) -> T:
+        """Asks over the one connection that there is for it. `what` could not be done, if it can't: SinkUnavailable,
+        SinkError."""
         if self._admin is None:
             self._admin = connect_admin(self._config)
         with translating(what):

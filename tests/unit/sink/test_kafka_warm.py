@@ -13,9 +13,9 @@ print(gc.get_freeze_count() > 10_000, "replicator.sink.kafka.bulk" in sys.module
 
 
 def test_every_message_is_found() -> None:
-    from replicator.sink.kafka.warm import _MESSAGES, warm
+    from replicator.sink.kafka.warm import MESSAGES, warm
 
-    assert warm() == 2 * sum(map(len, _MESSAGES.values()))
+    assert warm() == 2 * sum(map(len, MESSAGES.values()))
 
 
 def test_the_template_is_frozen_with_the_data_path_in_it() -> None:
