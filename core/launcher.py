@@ -25,7 +25,7 @@ from replicator.errors import ReplicatorError
 
 _REAP_SECONDS = 1.0
 _LOOK_SECONDS = 60.0
-_TEMPLATE = "core.template"
+PRELOADED = ["core.names", "core.template"]  # one behind the other
 
 
 class Worker:
@@ -93,7 +93,7 @@ class Launcher:
 
     def __init__(self, log_style: str | None = None) -> None:
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload([_TEMPLATE])
+        self._context.set_forkserver_preload(PRELOADED)
         self._log_style = log_style
         self._workers: list[Worker] = []
         self._lock = threading.Lock()

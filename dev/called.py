@@ -1,7 +1,9 @@
-"""`python -m dev.called`: writes core/called.txt, the functions that a worker calls until it rests."""
+"""`python -m dev.called`: writes core/called.txt, the functions that a worker calls until it rests, and core/names.txt,
+the names in them."""
 
 from __future__ import annotations
 
+import gc
 import importlib
 import multiprocessing
 import os
@@ -13,7 +15,7 @@ from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any
 
-from core import called
+from core import called, names
 from core.protocol import Progress, Recall, Recalled, Remember, Saved, WorkerSpec
 from core.worker import main as work
 from dev.bench.__main__ import start_servers
@@ -22,6 +24,7 @@ from dev.bench.load import Load
 from dev.bench.ours import task
 from dev.bench.runner import Runner
 from dev.bench.sections import DELIVERIES
+from replicator.model.checkpoint import Checkpoint
 
 _ROWS, _SECONDS = 50, 10.0
 
@@ -35,29 +38,43 @@ def main() -> None:
         runner = Runner(database, kafka)
         found: set[tuple[str, str]] = set()
         for delivery in DELIVERIES:
-            found |= _called(runner, f"called_{delivery}", delivery)
+            name = f"called_{delivery}"
+            runner.create(name)
+            config = task(runner.job("ours", here(runner), name, short=False, delivery=delivery))
+            last: Checkpoint | None = None
+            for epoch in (1, 2):  # a task's first worker, and the one that goes on
+                called_now, last = _called(runner, WorkerSpec(name, "called", epoch, "called", config, last))
+                found |= called_now
     finally:
         database.close()
         kafka.close()
+    write(found)
+
+
+def write(found: set[tuple[str, str]]) -> None:
     modules = defaultdict(list)
     for module, name in sorted(found):
         modules[module].append(name)
-    called.LIST.write_text("".join(f"{module} {' '.join(names)}\n" for module, names in modules.items()))
+    called.LIST.write_text("".join(f"{module} {' '.join(inside)}\n" for module, inside in modules.items()))
+    gc.unfreeze()
+    words = set[str]().union(*(called.words(each.__code__) for each, _ in called.find(frozenset(found))))
+    names.LIST.write_text("".join(f"{word}\n" for word in sorted(words) if word.isascii()))
 
 
-def _called(runner: Runner, name: str, delivery: str) -> set[tuple[str, str]]:
-    runner.create(name)
-    config = task(runner.job("ours", here(runner), name, short=False, delivery=delivery))
+def _called(runner: Runner, spec: WorkerSpec) -> tuple[set[tuple[str, str]], Checkpoint | None]:
+    """What a worker called, and how far it came."""
+    last = spec.checkpoint
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
     told, tell = context.Pipe(duplex=False)
-    worker = context.Process(target=_watched, args=(theirs, tell, config), daemon=True)
+    worker = context.Process(target=_watched, args=(theirs, tell, spec), daemon=True)
     worker.start()
     began, rows = time.monotonic(), 0
     while not told.poll(0.05):
         while ours.poll(0):
             message = ours.recv()
             if isinstance(message, Progress):
+                last = message.checkpoint
                 ours.send(Saved(message.number))
             elif isinstance(message, Recall | Remember):
                 ours.send(Recalled(message.number))
@@ -66,10 +83,10 @@ def _called(runner: Runner, name: str, delivery: str) -> set[tuple[str, str]]:
             runner.database.execute(_INSERT, (time.time_ns(),))
     found: set[tuple[str, str]] = told.recv()
     worker.kill()
-    return found
+    return found, last
 
 
-def _watched(way: Connection, tell: Connection, config: dict[str, Any]) -> None:
+def _watched(way: Connection, tell: Connection, spec: WorkerSpec) -> None:
     found: set[tuple[str, str]] = set()
 
     def seen(frame: FrameType, event: str, _: Any) -> None:
@@ -86,7 +103,6 @@ def _watched(way: Connection, tell: Connection, config: dict[str, Any]) -> None:
     sys.setprofile(seen)
     threading.setprofile(seen)
     context = multiprocessing.get_context("fork")
-    spec = WorkerSpec(task=config["name"], uid="called", epoch=1, host="called", config=config)
     deadline = context.RawValue("d", time.monotonic() + 3600)
     work(way, deadline, context.RawValue("d", 0.0), spec, None)
 
