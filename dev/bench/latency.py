@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pymysql
 
 from dev.bench.consumers import Consumer, KafkaPython, Librdkafka, open_consumer
+from dev.bench.job import Job
 from dev.bench.load import Segment
 from dev.bench.ours import task
 from dev.bench.report import Entry, figure, percentile
@@ -185,39 +186,53 @@ def workers(runner: Runner, backlog: Segment, runs: int) -> Iterator[Entry]:
 
 
 def _idle(runner: Runner, crew: Crew) -> dict[str, tuple[float, float]]:
-    """delivery -> megabytes (proportional, private) of a worker that has delivered some rows, each a transaction, and
-    rests. Two at a time, as a Core has several: code of the libraries is shared by any two."""
+    """delivery -> megabytes (proportional, private) of a worker that went on where another had stopped, has delivered
+    some rows, each a transaction, and rests. Two at a time, as a Core has several: code of the libraries is shared by
+    any two."""
     names = {delivery: f"bench_idle_{delivery}" for delivery in DELIVERIES}
     for name in names.values():
         runner.create(name)
     segment = here(runner)
     jobs = {each: runner.job("ours", segment, name, short=False, delivery=each) for each, name in names.items()}
-    workers = {delivery: crew.start(task(job)) for delivery, job in jobs.items()}
     consumers = [open_consumer(runner.kafka.bootstrap, name) for name in names.values()]
-    connection = runner.database.connect()
     try:
-        for number in range(_IDLE_ROWS):
-            connection.cursor().execute(_INSERT, (_FIRST_ID + number,))
-        for consumer in consumers:
-            _wait(crew, consumer)
-        time.sleep(_IDLE_SECONDS)
-        return {delivery: pss_mb(worker.pid) for delivery, worker in workers.items()}
+        _rested(runner, crew, jobs, consumers, _FIRST_ID, 0.0)
+        return _rested(runner, crew, jobs, consumers, _FIRST_ID + _IDLE_ROWS, _IDLE_SECONDS)
     finally:
-        for worker in workers.values():
-            crew.stop(worker)
-        connection.close()
+        for consumer in consumers:
+            consumer.close(autocommit=False)
         for name in names.values():
             runner.delete(name)
         runner.database.execute("DELETE FROM bench.orders WHERE id >= %s", (_FIRST_ID,))
 
 
-def _wait(crew: Crew, consumer: Any) -> None:
-    """Until the rows of an idle worker have come."""
-    seen = 0
-    while seen < _IDLE_ROWS:
+def _rested(
+    runner: Runner, crew: Crew, jobs: dict[str, Job], consumers: list[Any], first: int, seconds: float
+) -> dict[str, tuple[float, float]]:
+    """The memory of workers that live until they have delivered rows, and that many seconds more."""
+    workers = {delivery: crew.start(task(job)) for delivery, job in jobs.items()}
+    connection = runner.database.connect()
+    try:
+        for number in range(first, first + _IDLE_ROWS):
+            connection.cursor().execute(_INSERT, (number,))
+        for consumer in consumers:
+            _wait(crew, consumer, first + _IDLE_ROWS - 1)
+        time.sleep(seconds)
+        return {delivery: pss_mb(worker.pid) for delivery, worker in workers.items()}
+    finally:
+        for worker in workers.values():
+            crew.stop(worker)
+        connection.close()
+
+
+def _wait(crew: Crew, consumer: Any, last: int) -> None:
+    """Until a row has come."""
+    seen = -1
+    while seen < last:
         crew.check()
-        seen += sum(map(len, consumer.poll(timeout_ms=1000).values()))
-    consumer.close(autocommit=False)
+        for records in consumer.poll(timeout_ms=1000).values():
+            for record in records:
+                seen = max(seen, json.loads(record.key)["id"])
 
 
 def _most(pid: int, seconds: float) -> float:
