@@ -21,6 +21,7 @@ from kafka.errors import (
     LeaderNotAvailableError,
     NoError,
     RetriableError,
+    UnknownBrokerIdError,
     for_code,
 )
 from kafka.protocol.consumer import FetchRequest, IsolationLevel
@@ -35,6 +36,7 @@ _FETCH_BYTES: Final = 1 << 20
 _FETCH_MS: Final = 50
 _AGAIN_SECONDS: Final = 0.05
 _NO_LEADER: Final = -1
+_PASSING: Final = RetriableError, UnknownBrokerIdError
 
 T = TypeVar("T")
 
@@ -48,13 +50,15 @@ class Ask(Protocol):
 class Admin(KafkaAdminClient):  # type: ignore[misc]
     """Like the library's; and it reads."""
 
-    def ends(self, place: TopicPartition) -> tuple[int, int]:
+    def ends(self, place: TopicPartition, deadline: float) -> tuple[int, int]:
         """The first offset of a partition, and the one behind the last that is decided: where the next transaction
-        begins that is still open, or its end. Raises KafkaError."""
-        first, last = (
-            self.list_partition_offsets({place: spec}, IsolationLevel.READ_COMMITTED)[place].offset
-            for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST)
-        )
+        begins that is still open, or its end. Raises KafkaError, of what passes not before `deadline`, monotonic
+        seconds."""
+
+        def end(spec: OffsetSpec) -> int:
+            return int(self.list_partition_offsets({place: spec}, IsolationLevel.READ_COMMITTED)[place].offset)
+
+        first, last = (self._until(deadline, end, spec) for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST))
         return first, last
 
     def read(self, place: TopicPartition, start: int, until: int, deadline: float) -> Iterator[Any]:
@@ -64,17 +68,22 @@ class Admin(KafkaAdminClient):  # type: ignore[misc]
         Raises:
             KafkaError: also when not all of it was read by `deadline`, monotonic seconds.
         """
-        why: Exception | None = None
         while start < until:
-            if time.monotonic() > deadline:
-                raise KafkaTimeoutError(f"offset {start} was not reached in time") from why
-            try:
-                records, start = self._manager.run(self._fetch, place, start)
-            except RetriableError as error:
-                why = error
-                time.sleep(_AGAIN_SECONDS)
-                continue
+            records, start = self._until(deadline, self._manager.run, self._fetch, place, start)
             yield from (record for record in records if record.offset < until)
+            if start < until and time.monotonic() > deadline:
+                raise KafkaTimeoutError(f"offset {start} of {place.topic} was not reached in time")
+
+    def _until(self, deadline: float, ask: Callable[..., T], *arguments: Any) -> T:
+        """The answer, asked for again while a leader moves, a broker is away or is one that we have not heard of."""
+        while True:
+            try:
+                return ask(*arguments)
+            except _PASSING:
+                if time.monotonic() > deadline:
+                    raise
+                self._manager.call_soon(self._manager.cluster.request_update)
+                time.sleep(_AGAIN_SECONDS)
 
     async def _fetch(self, place: TopicPartition, start: int) -> tuple[list[Any], int]:
         """Committed records from `start` on, and where to go on: behind what was not committed, too."""

@@ -47,7 +47,7 @@ def read_counts(ask: Ask, topic: str) -> dict[str, int]:
 
 def _read(admin: Admin, place: TopicPartition, deadline: float) -> dict[str, int]:
     found: dict[str, int] = {}
-    for record in admin.read(place, *admin.ends(place), deadline):
+    for record in admin.read(place, *admin.ends(place, deadline), deadline):
         name = (record.key or b"").decode("utf-8", "replace")
         if record.value is None:
             found.pop(name, None)

@@ -38,6 +38,7 @@ _RESUMABLE = (  # the producer's state is spoilt, not ours: a new producer goes 
     kafka_errors.TransactionCoordinatorFencedError,
     kafka_errors.IllegalStateError,
     kafka_errors.BrokerNotAvailableError,
+    kafka_errors.UnknownBrokerIdError,
     kafka_errors.UnknownError,
     OSError,
 )

@@ -68,7 +68,7 @@ def read_last(ask: Ask, topic: str, task: str, timeout: float) -> PositionRecord
 
 def _last_value(admin: Admin, place: TopicPartition, key: bytes, deadline: float) -> bytes | None:
     """b"" for a tombstone, by which an operator resets it."""
-    begin, until = admin.ends(place)
+    begin, until = admin.ends(place, deadline)
     look, end = _FIRST_LOOK, until
     while until > begin:
         start = max(begin, end - look)

@@ -14,14 +14,12 @@ from typing import Any, Final
 from replicator.model.position import Position
 from replicator.sink.kafka import bulk as bulk  # ready, too
 from replicator.sink.kafka import counts, fit, position
+from replicator.sink.kafka.admin import FETCH_VERSIONS
 
 MESSAGES: Final = {
     "kafka.protocol.metadata": {"ApiVersions": 4, "Metadata": 13, "FindCoordinator": 6},
     "kafka.protocol.producer": {"InitProducerId": 4, "AddPartitionsToTxn": 3, "Produce": 9, "EndTxn": 3},
-    "kafka.protocol.consumer": {
-        "ListOffsets": 11,
-        "Fetch": 12,
-    },  # later ones name topics by ids, which it does not ask for
+    "kafka.protocol.consumer": {"ListOffsets": 11, "Fetch": FETCH_VERSIONS[1]},
     "kafka.protocol.admin": {"CreateTopics": 7, "DescribeConfigs": 4},
 }
 """What an open sink exchanges with a broker, in the versions that the library and brokers of 3.9 or later agree on."""

@@ -10,7 +10,13 @@ from typing import Any
 
 import pytest
 from kafka import KafkaProducer
-from kafka.errors import KafkaTimeoutError, NotLeaderForPartitionError, OffsetOutOfRangeError
+from kafka.errors import (
+    KafkaConnectionError,
+    KafkaTimeoutError,
+    NotLeaderForPartitionError,
+    OffsetOutOfRangeError,
+    UnknownBrokerIdError,
+)
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.parser import KafkaProtocol
 from kafka.structs import TopicPartition
@@ -58,11 +64,11 @@ def soon() -> float:
 
 
 def values(admin: Admin, place: TopicPartition) -> list[str]:
-    return [record.value.decode() for record in admin.read(place, *admin.ends(place), soon())]
+    return [record.value.decode() for record in admin.read(place, *admin.ends(place, soon()), soon())]
 
 
 def test_an_empty_partition(admin: Admin, place: TopicPartition) -> None:
-    assert admin.ends(place) == (0, 0)
+    assert admin.ends(place, soon()) == (0, 0)
     assert values(admin, place) == []
 
 
@@ -74,7 +80,7 @@ def test_committed_records_alone(admin: Admin, producer: Any, place: TopicPartit
     write(producer, place, "c")
     producer.commit_transaction()
     write(producer, place, "not yet")
-    assert admin.ends(place) == (0, 7)  # three records and two, one and their three markers; the last is open
+    assert admin.ends(place, soon()) == (0, 7)  # three records and two, one and their three markers; the last is open
     assert values(admin, place) == ["a", "b", "c"]
     producer.commit_transaction()
     assert values(admin, place) == ["a", "b", "c", "not yet"]
@@ -91,31 +97,55 @@ def test_no_more_than_was_asked_for_over_many_fetches(
     assert found == list(range(6, 31, 2))
 
 
-def test_a_leader_that_moves_is_waited_for(
-    admin: Admin, producer: Any, place: TopicPartition, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("passing", [NotLeaderForPartitionError, UnknownBrokerIdError, KafkaConnectionError])
+@pytest.mark.parametrize("asked", ["_fetch", "_async_list_partition_offsets"])
+def test_what_passes_is_waited_for(
+    admin: Admin,
+    producer: Any,
+    place: TopicPartition,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    passing: type[Exception],
 ) -> None:
     write(producer, place, "a")
     producer.commit_transaction()
-    fetch, tries = admin._fetch, []
+    ask, tries = getattr(admin, asked), []
 
     async def moving(*where: Any) -> Any:
         tries.append(where)
         if len(tries) < 3:
-            raise NotLeaderForPartitionError
-        return await fetch(*where)
+            raise passing
+        return await ask(*where)
 
-    monkeypatch.setattr(admin, "_fetch", moving)
+    monkeypatch.setattr(admin, asked, moving)
     assert values(admin, place) == ["a"]
+
+
+def test_a_partition_without_a_leader_is_waited_for(
+    admin: Admin, place: TopicPartition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask, tries = admin._async_get_leader_for_partitions, []
+
+    async def nobody(places: Any) -> Any:
+        tries.append(places)
+        return {-1: set(places)} if len(tries) < 3 else await ask(places)
+
+    monkeypatch.setattr(admin, "_async_get_leader_for_partitions", nobody)
+    assert values(admin, place) == []
+    assert len(tries) > 3
 
 
 def test_the_wait_has_an_end(admin: Admin, place: TopicPartition, monkeypatch: pytest.MonkeyPatch) -> None:
     async def never(*_: Any) -> Any:
         raise NotLeaderForPartitionError
 
-    monkeypatch.setattr(admin, "_fetch", never)
-    with pytest.raises(KafkaTimeoutError) as raised:
-        list(admin.read(place, 0, 1, time.monotonic() + 0.2))
-    assert isinstance(raised.value.__cause__, NotLeaderForPartitionError)
+    async def nothing(_: Any, start: int) -> Any:
+        return [], start
+
+    for way, error in ((never, NotLeaderForPartitionError), (nothing, KafkaTimeoutError)):
+        monkeypatch.setattr(admin, "_fetch", way)
+        with pytest.raises(error):
+            list(admin.read(place, 0, 1, time.monotonic() + 0.2))
 
 
 def test_what_is_not_there_is_an_error(admin: Admin, place: TopicPartition) -> None:

@@ -11,6 +11,7 @@ from replicator.sink.kafka.topic import Topic
 @pytest.mark.parametrize(
     ("error", "code", "transient"),
     [
+        (kafka_errors.UnknownBrokerIdError(), "E3002", True),  # one that came after we had asked who there is
         (kafka_errors.ProducerFencedError(), "E3104", False),
         (kafka_errors.InvalidProducerEpochError(), "E3104", False),
         (kafka_errors.KafkaError(kafka_errors.ProducerFencedError()), "E3104", False),
