@@ -1,7 +1,7 @@
 """The client that asks: for topics, their settings, and the few records of our own that an open sink begins with.
 
 A consumer of the library's for those records would be a client more, with a connection, a thread and a round of
-greetings for each topic that is read, and 0.7 MB in a process that reads them once. So they are fetched over the
+greetings for each topic that is read, and 0.5 MB in a process that reads them once. So they are fetched over the
 connection that asks for the topics anyway. What is committed and what is not the library's fetcher decides, from the
 broker's list of aborted transactions.
 

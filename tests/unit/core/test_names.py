@@ -24,7 +24,7 @@ assert all(id(name) == known[name] for name in used)
 
 _FOUND = f"""
 import gc, core.template
-from core import called, names
+from core import called
 gc.unfreeze()
 wanted = {{each for each in called.read() if each[0].startswith({_OURS!r})}}
 found = {{(module, each.__code__.co_qualname) for each, module in called.find(frozenset(wanted))}}

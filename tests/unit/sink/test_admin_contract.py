@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient
+from kafka.cluster import ClusterMetadata
 from kafka.consumer.fetcher import Fetcher
 from kafka.net.manager import KafkaConnectionManager
 from kafka.protocol.consumer import FetchRequest
@@ -23,6 +24,8 @@ from replicator.sink.kafka.admin import FETCH_VERSIONS
             "list_partition_offsets",
             ["self", "topic_partition_specs", "isolation_level", "timeout_ms"],
         ),
+        (ClusterMetadata, "request_update", ["self"]),
+        (KafkaConnectionManager, "call_soon", ["self", "coro", "args"]),
         (KafkaConnectionManager, "run", ["self", "coro", "args"]),
         (KafkaConnectionManager, "send", ["self", "request", "node_id", "request_timeout_ms"]),
     ],
