@@ -47,7 +47,7 @@ class Buffer:
 
     def get(self, timeout: float, most: int = 0) -> Batch | None:
         """What comes next, and what waits behind it or follows at once, joined up to `most` bytes. None after `timeout`
-        seconds without a batch, or when the end is reached (see `finished`)."""
+        seconds without a batch, or when woken, or when the end is reached (see `finished`)."""
         with self._changed:
             if not self._batches and not self._closed:
                 self._changed.wait(timeout)
@@ -70,6 +70,11 @@ class Buffer:
         with self._changed:
             if not self._closed:
                 self._closed, self._error = True, error
+            self._changed.notify_all()
+
+    def wake(self) -> None:
+        """From the producer: whoever waits in `get` comes back, with nothing if there is nothing."""
+        with self._changed:
             self._changed.notify_all()
 
     def abandon(self) -> None:

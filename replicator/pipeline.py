@@ -185,8 +185,7 @@ class Pipeline:
             decoder = self._make_decoder(stream)
             self._observer.streaming(stream.position)
             reader = self._reader(stream, decoder, buffer)
-            reader.start()
-            self._deliver(buffer, reader)
+            self._deliver(reader)
             return behind is None
         except ReplicatorError as error:
             if error.transient or isinstance(error, SinkFenced | LeadershipLost) or reader is None:
@@ -259,20 +258,20 @@ class Pipeline:
     def _is_end(self, position: Position) -> bool:
         return self._behind.is_end(position) if self._behind is not None else self._reached(position)
 
-    def _deliver(self, buffer: Buffer, reader: Reader) -> None:
+    def _deliver(self, reader: Reader) -> None:
         ready: Position | None = None  # end of whole transactions that are written and not yet committed
         self._bound = False
         size, since, used, inside = 0, 0.0, 0, 0
         most = _FIRST_SECONDS
         while True:
-            batch = buffer.get(self._patience(ready), 0 if reader.careful else _WRITE_BYTES)
+            batch = reader.get(self._patience(ready), 0 if reader.careful else _WRITE_BYTES)
             if batch is None:
-                if self._ended(buffer, ready):
+                if self._ended(reader, ready):
                     return
                 if ready is not None:
                     self._commit(ready)
                     ready, size = None, 0
-                self._acknowledge(idle=buffer.empty)
+                self._acknowledge(idle=reader.idle)
                 if used > _LARGE_BYTES and not self._ledger_or_raise.outstanding:
                     memory.release()
                     used = 0
@@ -294,9 +293,8 @@ class Pipeline:
             inside = 0 if batch.boundary else inside + batch.size
             if batch.boundary or self._split:
                 ready, self._bound = batch.position, False
-                low = buffer.empty and not buffer.more
                 late = time.monotonic() - since > most
-                if low or late or reader.careful or size >= self._max_batch_bytes:
+                if reader.low or late or reader.careful or size >= self._max_batch_bytes:
                     self._commit(ready)
                     ready, size, most = None, 0, min(2 * most, _MOST_SECONDS)
             elif self._max_transaction_bytes is not None and inside >= self._max_transaction_bytes:
@@ -312,10 +310,10 @@ class Pipeline:
             return _NEXT_SECONDS
         return 0.05 if self._ledger_or_raise.outstanding else 0.5
 
-    def _ended(self, buffer: Buffer, ready: Position | None) -> bool:
+    def _ended(self, reader: Reader, ready: Position | None) -> bool:
         """At the end of the stream: delivers what is left, before the error that ended it, if any, is passed on."""
         try:
-            finished = buffer.finished()
+            finished = reader.finished()
         except ReplicatorError:
             self._finish(ready)
             raise

@@ -61,7 +61,9 @@ def test_a_position_that_an_operator_set_goes_before_that_of_the_sink() -> None:
 
 
 def test_whole_transactions_are_joined_while_there_is_a_backlog() -> None:
-    bench = Bench(Script(*[whole(number) for number in range(20)]), Recorder(slow=0.005))
+    script = Script(*[whole(number) for number in range(20)])
+    script.read_size = 1 << 20
+    bench = Bench(script, Recorder(slow=0.005))
     bench.run_until(20)
     assert len(bench.sink.of("commit")) < 20
     assert bench.sink.of("commit")[-1] == ("commit", 20)

@@ -1,12 +1,13 @@
 """Whole record batches through kafka-python's own sender. What touches the library's internals is here, and in
-`requests.py`, `prebuilt.py`, `turns.py`, `transports.py` and `waiting.py`, which only this file puts to use.
+`requests.py`, `prebuilt.py`, `turns.py`, `express.py`, `transports.py` and `waiting.py`, which only this file puts to
+use.
 
 `KafkaProducer.send` costs 15-25 microseconds a record; a whole prebuilt batch in the accumulator costs the same as one
 record. The library's sender keeps what is hard: sequence numbers, retries in order, metadata, transactions.
 Written against 3.0.x; `fit.py` compares every name and signature used here with what is installed, and the sinks fall
 back to `plain.py` when they differ.
 
-Eight of the library's decisions are changed, each because of what it costs us:
+Nine of the library's decisions are changed, each because of what it costs us:
 - The first failed batch puts the producer into its fatal state, inside the sender thread and so before any later batch
   can leave. The library would go on with later batches (after OUT_OF_ORDER_SEQUENCE, an expired batch, ...): a gap.
 - No batch leaves after the lease is over, also when it waited in the accumulator: the guard is asked at that moment.
@@ -19,6 +20,7 @@ Eight of the library's decisions are changed, each because of what it costs us:
 - Requests leave from the batches' own memory (`requests.py`). The library copies them, twice.
 - What can leave is sent by the thread that hands it over (`turns.py`), at once (`transports.py`). The library wakes its
   sender, whose loop comes around four times before the request is on its way.
+- A batch that comes alone leaves without a step (`express.py`). The library's looks for whatever there may be to do.
 - The sender looks at the partitions that have something to send (`waiting.py`). The library's looks at all there are.
 """
 
@@ -27,6 +29,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 from kafka import KafkaProducer
@@ -38,6 +41,7 @@ from replicator.errors import ReplicatorError
 from replicator.model.batch import Record
 from replicator.sink.kafka.compression import Codec
 from replicator.sink.kafka.errors import refused_size, translate
+from replicator.sink.kafka.express import Express
 from replicator.sink.kafka.feed import Body
 from replicator.sink.kafka.in_flight import InFlight
 from replicator.sink.kafka.prebuilt import Prebuilt, compressed
@@ -95,6 +99,8 @@ class BulkFeed:
         Waiting(self._accumulator, self._metadata)
         self._busy_until = 0.0
         self._turns = Turns(self._sender)
+        self._express = Express(self._sender, self._in_flight, self._may_leave)
+        self._alone: ProducerBatch | None = None  # all that was handed over since the last `pushed`
         self._poll = self._sender._client.poll
         self._sender._client.poll = self._nap
         self._send = self._sender._client.send
@@ -160,7 +166,8 @@ class BulkFeed:
     def pushed(self) -> None:
         if self._waiting:
             self._waiting = False
-            self._turns.take()
+            alone, self._alone = self._alone, None
+            self._turns.take(None if alone is None else partial(self._express.send, alone))
 
     def send_plain(self, topic: Topic, key: bytes, value: bytes) -> None:
         self._hand_over(topic, TopicPartition(topic.name, 0), 1, framed(encode_plain(key, value)), None)
@@ -184,6 +191,7 @@ class BulkFeed:
         except KafkaError as error:
             self._window.done(number, translate(error, f"a batch for '{topic.name}' was refused"))
             self._window.acknowledged()  # raises the first failure, which may be an older one
+        self._alone = None if self._waiting else batch
         self._waiting = True
 
     def _append(self, place: TopicPartition, batch: ProducerBatch) -> None:

@@ -53,12 +53,12 @@ def pieces(request: Any) -> list[Bytes] | None:
     are not in frames. They are the batches' memory: it may not be changed until the request has left."""
     head = bytearray(4)  # the length, in the end
     head += _header(request.header)
-    head += _text(request.transactional_id) + struct.pack(">hi", request.acks, request.timeout_ms)
+    head += text(request.transactional_id) + struct.pack(">hi", request.acks, request.timeout_ms)
     head += unsigned(len(request.topic_data) + 1)
     found: list[Bytes] = []
     end = 0
     for topic in request.topic_data:
-        head += _text(topic.name) + unsigned(len(topic.partition_data) + 1)
+        head += text(topic.name) + unsigned(len(topic.partition_data) + 1)
         for place in topic.partition_data:
             batch = place.records
             frame = memoryview(getattr(batch, "obj", b""))
@@ -89,10 +89,11 @@ def _header(header: Any) -> bytes:
     return fixed + client + _NO_TAGS
 
 
-def _text(text: str | None) -> bytes:
-    if text is None:
+def text(given: str | None) -> bytes:
+    """A compact string: its length in UTF-8 and one more as varint, then that."""
+    if given is None:
         return b"\0"
-    data = text.encode()
+    data = given.encode()
     return unsigned(len(data) + 1) + data
 
 

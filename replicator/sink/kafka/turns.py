@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 from kafka.protocol.metadata import CoordinatorType
@@ -47,20 +48,24 @@ class Turns:
         if isinstance(selector, QuietSelector):
             selector.share(sender.ident, self._leave, self._lock.acquire)
 
-    def take(self) -> None:
-        """From the thread that delivers: sends what can leave, or has it sent."""
-        if not self._step():
+    def take(self, alone: Callable[[], bool] | None = None) -> None:
+        """From the thread that delivers: sends what can leave, or has it sent. alone: sends what is all there is to
+        send without a whole step; False where that is not possible."""
+        if not self._step(alone):
             self._sender.wakeup()
 
-    def _step(self) -> bool:
+    def _step(self, alone: Callable[[], bool] | None) -> bool:
         """False: the loop has something to do."""
         if not self._lock.acquire(blocking=False):
             return False
         try:
-            if self._net._ready or not self._fits():
+            if self._net._ready:
                 return False
-            self.ours = True
-            self._sender.run_once()
+            if alone is None or not alone():
+                if not self._fits():
+                    return False
+                self.ours = True
+                self._sender.run_once()
             return not self._net._ready and self._until < time.monotonic() + _SOON
         except Exception as error:  # the loop meets it, too, and says more
             log.debug("a step of the sender failed: %s", error)

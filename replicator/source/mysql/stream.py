@@ -52,6 +52,7 @@ class MySQLStream:
         self._heard = now
         self._patient_until = now + patience
         self._closed = False
+        self._drained = False  # the last read took all there was: the next one need not ask the socket before it waits
         self._reading = threading.Lock()  # held while a read uses the socket: only then close() leaves it open
 
     def read(self, timeout: float) -> bytes:
@@ -84,8 +85,12 @@ class MySQLStream:
                 self._reading.release()
 
     def _read(self, timeout: float) -> bytes:
-        deadline = time.monotonic() + timeout
+        now = time.monotonic()
+        deadline = now + timeout
         while True:
+            if self._drained:
+                quiet_until = max(self._heard + self._silence, self._patient_until)
+                self._poll.poll(max(1.0, (min(deadline, quiet_until) - now) * 1000))
             if self._closed:
                 raise self._lost("the stream was closed by us")
             if self._held:
@@ -93,6 +98,7 @@ class MySQLStream:
                 return data
             data = self._receive()
             now = time.monotonic()
+            self._drained = len(data) < _CHUNK
             if data:
                 self._heard = now
                 return data
@@ -100,8 +106,6 @@ class MySQLStream:
                 raise self._lost(f"nothing, not even a heartbeat, for {now - self._heard:.1f} s")
             if now >= deadline:
                 return b""
-            quiet_until = max(self._heard + self._silence, self._patient_until)
-            self._poll.poll(max(1.0, (min(deadline, quiet_until) - now) * 1000))
 
     def _receive(self) -> bytes:
         """What is there now; b"" when nothing is. TLS gives at most 16 KB at a time: they are joined."""
