@@ -19,7 +19,7 @@ from dev.bench.runner import Runner
 FOLDER = Path("build")
 _WIDTH, _ROW, _LEAST = 1200.0, 17, 0.4  # pixels
 _SIDES = {
-    "reader": "_read (replicator/reading.py",
+    "reader": "_run (replicator/reading.py",
     "deliver": "_deliver (replicator/pipeline.py",
     "client": "(kafka/",  # the client's own threads
 }

@@ -122,16 +122,16 @@ class GtidSet:
 
     def add(self, tsid: str, gno: int) -> None:
         """Adds one GTID; the successor of the highest one, the usual case, costs next to nothing."""
-        intervals = self._intervals.get(tsid)
-        if intervals is not None and intervals[-1][1] == gno:
-            self._texts.pop(tsid, None)
-            intervals[-1][1] = gno + 1
-        else:
-            self._insert(tsid, gno, gno + 1)
+        self.add_range(tsid, gno, gno)
 
     def add_range(self, tsid: str, first: int, last: int) -> None:
-        """Adds GTIDs with successive numbers."""
-        self._insert(tsid, first, last + 1)
+        """Adds GTIDs with successive numbers; as cheap where they follow the highest one."""
+        intervals = self._intervals.get(tsid)
+        if intervals is not None and intervals[-1][1] == first:
+            self._texts.pop(tsid, None)
+            intervals[-1][1] = last + 1
+        else:
+            self._insert(tsid, first, last + 1)
 
     def _insert(self, tsid: str, first: int, after: int) -> None:
         self._texts.pop(tsid, None)

@@ -31,7 +31,10 @@ class PackedRecords(Sequence[Record]):
 
     def __init__(self, blocks: tuple[Block, ...]) -> None:
         self.blocks = blocks
-        self._count = sum(last - first for _, first, last in blocks)
+        count = 0
+        for _, first, last in blocks:
+            count += last - first
+        self._count = count
 
     def __len__(self) -> int:
         return self._count

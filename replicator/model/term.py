@@ -45,6 +45,5 @@ class Term:
 
     def check(self) -> None:
         """Raises `LeadershipLost` when the lease is over. Called before each batch and before each commit."""
-        left = self.remaining()
-        if left <= 0:
+        if self._deadline() <= self._clock():
             raise LeadershipLost("E4008", f"the lease on task '{self.task}' (epoch {self.epoch}) is over")

@@ -43,6 +43,7 @@ _NOT_KNOWN: Final = -1
 _OF_MYSQL: Final = 1
 _OF_MARIADB: Final = 2
 _MOST_ENDINGS: Final = 1000
+_STATES: Final = tuple(State)
 
 
 class Taking:
@@ -161,7 +162,7 @@ class Taking:
             progress.offset = loop.boundary
             progress.settle()
         progress.offset, progress.at, progress.start = loop.offset, loop.at, loop.start
-        collector.state = State(loop.state)
+        collector.state = _STATES[loop.state]
         collector.gtid = self._gtid()
         collector.row, collector.commit_us, collector._whole = loop.row, loop.commit_us, loop.whole
         collector.length = loop.length

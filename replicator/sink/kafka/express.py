@@ -13,13 +13,14 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from heapq import heappush
 from typing import Any, Final
 
 from kafka.future import Future
 from kafka.producer.producer_batch import ProducerBatch
-from kafka.protocol.api_header import RequestHeader
-from kafka.protocol.producer import ProduceRequest
+from kafka.producer.transaction_manager import TransactionState
+from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from kafka.structs import TopicPartition
 
 from replicator.sink.kafka.in_flight import InFlight
@@ -34,6 +35,10 @@ _LONGEST: Final = FRONT - _FIXED.size - 5
 """Bytes of what comes then: the batch's length behind it takes five at most."""
 
 _KEY: Final[int] = ProduceRequest.API_KEY
+_RESPONSE: Final = ProduceResponse[VERSION]
+_SEQUENCES: Final = 1 << 31
+"""Numbers of records in a partition begin again behind this one."""
+
 _END: Final = b"\0" * BEHIND
 
 
@@ -81,12 +86,10 @@ class Express:
     def _ordinary(self, connection: Any) -> bool:
         manager = self._manager
         return (
-            not manager._pending_requests
+            manager._current_state is TransactionState.READY
+            and not manager._pending_requests
             and not manager.has_in_flight_transactional_request()
             and manager.has_producer_id()
-            and not manager.has_fatal_error()
-            and not manager.has_abortable_error()
-            and not manager.is_bumping_epoch()
             and not self._sender._topics_to_add
             and connection.connected
             and not connection.paused
@@ -101,28 +104,27 @@ class Express:
 
     def _number(self, batch: ProducerBatch, place: TopicPartition, now: float) -> None:
         """As `RecordAccumulator.drain_batches_for_one_node` does where a batch leaves for the first time."""
-        manager, records = self._manager, batch.records
-        producer = manager.producer_id_and_epoch
-        sequence = manager.sequence_number(place)
+        producer, sequences, records = (
+            self._manager.producer_id_and_epoch,
+            self._manager._sequence_numbers,
+            batch.records,
+        )
+        sequence = sequences[place]
         records.set_producer_state(producer.producer_id, producer.epoch, sequence, False)
-        manager.increment_sequence_number(place, records.next_offset())
+        sequences[place] = (sequence + records.next_offset()) % _SEQUENCES
         records.close()
         batch.drained = now
 
     def _write(self, batch: ProducerBatch, middle: bytes, connection: Any, node: Any, now: float) -> None:
         """As `KafkaConnection._send_request` does, and its callers."""
         parser, future = connection.parser, Future()
-        future.add_callback(self._sender._handle_produce_response, node, now, [batch])
-        future.add_errback(self._sender._failed_produce, [batch], node)
+        future._callbacks.append(partial(self._sender._handle_produce_response, node, now, [batch]))
+        future._errbacks.append(partial(self._sender._failed_produce, [batch], node))
         number = parser._next_correlation_id()
         timeout_at = connection._timeout_at(now=now)
         task = self._net.call_at(timeout_at, _overdue(connection, future, now, timeout_at))
         connection.in_flight_requests.append((number, future, now, timeout_at, task))
-        parser.in_flight_requests.append(
-            RequestHeader(
-                request_api_key=_KEY, request_api_version=VERSION, correlation_id=number, client_id=parser._client_id
-            )
-        )
+        parser.in_flight_requests.append(_Header(number))
         connection.transport.write(_request(batch.records.buffer(), middle, number))
 
     def _middle(self, place: TopicPartition, client_id: str) -> bytes:
@@ -148,6 +150,21 @@ def _request(records: memoryview, middle: bytes, number: int) -> memoryview:
     frame[start + _FIXED.size : FRONT] = head
     frame[FRONT + size :] = _END
     return frame[start:]
+
+
+class _Header:
+    """What a connection asks of a request's header when the answer comes."""
+
+    __slots__ = ("correlation_id",)
+
+    request_api_key = api_key = _KEY
+    request_api_version = api_version = VERSION
+
+    def __init__(self, correlation_id: int) -> None:
+        self.correlation_id = correlation_id
+
+    def get_response_class(self) -> Any:
+        return _RESPONSE
 
 
 def _overdue(connection: Any, future: Future, sent_at: float, timeout_at: float) -> Iterator[None]:

@@ -12,6 +12,7 @@ import kafka
 from kafka import KafkaProducer
 from kafka.cluster import ClusterMetadata
 from kafka.net.compat import KafkaNetClient
+from kafka.net.connection import KafkaConnection
 from kafka.net.selector import NetworkSelector
 from kafka.net.transport import KafkaSSLTransport, KafkaTCPTransport
 from kafka.producer.producer_batch import ProducerBatch
@@ -44,6 +45,16 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
         )
     ),
     (NetworkSelector, "call_soon", ("self", "task")),
+    (NetworkSelector, "call_at", ("self", "when", "task")),
+    (KafkaConnection, "_send_request", ("self", "request", "future", "timeout_at")),
+    (KafkaConnection, "_timeout_at", ("self", "now", "timeout_ms")),
+    (KafkaConnection, "_request_timed_out", ("self", "future", "sent_at", "timeout_at")),
+    (KafkaProtocol, "_next_correlation_id", ("self",)),
+    (KafkaProtocol, "_process_response", ("self", "read_buffer")),
+    (Sender, "_send_producer_data", ("self", "now")),
+    (Sender, "_handle_produce_response", ("self", "node_id", "send_time", "batches", "response")),
+    (Sender, "_failed_produce", ("self", "batches", "node_id", "error")),
+    (TransactionManager, "has_in_flight_transactional_request", ("self",)),
     (KafkaNetClient, "is_ready", ("self", "node_id")),
     (KafkaNetClient, "await_ready", ("self", "node_id", "timeout_ms")),
     (Sender, "run_once", ("self",)),
@@ -72,9 +83,18 @@ _SIGNATURES: tuple[tuple[Any, str, tuple[str, ...]], ...] = (
 _ATTRIBUTES = {
     "": ("_accumulator", "_sender", "_transaction_manager", "_metadata", "_closed"),
     "_accumulator": ("_appends_in_progress", "_batches", "_incomplete", "_closed", "has_incomplete", "muted"),
-    "_sender": ("_client", "_transaction_manager"),
+    "_sender": (
+        "_client",
+        "_transaction_manager",
+        "_accumulator",
+        "_in_flight_batches",
+        "_metadata",
+        "_sensors",
+        "_topics_to_add",
+        "config",
+    ),
     "_sender._client._net": ("_ready", "_selector"),
-    "_transaction_manager": ("_pending_requests",),
+    "_transaction_manager": ("_pending_requests", "_current_state", "_sequence_numbers", "producer_id_and_epoch"),
     "_sender._client._manager": ("_conns",),
 }
 

@@ -46,7 +46,8 @@ class Window:
     def admit(self, size: int) -> int:
         """Waits for room and returns the piece's number. Raises what ended the wait, or an earlier failure."""
         with self._condition:
-            self._wait(lambda: self._has_room(size), None)
+            if self._sent or self._error is not None:
+                self._wait(lambda: self._has_room(size), None)
             number = self._prefix.sent()
             self._sent[number] = (size, time.monotonic())
             self.bytes += size

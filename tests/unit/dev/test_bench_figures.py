@@ -105,7 +105,7 @@ def frame(function: Callable[..., object]) -> str:
 
 
 def test_flames_are_as_wide_as_their_samples() -> None:
-    read, write = frame(Reader._read), frame(Pipeline._deliver)
+    read, write = frame(Reader._run), frame(Pipeline._deliver)
     lines = [f"thread (1);{read};decode 30", f"thread (1);{read} 10", f"thread (2): MainThread;{write};<write> 5"]
     sides = flames.by_side([*lines, "thread (2): MainThread;import 2"])
     assert {name: sum(stacks.values()) for name, stacks in sides.items()} == {"reader": 40, "deliver": 5, "start": 2}
