@@ -65,7 +65,8 @@ def test_every_path_and_format_leaves_its_figures(runner: Runner, segment: Segme
         assert re.search(rf"\| {what}[^|]* \| - \| - \| [\d,.e+]+ \| [\d,.e+]+ \|", text), what
 
 
-def test_latency_is_of_rows_that_a_consumer_saw(runner: Runner) -> None:
+def test_latency_is_of_rows_that_a_consumer_saw(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(latency, "_HEAT", (100, 0.5))
     found = {each.name: each for each in latency.latencies(runner, {100: 1.0})}
     for delivery in sections.DELIVERIES:
         assert found[f"latency_ms.{delivery}.samples"].value == 100

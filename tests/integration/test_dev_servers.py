@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
+from tests.support.waiting import eventually
 
 
 def test_zookeeper_answers(zookeeper: ZooKeeper) -> None:
@@ -45,6 +46,6 @@ def test_a_killed_database_keeps_its_rows(make_mysql: Callable[..., MySQL]) -> N
 def test_a_paused_zookeeper_answers_nothing_until_it_resumes(make_zookeeper: Callable[..., ZooKeeper]) -> None:
     server = make_zookeeper()
     server.pause()
-    assert server.four_letter_word("ruok") == ""
+    eventually(lambda: server.four_letter_word("ruok") == "")
     server.resume()
-    assert server.four_letter_word("ruok") == "imok"
+    eventually(lambda: server.four_letter_word("ruok") == "imok")

@@ -11,16 +11,18 @@ All that this takes from the library's insides is here; `test_admin_contract.py`
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Protocol, TypeVar
 
 from kafka import KafkaAdminClient
+from kafka.admin import TransactionState
 from kafka.consumer.fetcher import Fetcher
 from kafka.errors import (
     KafkaTimeoutError,
     LeaderNotAvailableError,
     NoError,
     RetriableError,
+    TransactionalIdNotFoundError,
     UnknownBrokerIdError,
     for_code,
 )
@@ -35,6 +37,7 @@ FETCH_VERSIONS: Final = 4, 12
 _FETCH_BYTES: Final = 1 << 20
 _FETCH_MS: Final = 50
 _AGAIN_SECONDS: Final = 0.05
+_LEADS_SECONDS: Final = 0.5  # the library asks again for as long as an answer is that somebody else leads
 _NO_LEADER: Final = -1
 _PASSING: Final = RetriableError, UnknownBrokerIdError
 
@@ -48,28 +51,75 @@ class Ask(Protocol):
 
 
 class Admin(KafkaAdminClient):  # type: ignore[misc]
-    """Like the library's; and it reads."""
+    """Like the library's; and it reads. It also remembers who leads, for a moment: the library asks before each
+    question."""
 
-    def ends(self, place: TopicPartition, deadline: float) -> tuple[int, int]:
+    def __init__(self, **settings: Any) -> None:
+        self._leaders: dict[TopicPartition, tuple[int, float]] = {}  # and until when that is believed
+        super().__init__(**settings)
+
+    def ends(
+        self, place: TopicPartition, deadline: float, level: IsolationLevel = IsolationLevel.READ_COMMITTED
+    ) -> tuple[int, int]:
         """The first offset of a partition, and the one behind the last that is decided: where the next transaction
-        begins that is still open, or its end. Raises KafkaError, of what passes not before `deadline`, monotonic
-        seconds."""
+        begins that is still open, or its end; always its end with READ_UNCOMMITTED. Raises KafkaError, of what passes
+        not before `deadline`, monotonic seconds."""
 
         def end(spec: OffsetSpec) -> int:
-            return int(self.list_partition_offsets({place: spec}, IsolationLevel.READ_COMMITTED)[place].offset)
+            return int(self.list_partition_offsets({place: spec}, level)[place].offset)
 
         first, last = (self._until(deadline, end, spec) for spec in (OffsetSpec.EARLIEST, OffsetSpec.LATEST))
         return first, last
 
-    def read(self, place: TopicPartition, start: int, until: int, deadline: float) -> Iterator[Any]:
-        """The committed records of offsets [start, until), where `until` is not behind the end. They have `offset`,
-        `key` and `value`.
+    def undecided(self, topics: Iterable[str], deadline: float) -> list[TopicPartition]:
+        """The partitions of those topics, where they exist, that have a transaction in them without an end, whoever's
+        it is. Raises KafkaError, as `ends`."""
+        described = self._until(deadline, self.describe_topics, list(topics))
+        asked = {
+            TopicPartition(topic["name"], partition["partition_index"]): OffsetSpec.LATEST
+            for topic in described
+            if not topic["error_code"]
+            for partition in topic["partitions"]
+        }
+        # What is decided is asked for last: what comes meanwhile can't look undecided then.
+        everything, decided = (
+            self._until(deadline, self.list_partition_offsets, asked, level)
+            for level in (IsolationLevel.READ_UNCOMMITTED, IsolationLevel.READ_COMMITTED)
+        )
+        return [place for place in asked if decided[place].offset < everything[place].offset]
+
+    def transaction_state(self, transactional_id: str, deadline: float) -> TransactionState | None:
+        """What its coordinator says of a transactional id; None of one that it does not know. Raises KafkaError, as
+        `ends`."""
+
+        def state() -> TransactionState:
+            try:
+                return self.describe_transactions([transactional_id])[transactional_id].state
+            except RetriableError:
+                self._manager.cluster._coordinators.clear()  # another broker's, perhaps: it is looked up again
+                raise
+
+        try:
+            return self._until(deadline, state)
+        except TransactionalIdNotFoundError:
+            return None
+
+    def read(
+        self,
+        place: TopicPartition,
+        start: int,
+        until: int,
+        deadline: float,
+        level: IsolationLevel = IsolationLevel.READ_COMMITTED,
+    ) -> Iterator[Any]:
+        """The committed records of offsets [start, until), where `until` is not behind the end; all records with
+        READ_UNCOMMITTED. They have `offset`, `key` and `value`.
 
         Raises:
             KafkaError: also when not all of it was read by `deadline`, monotonic seconds.
         """
         while start < until:
-            records, start = self._until(deadline, self._manager.run, self._fetch, place, start)
+            records, start = self._until(deadline, self._manager.run, self._fetch, place, start, level)
             yield from (record for record in records if record.offset < until)
             if start < until and time.monotonic() > deadline:
                 raise KafkaTimeoutError(f"offset {start} of {place.topic} was not reached in time")
@@ -82,15 +132,35 @@ class Admin(KafkaAdminClient):  # type: ignore[misc]
             except _PASSING:
                 if time.monotonic() > deadline:
                     raise
+                self._leaders.clear()
                 self._manager.call_soon(self._manager.cluster.request_update)
                 time.sleep(_AGAIN_SECONDS)
 
-    async def _fetch(self, place: TopicPartition, start: int) -> tuple[list[Any], int]:
-        """Committed records from `start` on, and where to go on: behind what was not committed, too."""
+    async def _get_cluster_metadata(self, topics: Any = None, **options: Any) -> Any:
+        metadata = await super()._get_cluster_metadata(topics, **options)
+        until = time.monotonic() + _LEADS_SECONDS
+        for topic in metadata["topics"]:
+            for partition in topic["partitions"]:
+                place = TopicPartition(topic["name"], partition["partition_index"])
+                self._leaders[place] = partition["leader_id"], until
+        return metadata
+
+    async def _async_get_leader_for_partitions(self, partitions: Iterable[TopicPartition]) -> Any:
+        found: dict[int, set[TopicPartition]] = {}
+        now = time.monotonic()
+        for place in partitions:
+            leader, until = self._leaders.get(place, (_NO_LEADER, 0.0))
+            if leader == _NO_LEADER or until < now:
+                return await super()._async_get_leader_for_partitions(partitions)
+            found.setdefault(leader, set()).add(place)
+        return found
+
+    async def _fetch(self, place: TopicPartition, start: int, level: IsolationLevel) -> tuple[list[Any], int]:
+        """Records from `start` on, and where to go on: behind what was not committed, too."""
         (leader,) = await self._async_get_leader_for_partitions([place])
         if leader == _NO_LEADER:
             raise LeaderNotAvailableError(f"{place.topic} {place.partition}")
-        response = await self._manager.send(_request(place, start), node_id=leader)
+        response = await self._manager.send(_request(place, start, level), node_id=leader)
         found = response.responses[0].partitions[0]
         error = for_code(found.error_code)
         if error is not NoError:
@@ -99,13 +169,13 @@ class Admin(KafkaAdminClient):  # type: ignore[misc]
             start,
             place,
             MemoryRecords(found.records or b""),
-            isolation_level=IsolationLevel.READ_COMMITTED,
+            isolation_level=level,
             aborted_transactions=found.aborted_transactions,
         )
         return list(records.record_iterator), records.next_fetch_offset
 
 
-def _request(place: TopicPartition, start: int) -> Any:
+def _request(place: TopicPartition, start: int, level: IsolationLevel) -> Any:
     """A fetch of one partition, outside of any fetch session."""
     kind = FetchRequest.FetchTopic
     partition = kind.FetchPartition(partition=place.partition, fetch_offset=start, partition_max_bytes=_FETCH_BYTES)
@@ -114,7 +184,7 @@ def _request(place: TopicPartition, start: int) -> Any:
         max_wait_ms=_FETCH_MS,
         min_bytes=1,
         max_bytes=_FETCH_BYTES,
-        isolation_level=IsolationLevel.READ_COMMITTED,
+        isolation_level=level,
         topics=[kind(topic=place.topic, partitions=[partition])],
         min_version=least,
         max_version=most,

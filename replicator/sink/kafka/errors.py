@@ -98,9 +98,11 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 _BROKERS_WORDS = re.compile(r"error_message='([^']+)'")
+_EMPTY_WORDS = re.compile("(KafkaError: )?Could not execute transactional request for unknown reasons: (KafkaError: )?")
 
 
 def describe(error: BaseException) -> str:
     """Kind and text of an error of the client, for `found`; the broker's own words where it has any."""
     words = _BROKERS_WORDS.search(str(error))
-    return f"{type(error).__name__}: {words[1] if words else error}"[:300].rstrip(": ")
+    text = words[1] if words else _EMPTY_WORDS.sub("", str(error))
+    return f"{type(error).__name__}: {text}"[:300].rstrip(": ")

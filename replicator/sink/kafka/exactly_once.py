@@ -15,6 +15,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.kafka import position as positions
 from replicator.sink.kafka.dead_letters import dead_letters
+from replicator.sink.kafka.hanging import Hanging
 from replicator.sink.kafka.names import position_topic, transactional_id
 from replicator.sink.kafka.session import Session
 from replicator.sink.kafka.topic import Topic
@@ -39,6 +40,7 @@ class ExactlyOnceSink:
         self._bulk = bulk
         self._letters = dead_letters(config, task)
         self._topics = Topics(config, task, self._letters.topic if self._letters else None)
+        self._hanging = Hanging(self._topics.ask, task)
         self.left: Position | None = None
         self._session: Session | None = None
         self._position_topic: Topic | None = None
@@ -65,8 +67,9 @@ class ExactlyOnceSink:
         )
         self._session = session
         topic = self._position_topic = session.know(self._topics.position(position_topic(self._task)))
+        self._hanging.look()
         term.check()  # fencing is an act of leadership too
-        session.init_transactions()
+        session.init_transactions(self._hanging)
         record = positions.read_last(self._topics.ask, topic.name, self._task, _READ_SECONDS)
         self.left = record.position if record is not None and record.uid != term.uid else None
         if record is None or record.uid != term.uid:
@@ -131,7 +134,7 @@ class ExactlyOnceSink:
     def _begin(self, session: Session) -> None:
         if self._begun is None:
             assert self._position_topic is not None, "opened"  # noqa: S101
-            session.feed.begin(self._position_topic)
+            session.begin(self._position_topic, self._hanging)
             self._begun = time.monotonic()
 
     def _commit(self, session: Session, timeout: float | None = None) -> None:

@@ -11,7 +11,9 @@ from typing import Any, TypeVar
 
 from kafka import KafkaProducer
 from kafka.errors import KafkaConnectionError, KafkaError
+from kafka.future import Future
 from kafka.net.compat import KafkaNetClient
+from kafka.protocol.producer import AddPartitionsToTxnRequest, InitProducerIdRequest
 
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkUnavailable
@@ -39,7 +41,33 @@ C = TypeVar("C")
 class PatientClient(KafkaNetClient):  # type: ignore[misc]
     """The library's sender wants to be told yes or no whether a broker can be written to, and keeps a request of the
     transaction when it is no. Told so by an exception, which is what happens where a broker refuses, it forgets the
-    request, and its transaction stands still until the batches expire."""
+    request, and its transaction stands still until the batches expire.
+
+    A transaction begins over the connection over which the last one ended, and over no other: a broker that was away
+    meanwhile may have left that one without an end (`hanging.py`), and this one would end it in its own way.
+    """
+
+    transactions: Any = None
+    """The producer's TransactionManager."""
+    _last: Any = None
+
+    def send(self, node_id: Any, request: Any, **options: Any) -> Any:
+        if isinstance(request, InitProducerIdRequest):
+            self._last = self._manager._conns.get(node_id)
+        elif isinstance(request, AddPartitionsToTxnRequest) and not self.transactions._transaction_started:
+            connection = self._manager._conns.get(node_id)
+            self._last = self._last or connection
+            if self._last is not connection:
+                return Future().failure(KafkaError("the broker that decides on transactions was away"))
+        return super().send(node_id, request, **options)
+
+    def coordinator_lost(self) -> bool:
+        """Whether a transaction would be refused for want of the connection."""
+        return self._last is not None and not self._last.connected
+
+    def take_another(self) -> None:
+        """The next transaction begins over whatever connection there is: none was left without an end."""
+        self._last = None
 
     def await_ready(self, node_id: Any, timeout_ms: float = 30_000) -> bool:
         try:
@@ -67,7 +95,9 @@ def connect_producer(config: KafkaSink, transactional_id: str | None) -> KafkaPr
         "metrics_enabled": False,
         "selector": QuietSelector,
     }
-    return _connect(KafkaProducer, config, options)
+    producer = _connect(KafkaProducer, config, options)
+    producer._sender._client.transactions = producer._transaction_manager
+    return producer
 
 
 def connect_admin(config: KafkaSink) -> Admin:

@@ -20,6 +20,7 @@ from replicator.sink.kafka.dead_letters import DeadLetters
 from replicator.sink.kafka.errors import translating
 from replicator.sink.kafka.feed import Feed
 from replicator.sink.kafka.fit import unfit
+from replicator.sink.kafka.hanging import Hanging
 from replicator.sink.kafka.partitioner import murmur2, partition_of
 from replicator.sink.kafka.plain import PlainFeed
 from replicator.sink.kafka.producer import connect_producer
@@ -71,10 +72,20 @@ class Session:
         log.warning("records are sent %s: %s", how, reason)
         return PlainFeed(self._producer, stamp, self.window, self.term.check)
 
-    def init_transactions(self) -> None:
-        """Fences every earlier producer of our transactional id out; its open transaction is aborted."""
+    def init_transactions(self, hanging: Hanging) -> None:
+        """Fences every earlier producer of our transactional id out; its open transaction is aborted, and one without
+        an end is ended."""
         with translating("the transactional producer could not be set up"):
             self._producer.init_transactions()
+        hanging.settle(self._producer)
+
+    def begin(self, position: Topic, hanging: Hanging) -> None:
+        """Begins a transaction. Raises SinkUnavailable also where the last one was left without an end."""
+        client = self._producer._sender._client
+        if client.coordinator_lost():
+            hanging.refuse()
+            client.take_another()
+        self.feed.begin(position)
 
     def know(self, topic: Topic) -> Topic:
         """Makes the producer know a topic: a batch for an unknown one would wait for the next refresh."""

@@ -20,7 +20,7 @@ MESSAGES: Final = {
     "kafka.protocol.metadata": {"ApiVersions": 4, "Metadata": 13, "FindCoordinator": 6},
     "kafka.protocol.producer": {"InitProducerId": 4, "AddPartitionsToTxn": 3, "Produce": 9, "EndTxn": 3},
     "kafka.protocol.consumer": {"ListOffsets": 11, "Fetch": FETCH_VERSIONS[1]},
-    "kafka.protocol.admin": {"CreateTopics": 7, "DescribeConfigs": 4},
+    "kafka.protocol.admin": {"CreateTopics": 7, "DescribeConfigs": 4, "DescribeTransactions": 0},
 }
 """What an open sink exchanges with a broker, in the versions that the library and brokers of 3.9 or later agree on."""
 

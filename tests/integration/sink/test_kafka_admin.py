@@ -139,7 +139,7 @@ def test_the_wait_has_an_end(admin: Admin, place: TopicPartition, monkeypatch: p
     async def never(*_: Any) -> Any:
         raise NotLeaderForPartitionError
 
-    async def nothing(_: Any, start: int) -> Any:
+    async def nothing(_: Any, start: int, level: Any) -> Any:
         return [], start
 
     for way, error in ((never, NotLeaderForPartitionError), (nothing, KafkaTimeoutError)):

@@ -1,0 +1,145 @@
+"""Transactions that a broker said were committed, and never ended.
+
+A broker that dies after its word that a transaction is committed and before the markers that tell so in the partitions
+writes them when it is back. One that reads its transactions before it knows its topics takes the partitions for deleted
+and the transaction for ended (Kafka 4.3: "these partitions are likely deleted already and hence can be skipped").
+Consumers of read_committed then wait there for ever, the position in it is not found, and the next transaction of the
+same producer that ends in those partitions ends this one too: rows that were sent again for want of the position stand
+there twice.
+
+So a term looks for such before it reads its position, and ends them as their transaction was decided. Within a term no
+transaction follows one that may have been left so (`producer.PatientClient`).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from kafka import KafkaProducer, TopicPartition
+from kafka.admin import TransactionState
+from kafka.errors import AuthorizationError, KafkaTimeoutError, UnsupportedVersionError
+from kafka.protocol.consumer import IsolationLevel
+
+from replicator.errors import SinkUnavailable
+from replicator.sink.kafka.admin import Admin, Ask
+from replicator.sink.kafka.errors import translating
+from replicator.sink.kafka.names import counts_topic, position_topic, transactional_id
+
+log = logging.getLogger(__name__)
+
+_SECONDS: Final = 20.0
+_REFUSE_SECONDS: Final = 2.0
+_LOOK_SECONDS: Final = 0.01
+_ABORTED: Final = frozenset(
+    (
+        TransactionState.ONGOING,  # fencing aborts it
+        TransactionState.PREPARE_ABORT,
+        TransactionState.PREPARE_EPOCH_FENCE,
+        TransactionState.COMPLETE_ABORT,
+    )
+)
+
+
+class Hanging:
+    """What earlier terms of a task left. `look` before fencing, which makes the coordinator forget; then `settle`.
+
+    Args:
+        ask: `Topics.ask`.
+    """
+
+    def __init__(self, ask: Ask, task: str) -> None:
+        self._ask = ask
+        self._id = transactional_id(task)
+        self._position = position_topic(task)
+        self._counts = counts_topic(task)
+        self._commit: bool | None = None
+
+    def look(self) -> None:
+        """How the last transaction was decided. Raises SinkUnavailable, SinkError."""
+        self._commit = self._ask("the last transaction could not be looked up", self._decided)
+
+    def settle(self, producer: KafkaProducer) -> None:
+        """Ends what hangs, with a transaction of the fenced producer that has those partitions in it and no record.
+
+        Raises:
+            SinkUnavailable: it still hangs; or no answer.
+            SinkError
+        """
+        if self._commit is None:
+            return
+        found = self._ask("open transactions could not be looked up", self._undecided)
+        if not found:
+            return
+        word = "committed" if self._commit else "aborted"
+        shown = ", ".join(f"{place.topic} {place.partition}" for place in found[:5])
+        log.warning("a transaction without an end in %d partitions is %s: %s", len(found), word, shown)
+        deadline = time.monotonic() + _SECONDS
+        with translating("a transaction without an end could not be ended"):
+            _end(producer, found, self._commit, deadline)
+        while self._ask("the position topic could not be looked up", self._hangs):
+            if time.monotonic() > deadline:
+                raise SinkUnavailable(
+                    "E3002",
+                    f"a transaction in '{self._position}' does not end",
+                    fix="Find it with kafka-transactions.sh find-hanging, and abort it; the task then goes on.",
+                )
+            time.sleep(_LOOK_SECONDS)
+
+    def refuse(self) -> None:
+        """Between two transactions. Raises SinkUnavailable where one is without an end, or may be: a term that begins
+        anew settles it."""
+        deadline = time.monotonic() + _REFUSE_SECONDS
+        while found := self._ask("open transactions could not be looked up", self._undecided):
+            if time.monotonic() > deadline:
+                raise SinkUnavailable(
+                    "E3002",
+                    "the broker that decides on our transactions was away, and one has no end",
+                    found=f"{found[0].topic}, partition {found[0].partition}",
+                )
+            time.sleep(_LOOK_SECONDS)
+
+    def _decided(self, admin: Admin) -> bool | None:
+        """None: the coordinator does not know us, so the task has never written here. Where it can't be known, what
+        hangs is committed: it may be a second time then, and otherwise might never be."""
+        try:
+            state = admin.transaction_state(self._id, time.monotonic() + _SECONDS)
+        except (AuthorizationError, UnsupportedVersionError):
+            return True
+        return None if state is None else state not in _ABORTED
+
+    def _undecided(self, admin: Admin) -> list[TopicPartition]:
+        deadline = time.monotonic() + _SECONDS
+        topics = dict.fromkeys([self._position, self._counts, *self._written(admin, deadline)])
+        return admin.undecided(topics, deadline)
+
+    def _hangs(self, admin: Admin) -> bool:
+        return bool(admin.undecided([self._position], time.monotonic() + _SECONDS))
+
+    def _written(self, admin: Admin, deadline: float) -> Iterable[str]:
+        """All topics that the task has written to. Also those that it said so of in what hangs."""
+        if admin.describe_topics([self._counts])[0]["error_code"]:
+            return []
+        place, level = TopicPartition(self._counts, 0), IsolationLevel.READ_UNCOMMITTED
+        records = admin.read(place, *admin.ends(place, deadline, level), deadline, level)
+        return [record.key.decode("utf-8", "replace") for record in records if record.key]
+
+
+def _end(producer: KafkaProducer, places: Iterable[TopicPartition], commit: bool, deadline: float) -> None:
+    """Raises KafkaError."""
+    manager = producer._transaction_manager
+    producer.begin_transaction()
+    for place in places:
+        manager.maybe_add_partition_to_transaction(place)
+    producer._sender.wakeup()
+    while not all(manager.is_partition_added(place) for place in places):
+        manager._maybe_fail_with_error()
+        if time.monotonic() > deadline:
+            raise KafkaTimeoutError("the partitions could not be added to a transaction")
+        time.sleep(_LOOK_SECONDS)
+    result = manager.begin_commit() if commit else manager.begin_abort()
+    producer._sender.wakeup()
+    if not result.wait(timeout_ms=max(1.0, 1000 * (deadline - time.monotonic()))):
+        raise KafkaTimeoutError("no answer to the end of a transaction")
