@@ -7,6 +7,7 @@ import socket
 import click
 
 from replicator.cli import options
+from replicator.cli.loading import loading
 
 
 @click.command("core", short_help="A replication host: stands for tasks and runs those it leads.")
@@ -22,6 +23,7 @@ def command(
     Without --task it stands for every task, and for new ones as they appear. SIGTERM or Ctrl-C hands everything over
     and ends; a second one ends at once.
     """
-    from core.process import run  # half a second, for which no help has to wait
+    with loading():
+        from core.process import run  # half a second, for which no help has to wait
 
     run(zookeeper, tasks, host, root, session_timeout, log_format)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from replicator.cli import options
+from replicator.cli.loading import loading
 
 DEFAULT_LISTEN = "127.0.0.1:8081"
 
@@ -31,6 +32,7 @@ def command(
     Reads ZooKeeper only and has no authentication of its own: it listens on the loopback address unless told otherwise.
     It starts without ZooKeeper too, and shows that it is away.
     """
-    from monitor.process import run  # half a second, for which no help has to wait
+    with loading():
+        from monitor.process import run  # half a second, for which no help has to wait
 
     run(zookeeper, listen, root, interval, max_streams, session_timeout, log_format)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from replicator.cli import options
+from replicator.cli.loading import loading
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 
@@ -34,6 +35,7 @@ def command(
     It validates what it is given and writes it to ZooKeeper, where the Cores see it; it never talks to a Core. Every
     request but health needs the token in the token file. It starts without ZooKeeper too, and answers 503 until then.
     """
-    from server.process import run  # half a second, for which no help has to wait
+    with loading():
+        from server.process import run  # half a second, for which no help has to wait
 
     run(zookeeper, listen, root, token_file, host, session_timeout, log_format)

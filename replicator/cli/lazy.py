@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 
 import click
 
+from replicator.cli.loading import loading
+
 Load = Callable[[], click.Command]
 
 
@@ -34,11 +36,13 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self._lazy:
-            command = importlib.import_module(self._lazy[cmd_name][1]).command
+            with loading():
+                command = importlib.import_module(self._lazy[cmd_name][1]).command
             assert isinstance(command, click.Command)  # noqa: S101
             return command
-        load = self._others().get(cmd_name)
-        return load() if load else None
+        with loading():
+            load = self._others().get(cmd_name)
+            return load() if load else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

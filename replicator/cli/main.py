@@ -16,6 +16,7 @@ import click
 
 from replicator.cli import failures
 from replicator.cli.lazy import LazyGroup, Load
+from replicator.cli.loading import INTERRUPTED
 from replicator.cli.terminal import wants_colour
 from replicator.errors import ProcessError, ReplicatorError
 
@@ -56,7 +57,7 @@ class Main(LazyGroup):
             sys.stdout.flush()
             status = result if isinstance(result, int) else 0
         except (click.Abort, KeyboardInterrupt):
-            status = failures.INTERRUPTED
+            status = INTERRUPTED
         except click.ClickException as error:
             error.show()
             status = error.exit_code

@@ -15,14 +15,13 @@ from replicator.assembly import build_pipeline, build_source
 from replicator.checkpoint.sqlite import SqliteStore
 from replicator.cli import options
 from replicator.cli.live import LiveLine, LogLines
+from replicator.cli.loading import INTERRUPTED, loading
 from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.errors import ConfigError, ProcessError
 from replicator.model.term import Term
 from replicator.pipeline import Pipeline
 from replicator.telemetry import log
-
-_INTERRUPTED = 130
 
 
 @click.command("run", short_help="Run one task here, without ZooKeeper.")
@@ -38,7 +37,8 @@ def command(path: Path, state: Path | None, sink: str | None, until_current: boo
     pipe plain log lines on stderr do. It is the same data path that a Core runs.
     """
     log.setup(log_format)
-    config = _with_sink(_read(path), sink)
+    with loading():
+        config = _with_sink(_read(path), sink)
     store = SqliteStore(state or default_state(config.name), config.name)
     source = build_source(config)
     observer = LiveLine(config.name) if sys.stderr.isatty() and log_format == "text" else LogLines(config.name)
@@ -58,7 +58,7 @@ def command(path: Path, state: Path | None, sink: str | None, until_current: boo
     finally:
         store.close()
     if signal.SIGINT in received:
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
 
 
 def _read(path: Path) -> TaskConfig:
@@ -102,7 +102,7 @@ def _drain_on_signals(pipeline: Pipeline) -> list[int]:
 
     def handle(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        status = _INTERRUPTED if number == signal.SIGINT else 0
+        status = INTERRUPTED if number == signal.SIGINT else 0
         if len(received) > 2:
             os._exit(status)
         if len(received) == 2 or not pipeline.streaming:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from replicator.cli.loading import loading
+
 
 def main() -> Any:
-    try:
+    with loading():
         from replicator.cli.main import main as command
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
     return command()
