@@ -18,7 +18,7 @@ from typing import Any
 from core import called, names
 from core.protocol import Progress, Recall, Recalled, Remember, Saved, WorkerSpec
 from core.worker import main as work
-from dev.bench.__main__ import start_servers
+from dev.bench.command import start_servers
 from dev.bench.latency import _INSERT, here
 from dev.bench.load import Load
 from dev.bench.ours import task

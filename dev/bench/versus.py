@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from dev.bench.__main__ import SIZES, start_servers
+from dev.bench.command import SIZES, start_servers
 from dev.bench.load import Load, Segment
 from dev.bench.runner import Runner
 from dev.bench.sections import FORMATS, spread
