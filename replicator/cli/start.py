@@ -1,13 +1,18 @@
-"""The console script: Ctrl-C while everything is still being loaded ends it quietly, too."""
+"""The console script: Ctrl-C while everything is still being loaded ends it quietly, too (see `loading.py`, which would
+have to be loaded itself)."""
 
-from __future__ import annotations
+import os
+import signal
 
-from typing import Any
+_OURS = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+if _OURS:
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))
 
-from replicator.cli.loading import loading
 
+def main() -> object:
+    from replicator.cli.main import main as command
 
-def main() -> Any:
-    with loading():
-        from replicator.cli.main import main as command
-    return command()
+    if _OURS:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    result: object = command()
+    return result
