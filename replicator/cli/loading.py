@@ -12,10 +12,8 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
 
-INTERRUPTED: Final = 130
-"""The exit status."""
+from replicator.cli.failures import INTERRUPTED
 
 
 @contextmanager

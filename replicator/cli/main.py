@@ -16,7 +16,6 @@ import click
 
 from replicator.cli import failures
 from replicator.cli.lazy import LazyGroup, Load
-from replicator.cli.loading import INTERRUPTED
 from replicator.cli.terminal import wants_colour
 from replicator.errors import ProcessError, ReplicatorError
 
@@ -57,7 +56,7 @@ class Main(LazyGroup):
             sys.stdout.flush()
             status = result if isinstance(result, int) else 0
         except (click.Abort, KeyboardInterrupt):
-            status = INTERRUPTED
+            status = failures.INTERRUPTED
         except click.ClickException as error:
             error.show()
             status = error.exit_code

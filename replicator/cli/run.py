@@ -14,8 +14,9 @@ import click
 from replicator.assembly import build_pipeline, build_source
 from replicator.checkpoint.sqlite import SqliteStore
 from replicator.cli import options
+from replicator.cli.failures import INTERRUPTED
 from replicator.cli.live import LiveLine, LogLines
-from replicator.cli.loading import INTERRUPTED, loading
+from replicator.cli.loading import loading
 from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.errors import ConfigError, ProcessError

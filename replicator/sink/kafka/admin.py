@@ -55,7 +55,8 @@ class Admin(KafkaAdminClient):  # type: ignore[misc]
     question."""
 
     def __init__(self, **settings: Any) -> None:
-        self._leaders: dict[TopicPartition, tuple[int, float]] = {}  # and until when that is believed
+        self._leaders: dict[TopicPartition, int] = {}  # of the last answer alone: a task may have thousands
+        self._lead_until = 0.0
         super().__init__(**settings)
 
     def ends(
@@ -136,23 +137,22 @@ class Admin(KafkaAdminClient):  # type: ignore[misc]
                 self._manager.call_soon(self._manager.cluster.request_update)
                 time.sleep(_AGAIN_SECONDS)
 
-    async def _get_cluster_metadata(self, topics: Any = None, **options: Any) -> Any:
-        metadata = await super()._get_cluster_metadata(topics, **options)
-        until = time.monotonic() + _LEADS_SECONDS
-        for topic in metadata["topics"]:
-            for partition in topic["partitions"]:
-                place = TopicPartition(topic["name"], partition["partition_index"])
-                self._leaders[place] = partition["leader_id"], until
+    async def _get_cluster_metadata(self, topics: Any) -> Any:
+        metadata = await super()._get_cluster_metadata(topics)
+        self._leaders = {
+            TopicPartition(topic["name"], partition["partition_index"]): partition["leader_id"]
+            for topic in metadata["topics"]
+            for partition in topic["partitions"]
+        }
+        self._lead_until = time.monotonic() + _LEADS_SECONDS
         return metadata
 
     async def _async_get_leader_for_partitions(self, partitions: Iterable[TopicPartition]) -> Any:
         found: dict[int, set[TopicPartition]] = {}
-        now = time.monotonic()
         for place in partitions:
-            leader, until = self._leaders.get(place, (_NO_LEADER, 0.0))
-            if leader == _NO_LEADER or until < now:
-                return await super()._async_get_leader_for_partitions(partitions)
-            found.setdefault(leader, set()).add(place)
+            found.setdefault(self._leaders.get(place, _NO_LEADER), set()).add(place)
+        if _NO_LEADER in found or self._lead_until < time.monotonic():
+            return await super()._async_get_leader_for_partitions(partitions)
         return found
 
     async def _fetch(self, place: TopicPartition, start: int, level: IsolationLevel) -> tuple[list[Any], int]:

@@ -9,9 +9,11 @@ transaction of the first rows.
 from __future__ import annotations
 
 import time
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 import msgspec
+from kafka.protocol.consumer import IsolationLevel
 from kafka.structs import TopicPartition
 
 from replicator.errors import SinkError
@@ -41,19 +43,31 @@ def read_counts(ask: Ask, topic: str) -> dict[str, int]:
         SinkUnavailable: not read in time.
         SinkError: E3108.
     """
-    place, deadline = TopicPartition(topic, 0), time.monotonic() + _READ_SECONDS
-    return ask(f"the partition counts in '{topic}' could not be read", lambda admin: _read(admin, place, deadline))
+    return ask(f"the partition counts in '{topic}' could not be read", lambda admin: _counts(admin, topic))
 
 
-def _read(admin: Admin, place: TopicPartition, deadline: float) -> dict[str, int]:
+def read_topics(ask: Ask, topic: str) -> list[str]:
+    """The topics that a counts topic names, which has to exist, also in transactions that are aborted or have no end.
+    ask: `Topics.ask`. Raises SinkUnavailable: not read in time."""
+    level = IsolationLevel.READ_UNCOMMITTED
+    what = f"the topics in '{topic}' could not be read"
+    return ask(what, lambda admin: [name for name, _ in _read(admin, topic, level) if name])
+
+
+def _counts(admin: Admin, topic: str) -> dict[str, int]:
     found: dict[str, int] = {}
-    for record in admin.read(place, *admin.ends(place, deadline), deadline):
-        name = (record.key or b"").decode("utf-8", "replace")
-        if record.value is None:
+    for name, value in _read(admin, topic, IsolationLevel.READ_COMMITTED):
+        if value is None:
             found.pop(name, None)
         else:
-            found[name] = load(record.value, place.topic)
+            found[name] = load(value, topic)
     return found
+
+
+def _read(admin: Admin, topic: str, level: IsolationLevel) -> Iterator[tuple[str, Any]]:
+    place, deadline = TopicPartition(topic, 0), time.monotonic() + _READ_SECONDS
+    for record in admin.read(place, *admin.ends(place, deadline, level), deadline, level):
+        yield (record.key or b"").decode("utf-8", "replace"), record.value
 
 
 def load(data: bytes, topic: str) -> int:

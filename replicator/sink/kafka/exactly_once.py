@@ -40,7 +40,7 @@ class ExactlyOnceSink:
         self._bulk = bulk
         self._letters = dead_letters(config, task)
         self._topics = Topics(config, task, self._letters.topic if self._letters else None)
-        self._hanging = Hanging(self._topics.ask, task)
+        self._hanging = Hanging(self._topics, task)
         self.left: Position | None = None
         self._session: Session | None = None
         self._position_topic: Topic | None = None

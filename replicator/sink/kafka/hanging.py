@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from kafka import KafkaProducer, TopicPartition
 from kafka.admin import TransactionState
 from kafka.errors import AuthorizationError, KafkaTimeoutError, UnsupportedVersionError
-from kafka.protocol.consumer import IsolationLevel
 
 from replicator.errors import SinkUnavailable
-from replicator.sink.kafka.admin import Admin, Ask
+from replicator.sink.kafka.admin import Admin
 from replicator.sink.kafka.errors import translating
 from replicator.sink.kafka.names import counts_topic, position_topic, transactional_id
+from replicator.sink.kafka.topics import Topics
 
 log = logging.getLogger(__name__)
 
@@ -44,22 +44,17 @@ _ABORTED: Final = frozenset(
 
 
 class Hanging:
-    """What earlier terms of a task left. `look` before fencing, which makes the coordinator forget; then `settle`.
+    """What earlier terms of a task left. `look` before fencing, which makes the coordinator forget; then `settle`."""
 
-    Args:
-        ask: `Topics.ask`.
-    """
-
-    def __init__(self, ask: Ask, task: str) -> None:
-        self._ask = ask
+    def __init__(self, topics: Topics, task: str) -> None:
+        self._topics = topics
         self._id = transactional_id(task)
-        self._position = position_topic(task)
-        self._counts = counts_topic(task)
+        self._own = position_topic(task), counts_topic(task)
         self._commit: bool | None = None
 
     def look(self) -> None:
         """How the last transaction was decided. Raises SinkUnavailable, SinkError."""
-        self._commit = self._ask("the last transaction could not be looked up", self._decided)
+        self._commit = self._topics.ask("the last transaction could not be looked up", self._decided)
 
     def settle(self, producer: KafkaProducer) -> None:
         """Ends what hangs, with a transaction of the fenced producer that has those partitions in it and no record.
@@ -70,7 +65,7 @@ class Hanging:
         """
         if self._commit is None:
             return
-        found = self._ask("open transactions could not be looked up", self._undecided)
+        found = self._undecided(self._written())
         if not found:
             return
         word = "committed" if self._commit else "aborted"
@@ -79,27 +74,14 @@ class Hanging:
         deadline = time.monotonic() + _SECONDS
         with translating("a transaction without an end could not be ended"):
             _end(producer, found, self._commit, deadline)
-        while self._ask("the position topic could not be looked up", self._hangs):
-            if time.monotonic() > deadline:
-                raise SinkUnavailable(
-                    "E3002",
-                    f"a transaction in '{self._position}' does not end",
-                    fix="Find it with kafka-transactions.sh find-hanging, and abort it; the task then goes on.",
-                )
-            time.sleep(_LOOK_SECONDS)
+        fix = "Find it with kafka-transactions.sh find-hanging, and abort it; the task then goes on."
+        self._wait(self._own[:1], deadline, "a transaction with our position in it does not end", fix)
 
     def refuse(self) -> None:
         """Between two transactions. Raises SinkUnavailable where one is without an end, or may be: a term that begins
         anew settles it."""
-        deadline = time.monotonic() + _REFUSE_SECONDS
-        while found := self._ask("open transactions could not be looked up", self._undecided):
-            if time.monotonic() > deadline:
-                raise SinkUnavailable(
-                    "E3002",
-                    "the broker that decides on our transactions was away, and one has no end",
-                    found=f"{found[0].topic}, partition {found[0].partition}",
-                )
-            time.sleep(_LOOK_SECONDS)
+        what = "the broker that decides on our transactions was away, and one has no end"
+        self._wait(self._written(), time.monotonic() + _REFUSE_SECONDS, what)
 
     def _decided(self, admin: Admin) -> bool | None:
         """None: the coordinator does not know us, so the task has never written here. Where it can't be known, what
@@ -110,21 +92,21 @@ class Hanging:
             return True
         return None if state is None else state not in _ABORTED
 
-    def _undecided(self, admin: Admin) -> list[TopicPartition]:
+    def _written(self) -> Sequence[str]:
+        return list(dict.fromkeys((*self._own, *self._topics.written())))
+
+    def _undecided(self, topics: Sequence[str]) -> list[TopicPartition]:
         deadline = time.monotonic() + _SECONDS
-        topics = dict.fromkeys([self._position, self._counts, *self._written(admin, deadline)])
-        return admin.undecided(topics, deadline)
+        what = "open transactions could not be looked up"
+        return self._topics.ask(what, lambda admin: admin.undecided(topics, deadline))
 
-    def _hangs(self, admin: Admin) -> bool:
-        return bool(admin.undecided([self._position], time.monotonic() + _SECONDS))
-
-    def _written(self, admin: Admin, deadline: float) -> Iterable[str]:
-        """All topics that the task has written to. Also those that it said so of in what hangs."""
-        if admin.describe_topics([self._counts])[0]["error_code"]:
-            return []
-        place, level = TopicPartition(self._counts, 0), IsolationLevel.READ_UNCOMMITTED
-        records = admin.read(place, *admin.ends(place, deadline, level), deadline, level)
-        return [record.key.decode("utf-8", "replace") for record in records if record.key]
+    def _wait(self, topics: Sequence[str], deadline: float, what: str, fix: str = "") -> None:
+        """Until none is open there. Raises SinkUnavailable."""
+        while found := self._undecided(topics):
+            if time.monotonic() > deadline:
+                place = f"{found[0].topic}, partition {found[0].partition}"
+                raise SinkUnavailable("E3002", what, found=place, fix=fix)
+            time.sleep(_LOOK_SECONDS)
 
 
 def _end(producer: KafkaProducer, places: Iterable[TopicPartition], commit: bool, deadline: float) -> None:

@@ -17,7 +17,7 @@ from kafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkError, SinkUnavailable
 from replicator.sink.kafka.admin import Admin
-from replicator.sink.kafka.counts import changed, read_counts
+from replicator.sink.kafka.counts import changed, read_counts, read_topics
 from replicator.sink.kafka.errors import translate, translating
 from replicator.sink.kafka.names import counts_topic
 from replicator.sink.kafka.producer import connect_admin
@@ -97,6 +97,11 @@ class Topics:
             log.warning("the number of partitions is not recorded: there is no topic '%s'", name)
             return None
         return self._obtain(name, 1, {"cleanup.policy": "compact"})
+
+    def written(self) -> list[str]:
+        """All topics that the task has ever written to, also in transactions that are aborted or have no end."""
+        name = counts_topic(self._task)
+        return read_topics(self.ask, name) if self._describe(name) is not None else []
 
     def position(self, name: str) -> Topic:
         """The position topic: one partition, compacted, small segments so that compaction gets at them."""

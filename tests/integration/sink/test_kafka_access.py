@@ -42,11 +42,6 @@ def broker(authority: Authority) -> Iterator[SecureKafka]:
 
 
 @pytest.fixture
-def task(topic_prefix: str) -> str:
-    return topic_prefix + "copy"
-
-
-@pytest.fixture
 def ways(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
     """What a task says to get in, by name and listener."""
     monkeypatch.setenv("OF_THE_BUS", PASSWORD)

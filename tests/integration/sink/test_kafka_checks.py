@@ -33,11 +33,6 @@ def by_id(findings: list[Finding]) -> dict[str, Finding]:
     return {finding.id: finding for finding in findings}
 
 
-@pytest.fixture
-def task(topic_prefix: str) -> str:
-    return topic_prefix + "copy"
-
-
 def test_not_reachable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("replicator.sink.kafka.producer.BOOTSTRAP_MS", 500)
     (finding,) = check(config("127.0.0.1:1"), "copy", topics("copy"))

@@ -25,11 +25,6 @@ DELIVERIES = ["exactly_once", "at_least_once"]
 
 
 @pytest.fixture
-def task(topic_prefix: str) -> str:
-    return topic_prefix + "copy"
-
-
-@pytest.fixture
 def make(kafka: Any, task: str) -> Iterator[Callable[..., Any]]:
     made: list[Sink] = []
 

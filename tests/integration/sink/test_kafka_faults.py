@@ -15,34 +15,15 @@ from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from dev.servers import Kafka
 from replicator.errors import LeadershipLost, ReplicatorError, SinkError, SinkFenced, SinkUnavailable
 from replicator.ports import Sink
-from replicator.sink import open_sink
 from replicator.sink.kafka import fit
 from replicator.sink.kafka.in_flight import LIMIT
 from tests.conformance.sinks import Lease, at, batch
 from tests.servers import started
 from tests.support.consume import read_all
-from tests.support.numbered import DELIVERIES, Stream, config, firsts, per_key, term
+from tests.support.numbered import DELIVERIES, Stream, firsts, per_key, term
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
-
-
-@pytest.fixture
-def make() -> Iterator[Callable[..., Sink]]:
-    made: list[Sink] = []
-
-    def one(bootstrap: str, task: str, **options: Any) -> Sink:
-        made.append(open_sink(config(bootstrap, **options), task))
-        return made[-1]
-
-    yield one
-    for sink in made:
-        sink.close()
-
-
-@pytest.fixture
-def task(topic_prefix: str) -> str:
-    return topic_prefix + "copy"
 
 
 @pytest.fixture(scope="module")

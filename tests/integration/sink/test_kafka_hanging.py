@@ -13,35 +13,16 @@ from kafka.errors import KafkaConnectionError
 from dev.servers import Kafka
 from replicator.errors import SinkUnavailable
 from replicator.ports import Sink
-from replicator.sink import open_sink
-from replicator.sink.kafka import fit, position
+from replicator.sink.kafka import position
 from replicator.sink.kafka.names import position_topic, transactional_id
 from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all
-from tests.support.numbered import config, term
+from tests.support.numbered import term
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
 
 Make = Callable[..., Any]
-
-
-@pytest.fixture
-def make(kafka: Kafka) -> Iterator[Make]:
-    made: list[Sink] = []
-
-    def one(task: str) -> Sink:
-        made.append(open_sink(config(kafka.bootstrap), task))
-        return made[-1]
-
-    yield one
-    for sink in made:
-        sink.close()
-
-
-@pytest.fixture
-def task(topic_prefix: str) -> str:
-    return topic_prefix + "copy"
 
 
 @pytest.fixture
@@ -78,9 +59,7 @@ class Earlier:
 
     def leave(self, topic: str, value: bytes, **options: Any) -> None:
         """A record whose partition the coordinator is not told of."""
-        manager = self._producer._transaction_manager
-        for partition in self._producer.partitions_for(topic):
-            manager._partitions_in_transaction.add(TopicPartition(topic, partition))
+        self._producer._transaction_manager._partitions_in_transaction.add(TopicPartition(topic, 0))
         self._send(topic, value=value, **options)
         self._producer.flush(20)
 
@@ -107,9 +86,9 @@ def deliver(sink: Sink, topic: str, number: int) -> None:
 
 
 @pytest.fixture
-def delivered(make: Make, task: str) -> str:
+def delivered(make: Make, kafka: Kafka, task: str) -> str:
     """A task that has delivered rows 0 and 1 of a topic, which is named."""
-    sink, topic = make(task), task + ".orders"
+    sink, topic = make(kafka.bootstrap, task), task + ".orders"
     sink.open(term(task))
     for number in range(2):
         deliver(sink, topic, number)
@@ -126,7 +105,7 @@ def test_ended_as_it_was_decided(
     earlier.leave_position(2)
     earlier.die()
     assert rows(kafka, delivered) == [0, 1]
-    sink = make(task)
+    sink = make(kafka.bootstrap, task)
     held = sink.open(term(task, 2))
     assert held.offset + 1 == resume
     assert rows(kafka, delivered) == list(range(resume)), "before anything is written"
@@ -143,23 +122,33 @@ def test_rows_whose_position_has_an_end(
     earlier = Earlier(kafka.bootstrap, task, commits=commits)
     earlier.leave(delivered, b"2")
     earlier.die()
-    sink = make(task)
+    sink = make(kafka.bootstrap, task)
     assert sink.open(term(task, 2)) == at(1)
     assert rows(kafka, delivered) == ([0, 1, 2] if commits else [0, 1])
     deliver(sink, delivered, 3)
     assert rows(kafka, delivered) == ([0, 1, 2, 3] if commits else [0, 1, 3])
 
 
-def test_another_application_in_the_same_topic(make: Make, kafka: Kafka, task: str, delivered: str) -> None:
-    other = KafkaProducer(bootstrap_servers=kafka.bootstrap, transactional_id=task + "-other")
+def begun_elsewhere(kafka: Kafka, topic: str) -> Any:
+    """The producer of another application, in the middle of a transaction."""
+    other = KafkaProducer(bootstrap_servers=kafka.bootstrap, transactional_id=topic + "-other")
     other.init_transactions()
     other.begin_transaction()
-    other.send(delivered, value=b"77", partition=0).get(20)
-    sink = make(task)
-    assert sink.open(term(task, 2)) == at(1)
-    deliver(sink, delivered, 2)
+    other.send(topic, value=b"77", partition=0).get(20)
+    return other
+
+
+def end(other: Any) -> None:
     other.abort_transaction()
     other.close(timeout=5)
+
+
+def test_another_application_in_the_same_topic(make: Make, kafka: Kafka, task: str, delivered: str) -> None:
+    other = begun_elsewhere(kafka, delivered)
+    sink = make(kafka.bootstrap, task)
+    assert sink.open(term(task, 2)) == at(1)
+    deliver(sink, delivered, 2)
+    end(other)
     assert rows(kafka, delivered) == [0, 1, 2]
 
 
@@ -174,23 +163,20 @@ def drop_coordinator(sink: Any) -> None:
 
 @pytest.mark.parametrize("bulk", [True, False])
 def test_a_lost_connection_between_transactions_is_nothing(
-    make: Make, kafka: Kafka, task: str, delivered: str, monkeypatch: pytest.MonkeyPatch, bulk: bool
+    make: Make, kafka: Kafka, task: str, delivered: str, bulk: bool
 ) -> None:
-    if not bulk:
-        monkeypatch.setattr(fit, "VERSION", "0.")
-        fit.moved.cache_clear()
-    sink = make(task)
+    sink = make(kafka.bootstrap, task)
+    sink._bulk = bulk
     sink.open(term(task, 2))
     for number in range(2, 5):
         deliver(sink, delivered, number)
         drop_coordinator(sink)
     deliver(sink, delivered, 5)
     assert rows(kafka, delivered) == list(range(6))
-    fit.moved.cache_clear()
 
 
 def test_a_transaction_goes_on_over_another_connection(make: Make, kafka: Kafka, task: str, delivered: str) -> None:
-    sink = make(task)
+    sink = make(kafka.bootstrap, task)
     sink.open(term(task, 2))
     for number in range(2, 5):
         sink.write(batch(number, (delivered, b"k", b"%d" % number)))
@@ -202,7 +188,7 @@ def test_a_transaction_goes_on_over_another_connection(make: Make, kafka: Kafka,
 
 def test_none_begins_over_another_connection(make: Make, kafka: Kafka, task: str, delivered: str) -> None:
     """Lost at a moment when the last one may not have its end yet."""
-    sink = make(task)
+    sink = make(kafka.bootstrap, task)
     sink.open(term(task, 2))
     drop_coordinator(sink)
     sink._session._producer._sender._client.coordinator_lost = lambda: False
@@ -220,19 +206,15 @@ def test_none_follows_one_without_an_end(
 ) -> None:
     """As a broker leaves it that was away while the sink was idle."""
     monkeypatch.setattr("replicator.sink.kafka.hanging._REFUSE_SECONDS", 0.2)
-    sink = make(task)
+    sink = make(kafka.bootstrap, task)
     sink.open(term(task, 2))
     deliver(sink, delivered, 2)
-    other = KafkaProducer(bootstrap_servers=kafka.bootstrap, transactional_id=task + "-other")
-    other.init_transactions()
-    other.begin_transaction()
-    other.send(delivered, value=b"77", partition=0).get(20)
+    other = begun_elsewhere(kafka, delivered)
     drop_coordinator(sink)
     with pytest.raises(SinkUnavailable) as raised:
         sink.write(batch(3, (delivered, b"k", b"3")))
     assert "has no end" in str(raised.value) and delivered in str(raised.value)
     assert sink.open(term(task, 2)) == at(2)
     deliver(sink, delivered, 3)
-    other.abort_transaction()
-    other.close(timeout=5)
+    end(other)
     assert rows(kafka, delivered) == [0, 1, 2, 3]

@@ -111,7 +111,7 @@ def test_a_broker_that_refuses_for_a_moment_costs_no_more_than_that(line: Proxy,
 
     nemesis = threading.Thread(target=refuse)
     try:
-        held = sink.open(term(task))
+        sink.open(term(task))
         nemesis.start()
         longest, last, number = 0.0, time.monotonic(), 0
         while not over.is_set():

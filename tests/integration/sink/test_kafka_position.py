@@ -22,11 +22,6 @@ from tests.support.consume import read_all
 
 
 @pytest.fixture
-def task(topic_prefix: str) -> str:
-    return topic_prefix + "copy"
-
-
-@pytest.fixture
 def sink(kafka: Any, task: str) -> Iterator[Sink]:
     made = open_sink(KafkaSink(type="kafka", bootstrap_servers=(kafka.bootstrap,)), task)
     yield made

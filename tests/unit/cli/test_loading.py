@@ -9,7 +9,8 @@ import threading
 
 import pytest
 
-from replicator.cli.loading import INTERRUPTED, loading
+from replicator.cli.failures import INTERRUPTED
+from replicator.cli.loading import loading
 
 _DROPPED = """
 import os, signal
