@@ -177,7 +177,7 @@ class Runner:
         if failure is not None:
             return failure.error
         view = self.participant.view
-        return view.config_error if view else None
+        return (view.config_error or view.status_error) if view else None
 
     def figures(self) -> TaskFigures:
         """From any thread: reads immutable values only."""
@@ -195,7 +195,7 @@ class Runner:
             lease_least_s=round(self._bench.leases.least(self.task), 3),
             config_version=facts.worker.config.version if facts.worker else (facts.good.version if facts.good else -1),
             error=facts.failure.error if facts.failure else None,
-            config_error=view.config_error if view else None,
+            config_error=(view.config_error or view.status_error) if view else None,
             reach=self._bench.reach(self.task),
             checkpoint_ms=self._bench.writer.written_ms.get(self.task, stored.time_ms if stored else 0),
         )

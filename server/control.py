@@ -184,6 +184,7 @@ class Control:
         return True
 
     def _removed(self, name: str) -> bool:
+        """Also when somebody else removed it: a task of the name that is there now was created since."""
         try:
             self._registry.remove(name)
         except ProcessError:
@@ -194,8 +195,7 @@ class Control:
         """Finishes deletions whose Server went away or gave up waiting. Done by the master; harmless twice."""
         for name in self._registry.names():
             with contextlib.suppress(CoordinationError):
-                if self._status.read(name).desired == "deleted":
-                    self._removed(name)
+                self._removed(name)
 
     def _not_deleting(self, name: str) -> None:
         self._registry.version(name)

@@ -60,7 +60,7 @@ class Membership:
     def _register(self) -> None:
         record = ServerRecord(host=self._host, pid=os.getpid(), address=self._address, since_ms=self._since_ms)
         prefix = self._layout.server_prefix(self._host, self._guid)
-        path = self._coordinator.create(prefix, dump(record), ephemeral=True, sequential=True)
+        path = self._coordinator.create(prefix, dump(record), ephemeral=True, sequential=True, parents=True)
         _log.info("registered", node=path)
 
     def leave(self) -> None:

@@ -9,8 +9,9 @@ import msgspec
 
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator, Watcher
+from replicator.coordination.ports import Coordinator, Create, Watcher
 from replicator.coordination.records import CommandRecord, dump, load
+from replicator.coordination.task_nodes import create_in_task
 from replicator.errors import CoordinationError, NodeMissing
 
 
@@ -33,10 +34,9 @@ class Commands:
 
         Raises NodeMissing E5003 (no such task).
         """
-        if self._coordinator.exists(self._layout.task(task)) is None:
-            raise NodeMissing("E5003", f"there is no task '{task}'")
         record = CommandRecord(id=uuid.uuid4().hex, verb=verb, arguments=arguments or {}, by=by, time_ms=now_ms())
-        self._coordinator.create(self._layout.command_prefix(task), dump(record), sequential=True)
+        node = Create(self._layout.command_prefix(task), dump(record), sequential=True)
+        create_in_task(self._coordinator, self._layout, task, node)
         return record
 
     def pending(self, task: str, watch: Watcher | None = None) -> list[Pending]:

@@ -119,6 +119,8 @@ def _wait(facts: Facts, view: TaskView, own: Contender, now: float) -> Actions:
     if view.commit_error is not None:
         return [Fail(view.commit_error)]
     record = view.commit.record
+    if record is not None and record.uid and view.uid and record.uid != view.uid:
+        return [Fail(_other_incarnation(view.task))]
     if record is not None and record.epoch > own.czxid:
         return [Fail(_epoch_would_fall(record.epoch, own.czxid))]
     if record is None and facts.memory.checkpoint is not None:
@@ -134,6 +136,16 @@ def _epoch_would_fall(recorded: int, own: int) -> dict[str, str]:
         found=f"epoch {recorded}",
         wanted=f"below {own}",
         fix="Make a new task with `source.start` set to the position in lastCommit.",
+    )
+
+
+def _other_incarnation(task: str) -> dict[str, str]:
+    return problem(
+        "E4009",
+        f"lastCommit is of an earlier task named '{task}'",
+        found="the uid of another incarnation",
+        wanted="the uid of this one, or no lastCommit",
+        fix=f"`replicator task delete {task}`, then create the task again.",
     )
 
 

@@ -7,8 +7,9 @@ import contextlib
 import msgspec
 
 from replicator.coordination.layout import Layout, parse_contender
-from replicator.coordination.ports import Coordinator, Stat, Watcher
+from replicator.coordination.ports import Coordinator, Create, Stat, Watcher
 from replicator.coordination.records import InstanceRecord, dump, load
+from replicator.coordination.task_nodes import create_in_task
 from replicator.errors import CoordinationError, NodeMissing
 
 
@@ -100,11 +101,14 @@ class Election:
 
         The node is not returned: it is found again by its guid and session in the next `field`, which is also right
         when the reply was lost.
+
+        Raises NodeMissing E5003 (no such task, any more).
         """
         if self.field(task).own(guid, self._coordinator.session_id) is not None:
             return
         prefix = self._layout.contender_prefix(task, record.host, guid)
-        self._coordinator.create(prefix, dump(record), ephemeral=True, sequential=True)
+        node = Create(prefix, dump(record), ephemeral=True, sequential=True)
+        create_in_task(self._coordinator, self._layout, task, node)
 
     def withdraw(self, task: str, guid: str) -> None:
         """Deletes every node of ours."""

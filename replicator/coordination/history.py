@@ -7,8 +7,9 @@ import contextlib
 import msgspec
 
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator, Watcher
+from replicator.coordination.ports import Coordinator, Create, Watcher
 from replicator.coordination.records import HistoryRecord, dump, load
+from replicator.coordination.task_nodes import create_in_task
 from replicator.errors import CoordinationError, NodeMissing
 
 KEPT = 200
@@ -29,7 +30,9 @@ class History:
         self._layout = layout
 
     def append(self, task: str, record: HistoryRecord) -> None:
-        path = self._coordinator.create(self._layout.history_prefix(task), dump(record), sequential=True)
+        """Raises NodeMissing E5003 (no such task)."""
+        entry = Create(self._layout.history_prefix(task), dump(record), sequential=True)
+        path = create_in_task(self._coordinator, self._layout, task, entry)
         number = _number(path)
         if number >= KEPT and number % _SLACK == 0:
             self.trim(task)

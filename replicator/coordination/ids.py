@@ -11,8 +11,8 @@ from typing import Final
 
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import ReplicaIdRecord, dump, load
-from replicator.errors import CoordinationError, NodeExists, NodeMissing, ProcessError
+from replicator.coordination.records import ReplicaIdRecord, TaskRecord, dump, load
+from replicator.errors import CoordinationError, NodeExists, NodeMissing, ProcessError, VersionConflict
 from replicator.model.replica_id import derived
 
 _HIGHEST: Final = (1 << 32) - 1
@@ -53,35 +53,56 @@ class ReplicaIds:
             number = number + 1 if number < _HIGHEST else 1 << 31
         raise ProcessError("E5011", f"no free replica id for '{task}'")
 
-    def release(self, task: str) -> None:
-        """Of a task that is deleted. Ids that it had under other configurations go as well."""
+    def release(self, task: str, uid: str) -> None:
+        """Of an incarnation that is deleted. Ids that it had under other configurations go as well; those of a task
+        that was created again under the name stay."""
         for name in self._names():
             path = f"{self._layout.replica_ids}/{name}"
-            with contextlib.suppress(NodeMissing):
-                if self._holder(path) == task:
-                    self._coordinator.delete(path)
+            with contextlib.suppress(NodeMissing, VersionConflict):
+                holder, version = self._holder(path)
+                if holder is not None and (holder.task, holder.uid) == (task, uid):
+                    self._coordinator.delete(path, version)
 
     def _take(self, number: int, task: str, uid: str) -> str:
         """The task that has it now."""
         path = self._layout.replica_id(number)
         try:
-            self._coordinator.create(path, dump(ReplicaIdRecord(task=task, uid=uid)))
+            self._coordinator.create(path, dump(ReplicaIdRecord(task=task, uid=uid)), parents=True)
         except NodeExists:
-            with contextlib.suppress(NodeMissing):
-                return self._holder(path)
+            with contextlib.suppress(NodeMissing, VersionConflict):
+                return self._taken(path, task, uid)
             return self._take(number, task, uid)
         return task
 
-    def _holder(self, path: str) -> str:
-        """What nobody understands is somebody else's."""
+    def _taken(self, path: str, task: str, uid: str) -> str:
+        """The holder of an id that is taken. What a deleted task left behind is taken over."""
+        holder, version = self._holder(path)
+        if holder is None:
+            return ""
+        if (holder.task, holder.uid) != (task, uid) and (holder.task == task or self._is_deleted(holder)):
+            self._coordinator.set(path, dump(ReplicaIdRecord(task=task, uid=uid)), version)
+            return task
+        return holder.task
+
+    def _is_deleted(self, holder: ReplicaIdRecord) -> bool:
+        """No task of the holder's name and incarnation is there. One that can't be read counts as there."""
+        path = self._layout.task(holder.task)
         try:
-            return load(ReplicaIdRecord, self._coordinator.get(path).data, path).task
+            return load(TaskRecord, self._coordinator.get(path).data, path).uid != holder.uid
         except NodeMissing:
-            raise
+            return True
         except CoordinationError as error:
             if error.transient:
                 raise
-            return ""
+            return False
+
+    def _holder(self, path: str) -> tuple[ReplicaIdRecord | None, int]:
+        """With the node's version. None: content that can't be read, which is another task's."""
+        node = self._coordinator.get(path)
+        try:
+            return load(ReplicaIdRecord, node.data, path), node.stat.version
+        except CoordinationError:
+            return None, node.stat.version
 
     def _names(self) -> list[str]:
         try:

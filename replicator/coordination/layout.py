@@ -6,6 +6,7 @@
         /tasks/TASK/lastCommit                      RUNNING's context (CommitRecord)
         /tasks/TASK/status                          what operators want (StatusRecord)
         /tasks/TASK/maintenance                     there while nobody may be promoted for the task (MaintenanceRecord)
+        /tasks/TASK/removing-CZXID                  there while the task is removed
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (TrailRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
@@ -97,6 +98,10 @@ class Layout:
 
     def status(self, task: str) -> str:
         return f"{self.task(task)}/status"
+
+    def removal(self, task: str, czxid: int) -> str:
+        """`czxid`: of the task's node, which tells incarnations of the name apart."""
+        return f"{self.task(task)}/removing-{czxid:x}"
 
     def maintenance(self, task: str = "") -> str:
         """Of one task, or of all."""

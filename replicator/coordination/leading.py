@@ -25,6 +25,7 @@ from replicator.coordination.commits import behind
 from replicator.coordination.election import Contender
 from replicator.coordination.facts import Facts
 from replicator.coordination.state import State
+from replicator.coordination.status import UNKNOWN
 from replicator.coordination.stuck import give_up
 from replicator.coordination.view import Config, TaskView
 from replicator.model.checkpoint import Checkpoint
@@ -51,7 +52,7 @@ def lead(facts: Facts, view: TaskView, now: float) -> Actions:
         case State.IDLE:
             return _begin(facts, view, config, now)
         case State.PAUSED:
-            return [] if view.desired == "paused" else [Retry("resumed")]
+            return [] if view.desired in ("paused", UNKNOWN) else [Retry("resumed")]
         case State.UNCONFIGURED:
             return [] if config is None else [Retry("configured")]
         case State.FAILED:
@@ -69,11 +70,13 @@ def await_drained(facts: Facts, now: float) -> Actions:
 
 
 def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:
-    if view.desired == "paused":
-        return [DrainWorker("pause")]
     worker = facts.worker
+    if view.desired == "paused" or (view.desired == UNKNOWN and worker is None):
+        return [DrainWorker("pause")]
     if worker is None:
         return _start(facts, view, config, now)
+    if view.desired == UNKNOWN:
+        return []  # a worker that is drained could not be started again
     if config is not None and config.version != worker.config.version:
         return [AdoptConfig(config)] if config.data == worker.config.data else [DrainWorker("configure")]
     return []
@@ -84,7 +87,7 @@ def _begin(facts: Facts, view: TaskView, config: Config | None, now: float) -> A
     unsaved = _unsaved(facts, view)
     if unsaved is not None:
         return [Save(unsaved)]
-    if view.desired == "paused":
+    if view.desired in ("paused", UNKNOWN):
         return [Pause()]
     return _start(facts, view, config, now)
 

@@ -40,7 +40,7 @@ class Machines:
 
     def _create(self, path: str, name: str, record: MachineRecord) -> None:
         try:
-            self._coordinator.create(path, dump(record), ephemeral=True)
+            self._coordinator.create(path, dump(record), ephemeral=True, parents=True)
         except NodeExists:
             present = self.read(name)
             if present is None or present.owner != self._coordinator.session_id:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator
+from replicator.coordination.ports import Coordinator, Create
 from replicator.coordination.records import MaintenanceRecord, dump, load
+from replicator.coordination.task_nodes import create_in_task
 from replicator.coordination.watches import Watches
 from replicator.errors import CoordinationError, NodeExists, NodeMissing
 
@@ -21,14 +20,13 @@ class Maintenance:
 
     def begin(self, task: str, by: str, reason: str) -> bool:
         """False when it was on already. Raises NodeMissing E5003 (no such task)."""
-        if task and self._coordinator.exists(self._layout.task(task)) is None:
-            raise NodeMissing("E5003", f"there is no task '{task}'")
-        if not task:
-            with contextlib.suppress(NodeExists):
-                self._coordinator.create(self._layout.root)
+        data = dump(MaintenanceRecord(by=by, time_ms=now_ms(), reason=reason))
         try:
-            record = MaintenanceRecord(by=by, time_ms=now_ms(), reason=reason)
-            self._coordinator.create(self._layout.maintenance(task), dump(record))
+            if task:
+                node = Create(self._layout.maintenance(task), data)
+                create_in_task(self._coordinator, self._layout, task, node)
+            else:
+                self._coordinator.create(self._layout.maintenance(), data, parents=True)
         except NodeExists:
             return False
         return True

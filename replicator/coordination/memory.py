@@ -234,8 +234,16 @@ class MemoryCoordinator:
 
     # Requests
 
-    def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> str:
-        return str(self._write([Create(path, data, ephemeral, sequential)], parents=True)[0])
+    def create(
+        self,
+        path: str,
+        data: bytes = b"",
+        *,
+        ephemeral: bool = False,
+        sequential: bool = False,
+        parents: bool = False,
+    ) -> str:
+        return str(self._write([Create(path, data, ephemeral, sequential)], parents)[0])
 
     def set(self, path: str, data: bytes, version: int = -1) -> Stat:
         result = self._write([Set(path, data, version)])[0]

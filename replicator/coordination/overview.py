@@ -15,7 +15,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommitRecord, StatusRecord, TaskFigures
 from replicator.coordination.registry import Registry
 from replicator.coordination.state import State
-from replicator.coordination.status import Status
+from replicator.coordination.status import UNKNOWN, Status
 from replicator.errors import CoordinationError, NodeMissing
 
 
@@ -141,7 +141,7 @@ class Overview:
             status = self._status.read(view.name)
         except CoordinationError as error:
             _note(view, error)
-            status = StatusRecord()
+            status = StatusRecord(desired=UNKNOWN)
         view.desired, view.desired_by = status.desired, status.by
         view.desired_ms, view.desired_reason = status.time_ms, status.reason
 

@@ -107,8 +107,21 @@ class Coordinator(Protocol):
         """Negotiated, seconds: the server clamps what was asked."""
         ...
 
-    def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> str:
-        """Creates missing parents too (persistent). Returns the path with its sequence number."""
+    def create(
+        self,
+        path: str,
+        data: bytes = b"",
+        *,
+        ephemeral: bool = False,
+        sequential: bool = False,
+        parents: bool = False,
+    ) -> str:
+        """Returns the path with its sequence number. Raises NodeMissing without a parent.
+
+        Args:
+            parents: create missing parents too (persistent, empty). Never for a path below a task: a write that comes
+                after the task's deletion would bring an empty task back (`task_nodes.create_in_task`).
+        """
         ...
 
     def get(self, path: str, watch: Watcher | None = None) -> Node: ...

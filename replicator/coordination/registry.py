@@ -5,25 +5,30 @@ A task's znode and the empty nodes below it are made in one transaction, so that
 
 from __future__ import annotations
 
+import contextlib
 import uuid
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from replicator.coordination.clock import now_ms
-from replicator.coordination.ids import ReplicaIds
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator, Create, Delete, Op, Watcher
+from replicator.coordination.ports import Coordinator, Create, Watcher
 from replicator.coordination.records import CommitRecord, StatusRecord, TaskRecord, dump, load
-from replicator.errors import CoordinationError, NodeExists, NodeMissing, ProcessError
+from replicator.coordination.removal import Removal
+from replicator.errors import CoordinationError, NodeExists, NodeMissing
+
+_TRIES: Final = 3
 
 
 class TaskNode(msgspec.Struct, frozen=True):
-    """A task as it stands in its znode. `version` is the configuration's version: give it back to `configure`."""
+    """A task as it stands in its znode. `version` is the configuration's version: give it back to `configure`.
+    `czxid`: of the node, as far as it was read."""
 
     name: str
     record: TaskRecord
     version: int
+    czxid: int = 0
 
     @property
     def configured(self) -> bool:
@@ -47,7 +52,7 @@ class Registry:
 
     def _make_root(self) -> None:
         try:
-            self._coordinator.create(self._layout.tasks)
+            self._coordinator.create(self._layout.tasks, parents=True)
         except NodeExists:
             return  # somebody else was first
 
@@ -58,14 +63,11 @@ class Registry:
             node = self._coordinator.get(path, watch)
         except NodeMissing:
             raise NodeMissing("E5003", f"there is no task '{task}'") from None
-        return TaskNode(task, load(TaskRecord, node.data, path), node.stat.version)
+        return TaskNode(task, load(TaskRecord, node.data, path), node.stat.version, node.stat.czxid)
 
     def register(self, task: str, by: str) -> TaskNode:
         """What a Core does: creates the task, not yet configured, when it is first; joins it otherwise."""
-        try:
-            return self._make(task, TaskRecord(uid=uuid.uuid4().hex, updated_ms=now_ms(), updated_by=by))
-        except NodeExists:
-            return self.read(task)
+        return self._make_or_read(task, TaskRecord(uid=uuid.uuid4().hex, updated_ms=now_ms(), updated_by=by))
 
     def create(self, task: str, config: dict[str, Any], by: str) -> TaskNode:
         """What the Server does. A task that a Core registered and nobody configured yet is configured.
@@ -73,13 +75,22 @@ class Registry:
         Raises NodeExists E5004 for a task that is configured already.
         """
         record = TaskRecord(uid=uuid.uuid4().hex, config=config, updated_ms=now_ms(), updated_by=by)
-        try:
-            return self._make(task, record)
-        except NodeExists:
-            present = self.read(task)
+        present = self._make_or_read(task, record)
+        if present.record is record:
+            return present
         if present.configured:
             raise NodeExists("E5004", f"task '{task}' exists")
         return self.configure(task, config, by, present.version)
+
+    def _make_or_read(self, task: str, record: TaskRecord) -> TaskNode:
+        """The task as created from `record`, or as it is already. One that is deleted in between is created."""
+        for _ in range(_TRIES):
+            try:
+                return self._make(task, record)
+            except NodeExists:
+                with contextlib.suppress(NodeMissing):
+                    return self.read(task)
+        raise NodeMissing("E5003", f"task '{task}' is deleted as fast as it is created")
 
     def _make(self, task: str, record: TaskRecord) -> TaskNode:
         self.names()
@@ -142,34 +153,10 @@ class Registry:
             raise NodeMissing("E5003", f"there is no task '{task}'")
         return stat.version
 
-    def remove(self, task: str) -> None:
-        """Removes a task with its history, all or nothing. Fine when it is gone already.
+    def remove(self, task: str) -> bool:
+        """Removes a task whose status is "deleted", with everything below it; see `removal`. False when there is
+        nothing to remove: it is gone already, or a task of the name was created again.
 
-        Raises ProcessError E5007 while anybody stands for it: set its status to "deleted" first, the Cores withdraw.
+        Raises ProcessError E5007 while anybody stands for it: the Cores withdraw when they see the status.
         """
-        path = self._layout.task(task)
-        if self._coordinator.exists(path) is None:
-            return
-        try:
-            if self._coordinator.children(self._layout.election(task)):
-                raise NodeExists("E4005", f"{path} has instances")
-        except NodeMissing:
-            pass  # the parent of the instances was deleted by hand: nobody stands
-        except NodeExists:
-            raise ProcessError("E5007", f"task '{task}' has instances that stand for it") from None
-        ReplicaIds(self._coordinator, self._layout).release(task)
-        try:
-            self._coordinator.multi(self._deletes(path))
-        except NodeExists:
-            raise ProcessError("E5007", f"task '{task}' has instances that stand for it") from None
-        except NodeMissing:
-            self.remove(task)  # a command or a history entry came or went meanwhile
-
-    def _deletes(self, path: str) -> list[Op]:
-        """Children first. Whoever appears meanwhile makes the transaction fail as "not empty"."""
-        ops: list[Op] = []
-        for name in self._coordinator.children(path):
-            child = f"{path}/{name}"
-            ops += [Delete(f"{child}/{grandchild}") for grandchild in self._coordinator.children(child)]
-            ops.append(Delete(child))
-        return [*ops, Delete(path)]
+        return Removal(self._coordinator, self._layout, task).run()

@@ -317,4 +317,7 @@ class Steps:
                 self._history.append(self._owner.task, self._notes[0])
             except NotConnected:
                 return
+            except NodeMissing:
+                self._notes.clear()  # deleted since the view was read
+                return
             self._notes.popleft()

@@ -25,7 +25,7 @@ def give_up(facts: Facts, view: TaskView, now: float) -> list[Action]:
     stuck, record = facts.stuck, view.commit.record
     if stuck is None or record is None or record.epoch != facts.czxid:
         return []
-    if view.maintenance or view.gave_up >= MOST or facts.guid in view.reaching:
+    if view.desired != "running" or view.maintenance or view.gave_up >= MOST or facts.guid in view.reaching:
         return []
     patience = _patience(facts)
     successor = next((one for one in view.field.contenders if one != view.own and one.guid in view.reaching), None)

@@ -65,7 +65,7 @@ class Trail:
 
     def _begin_hour(self, task: str, own: str, hour: int, checkpoint: Checkpoint) -> bool:
         with contextlib.suppress(NodeExists):
-            self._coordinator.create(self._layout.trail(task))
+            self._write(task, own, Create(self._layout.trail(task)))
         self._write(task, own, Create(self._layout.trail_hour(task, hour), _fitting([checkpoint])))
         self._thin(task, hour)
         return True

@@ -17,11 +17,13 @@ from replicator.coordination.machines import Machines
 from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.registry import Registry
-from replicator.coordination.status import Status
+from replicator.coordination.removal import is_remains
+from replicator.coordination.status import UNKNOWN, Status
 from replicator.coordination.watches import Watches
-from replicator.errors import ConfigError, CoordinationError, NodeMissing, ReplicatorError
+from replicator.errors import ConfigError, CoordinationError, NodeMissing, NotConnected, ReplicatorError
 
 HOUR_MS = 3_600_000
+_TRIES = 5
 Problem: TypeAlias = dict[str, str]
 """`ReplicatorError.to_dict()`."""
 Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
@@ -43,6 +45,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         exists: the task's znode is there.
         config: None when there is none, or none that can be used; `config_error` says why.
         field, own: who stands, and which of them we are.
+        desired: "running", "paused", "deleted", or UNKNOWN with `status_error`.
         commit: lastCommit; `commit_error` when its content is not understood.
         commands: read only where asked for, else ().
         maintenance: nobody may be promoted.
@@ -60,6 +63,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     config_version: int = -1
     config_error: Problem | None = None
     desired: str = "running"
+    status_error: Problem | None = None
     field: Field = Field()
     own: Contender | None = None
     commit: Commit = Commit(None)
@@ -92,21 +96,40 @@ class ViewReader:
     def read(self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str = "") -> TaskView:
         """Raises NotConnected. `stuck`: what we don't reach, "source" or "sink".
 
+        The parts are read one by one. A task that is removed meanwhile, or created again, is read again as a whole:
+        half a task looks like one that has lost its progress.
+        """
+        for _ in range(_TRIES):
+            view = self._read(guid, watches, commands, machines, stuck)
+            if view is not None:
+                return view
+        raise NotConnected("E4002", f"'{self._task}' changes as fast as it is read", found="several incarnations")
+
+    def _read(self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str) -> TaskView | None:
+        """None when the parts may be of several incarnations.
+
         The order matters for who takes over: contenders first, then lastCommit. What a term wrote before its node
         vanished is then in the lastCommit that is read.
         """
         session = self._coordinator.session_id
         view = TaskView(task=self._task, session=session, timeout=self._coordinator.session_timeout)
         try:
-            present = self._read_task(view, watches)
+            present, czxid = self._read_task(view, watches)
         except NodeMissing:
             return view
+        desired, status_error = self._read_desired(watches)
         field = self._election.field(self._task)
         changed = self._read_machines() if machines else 0
         commit, commit_error = self._read_commit()
+        whole = desired and field.parent and commit.record and commit.record.uid == present.uid
+        if not whole and self._czxid() != czxid:
+            return None
+        if not desired:
+            desired = "deleted" if self._is_remains(present) else "running"
         return msgspec.structs.replace(
             present,
-            desired=self._read_desired(watches),
+            desired=desired,
+            status_error=status_error,
             field=field,
             own=field.own(guid, session),
             machines=changed,
@@ -118,7 +141,19 @@ class ViewReader:
             gave_up=self._read_gave_up() if stuck else 0,
         )
 
-    def _read_task(self, view: TaskView, watches: Watches) -> TaskView:
+    def _czxid(self) -> int:
+        """Of the task's node; 0: there is none."""
+        stat = self._coordinator.exists(self._layout.task(self._task))
+        return stat.czxid if stat else 0
+
+    def _is_remains(self, view: TaskView) -> bool:
+        """Only of a task without a status, so rarely asked."""
+        if view.config_error is None:
+            return False
+        return is_remains(self._coordinator.get(self._layout.task(self._task)).data, has_status=False)
+
+    def _read_task(self, view: TaskView, watches: Watches) -> tuple[TaskView, int]:
+        """With the czxid of the task's node."""
         path = self._layout.task(self._task)
         try:
             with watches.on("data", path) as watch:
@@ -128,10 +163,14 @@ class ViewReader:
         except CoordinationError as error:
             if error.transient:
                 raise
-            version = self._registry.version(self._task)
-            return msgspec.structs.replace(view, exists=True, config_version=version, config_error=error.to_dict())
+            stat = self._coordinator.exists(path)
+            if stat is None:
+                raise NodeMissing("E5003", f"there is no task '{self._task}'") from error
+            told = error.to_dict()
+            seen = msgspec.structs.replace(view, exists=True, config_version=stat.version, config_error=told)
+            return seen, stat.czxid
         config, problem = self._config(node.record.uid, node.version, node.record.config)
-        return msgspec.structs.replace(
+        seen = msgspec.structs.replace(
             view,
             exists=True,
             uid=node.record.uid,
@@ -139,6 +178,7 @@ class ViewReader:
             config_version=node.version,
             config_error=problem,
         )
+        return seen, node.czxid
 
     def _config(self, uid: str, version: int, data: dict[str, Any] | None) -> tuple[Config | None, Problem | None]:
         if data is None:
@@ -161,15 +201,16 @@ class ViewReader:
             return None, error.to_dict()
         return Config(version, config), None
 
-    def _read_desired(self, watches: Watches) -> str:
-        """A status that nobody understands changes nothing: running is what a task without a status does."""
+    def _read_desired(self, watches: Watches) -> tuple[str, Problem | None]:
+        """What operators want; "" without a status, UNKNOWN for one that we can't read."""
         try:
             with watches.on("data", self._layout.status(self._task)) as watch:
-                return self._status.read(self._task, watch).desired
+                found = self._status.find(self._task, watch)
+                return (found.desired if found else ""), None
         except CoordinationError as error:
             if error.transient:
                 raise
-            return "running"
+            return UNKNOWN, error.to_dict()
 
     def _read_commit(self) -> tuple[Commit, Problem | None]:
         try:

@@ -150,8 +150,18 @@ class ZookeeperCoordinator:
         deadline = time.monotonic() + self.request_timeout
         return self._wait(send(), path, deadline)
 
-    def create(self, path: str, data: bytes = b"", *, ephemeral: bool = False, sequential: bool = False) -> str:
+    def create(
+        self,
+        path: str,
+        data: bytes = b"",
+        *,
+        ephemeral: bool = False,
+        sequential: bool = False,
+        parents: bool = False,
+    ) -> str:
         _check_size(path, data)
+        if not parents:
+            return str(self._ask(path, lambda: self._create(path, data, ephemeral, sequential)))
         for _ in range(3):
             try:
                 return str(self._ask(path, lambda: self._create(path, data, ephemeral, sequential)))

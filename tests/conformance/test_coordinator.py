@@ -44,7 +44,7 @@ def zk(session: Session) -> Coordinator:
 @pytest.fixture
 def top(zk: Coordinator) -> str:
     """A node of this test's own."""
-    return zk.create(f"/conformance/{uuid.uuid4().hex}")
+    return zk.create(f"/conformance/{uuid.uuid4().hex}", parents=True)
 
 
 class Seen:
@@ -82,8 +82,13 @@ def test_create_get_set_delete(zk, top):
     assert zk.exists(path) is None
 
 
-def test_parents_are_created(zk, top):
-    zk.create(f"{top}/x/y/z", b"deep")
+def test_parents_are_created_only_where_asked_for(zk, top):
+    with pytest.raises(NodeMissing):
+        zk.create(f"{top}/x/y/z", b"deep")
+    with pytest.raises(NodeMissing):
+        zk.create(f"{top}/x/n-", sequential=True, ephemeral=True)
+    assert zk.children(top) == []
+    zk.create(f"{top}/x/y/z", b"deep", parents=True)
     assert zk.children(top) == ["x"]
     assert zk.get(f"{top}/x/y/z").data == b"deep"
     assert zk.get(f"{top}/x").stat.owner == 0
@@ -98,7 +103,7 @@ def test_errors(zk, top):
         zk.set(f"{top}/none", b"")
     with pytest.raises(NodeMissing):
         zk.delete(f"{top}/none")
-    zk.create(f"{top}/a/b")
+    zk.create(f"{top}/a/b", parents=True)
     with pytest.raises(NodeExists):
         zk.create(f"{top}/a")
     with pytest.raises(NodeExists):
@@ -126,11 +131,11 @@ def test_sequential_names_and_rising_czxid(zk, top):
 
 
 def test_sequence_restarts_with_the_parent_and_czxid_does_not(zk, top):
-    first = zk.create(f"{top}/e/n-", sequential=True)
+    first = zk.create(f"{top}/e/n-", sequential=True, parents=True)
     before = zk.get(first).stat.czxid
     zk.delete(first)
     zk.delete(f"{top}/e")
-    again = zk.create(f"{top}/e/n-", sequential=True)
+    again = zk.create(f"{top}/e/n-", sequential=True, parents=True)
     assert again == first
     assert zk.get(again).stat.czxid > before
 

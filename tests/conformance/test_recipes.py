@@ -123,7 +123,7 @@ class TestRegistry:
     def test_nodes_made_by_hand_with_impossible_names_harm_nobody(self, zk, layout, made):
         for name in ("%FF", "a b", "%zz", "%2e"):
             zk.create(f"{layout.tasks}/{name}")
-            zk.create(f"{layout.machines}/{name}")
+            zk.create(f"{layout.machines}/{name}", parents=True)
         zk.create(f"{layout.election(TASK)}/%FF-{'a' * 32}-0000000007", ephemeral=True)
         assert made.names() == [TASK]
         assert [entry.record for entry in Machines(zk, layout).list()] == []
@@ -164,16 +164,19 @@ class TestRegistry:
         Election(other, layout).stand(TASK, "a" * 32, instance("host-a"))
         History(zk, layout).append(TASK, HistoryRecord(kind="created", time_ms=1))
         Commands(zk, layout).submit(TASK, "retry")
+        assert not made.remove(TASK), "nobody asked for it"
+        Status(zk, layout).set(TASK, "deleted", "me")
         with pytest.raises(ProcessError, match="E5007"):
             made.remove(TASK)
         assert made.names() == [TASK]
         other.close()
-        made.remove(TASK)
-        made.remove(TASK)
+        assert made.remove(TASK)
+        assert not made.remove(TASK)
         assert made.names() == []
 
-    def test_made_again_it_is_another(self, made):
+    def test_made_again_it_is_another(self, zk, layout, made):
         uid = made.read(TASK).record.uid
+        Status(zk, layout).set(TASK, "deleted", "me")
         made.remove(TASK)
         assert made.create(TASK, {}, "me").record.uid != uid
 

@@ -175,6 +175,24 @@ def test_paused_stays_paused_over_a_fail_over(site):
     assert b.launcher.workers == []
 
 
+@pytest.mark.parametrize("status", [b'{"v": 99, "desired": "paused"}', b'{"v": 1, "desired": "draining"}', b"{"])
+def test_61_a_status_that_can_not_be_read_starts_nothing_and_stops_nothing(site, status):
+    a = site.start("host-a")
+    site.wait("host-a")
+    b = site.start("host-b")
+    site.standing_by(1)
+    site.admin.set(site.layout.status(TASK), status)
+    eventually(lambda: site.task().figures.config_error)
+    assert site.task().figures.config_error["code"] in ("E4009", "E4010")
+    assert site.task().desired == "unknown"
+    assert site.worker(a).may_emit, "what runs goes on"
+    end_session(a.coordinator)
+    site.wait("host-b", "paused")
+    assert b.launcher.workers == []
+    site.status.set(TASK, "running", "me")
+    site.wait("host-b")
+
+
 def test_a_new_configuration_reaches_the_worker_under_the_same_term(site):
     a = site.start("host-a")
     epoch = site.wait("host-a").epoch
@@ -419,7 +437,7 @@ def test_two_living_cores_of_one_name_are_both_visible(site):
 @pytest.mark.parametrize("site", ["zookeeper"], indirect=True)
 def test_a_restarted_core_gets_its_name_back(site):
     dead = connect(site.admin.hosts, TIMEOUT)
-    dead.create(site.layout.machine("host-a"), b"{}", ephemeral=True)
+    dead.create(site.layout.machine("host-a"), b"{}", ephemeral=True, parents=True)
     threading.Timer(1.0, dead.close).start()
     assert site.start("host-a").names == ["host-a"]
 

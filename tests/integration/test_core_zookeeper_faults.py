@@ -129,7 +129,7 @@ def test_stopping_before_any_server_answered(server):
 def test_a_name_that_is_waited_for_is_not_given_up_by_a_late_connection(server):
     """The node of the process before us is not reaped yet when ZooKeeper comes back."""
     dead = connect(server.hosts, TIMEOUT)
-    dead.create(Layout().machine("host-a"), b"{}", ephemeral=True)
+    dead.create(Layout().machine("host-a"), b"{}", ephemeral=True, parents=True)
     server.kill()
     coordinator = ZookeeperCoordinator(server.hosts, TIMEOUT)
     agent = Agent(coordinator, Layout(), "host-a", (), FakeLauncher(), validate)

@@ -94,6 +94,12 @@ def command(verb: str, czxid: int = 3000, **arguments: str) -> tuple[Pending, ..
 RUNS = WorkerFacts(CONFIG, streaming=True)
 
 
+def test_last_commit_of_another_incarnation_is_not_inherited():
+    [action] = decide(facts(State.WAITING), view(contender(), commit=commit(999, released=True, uid="old")), NOW)
+    assert isinstance(action, Fail)
+    assert action.error["code"] == "E4009"
+
+
 class TestJoining:
     def test_stands_when_nothing_of_ours_stands(self):
         assert decide(facts(State.ABSENT), view(), NOW) == [Stand()]
@@ -305,6 +311,17 @@ class TestOperators:
     def test_pause(self):
         seen = view(contender(), commit=commit(), desired="paused")
         assert decide(leading(State.RUNNING, RUNS), seen, NOW) == [DrainWorker("pause")]
+        assert decide(leading(State.IDLE), seen, NOW) == [Pause()]
+        assert decide(leading(State.PAUSED), seen, NOW) == []
+        assert decide(leading(State.PAUSED), view(contender(), commit=commit()), NOW) == [Retry("resumed")]
+
+    def test_a_status_that_can_not_be_read_starts_nothing_and_stops_nothing(self):
+        """A newer version's may mean "paused"."""
+        seen = view(contender(), commit=commit(), desired="unknown")
+        assert decide(leading(State.RUNNING, RUNS), seen, NOW) == []
+        newer = msgspec.structs.replace(seen, config=Config(4, {"name": "copy", "more": 1}))
+        assert decide(leading(State.RUNNING, RUNS), newer, NOW) == []
+        assert decide(leading(State.STARTING), seen, NOW) == [DrainWorker("pause")]
         assert decide(leading(State.IDLE), seen, NOW) == [Pause()]
         assert decide(leading(State.PAUSED), seen, NOW) == []
         assert decide(leading(State.PAUSED), view(contender(), commit=commit()), NOW) == [Retry("resumed")]

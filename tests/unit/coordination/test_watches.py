@@ -62,7 +62,7 @@ def test_nodes_that_are_not_there_yet_are_waited_for(watches, wakes):
     zk.delete(layout.status("copy"))
     zk.delete(layout.commands("copy"))
     with watches.on("data", layout.status("copy")) as watch:
-        Status(zk, layout).read("copy", watch)
+        Status(zk, layout).find("copy", watch)
     with watches.on("children", layout.commands("copy")) as watch:
         Commands(zk, layout).pending("copy", watch)
     Status(zk, layout).set("copy", "paused", "me")

@@ -65,7 +65,7 @@ class Core:
         )  # fmt: skip
         path = self.bus.layout.machine(self.host)
         if self.coordinator.exists(path) is None:
-            self.coordinator.create(path, dump(record), ephemeral=True)
+            self.coordinator.create(path, dump(record), ephemeral=True, parents=True)
         else:
             self.coordinator.set(path, dump(record))
 
@@ -101,14 +101,16 @@ class Bus:
             "sink": {"type": "kafka", "bootstrap_servers": ["kafka1.internal:9092", "kafka2.internal:9092"]},
         }
         self.admin.create(
-            self.layout.task(name), dump(TaskRecord(uid=uuid.uuid4().hex, config=config if configured else None))
+            self.layout.task(name),
+            dump(TaskRecord(uid=uuid.uuid4().hex, config=config if configured else None)),
+            parents=True,
         )
         self.admin.create(self.layout.election(name))
 
     def maintain(self, name: str = "", by: str = "", reason: str = "", age_s: float = 0) -> None:
         """Of one task, or of all."""
         record = MaintenanceRecord(by=by, time_ms=now_ms() - int(age_s * 1000), reason=reason)
-        self.admin.create(self.layout.maintenance(name), dump(record))
+        self.admin.create(self.layout.maintenance(name), dump(record), parents=True)
 
     def commit(
         self, name: str, epoch: int, *, offset: int, age_s: float = 1.0, rows: int = 0, dead_letters: int = 0
@@ -134,7 +136,7 @@ class Bus:
 
     def happened(self, name: str, kind: str, age_s: float, **fields: object) -> None:
         record = HistoryRecord(kind=kind, time_ms=now_ms() - int(age_s * 1000), **fields)  # type: ignore[arg-type]
-        self.admin.create(self.layout.history_prefix(name), dump(record), sequential=True)
+        self.admin.create(self.layout.history_prefix(name), dump(record), sequential=True, parents=True)
 
 
 def small() -> Bus:
@@ -236,7 +238,11 @@ def night() -> Bus:
     bus.happened("audit_trail", "configured", 95, by="jan", reason="version 7")
     server = ServerRecord(host="host-a", pid=311, address="127.0.0.1:8080", since_ms=now_ms() - 90_000_000)
     bus.admin.create(
-        bus.layout.server_prefix("host-a", uuid.uuid4().hex), dump(server), ephemeral=True, sequential=True
+        bus.layout.server_prefix("host-a", uuid.uuid4().hex),
+        dump(server),
+        ephemeral=True,
+        sequential=True,
+        parents=True,
     )
     a.report(load1=2.9)
     b.report(load1=0.42, memory_bytes=21 << 30)

@@ -1,0 +1,38 @@
+"""Nodes below a task's own node: created only while the task exists, so that a late write never brings a deleted task
+back as an empty node."""
+
+from __future__ import annotations
+
+import contextlib
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Check, Coordinator, Create
+from replicator.errors import NodeExists, NodeMissing
+
+_TRIES = 3
+
+
+def create_in_task(coordinator: Coordinator, layout: Layout, task: str, node: Create) -> str:
+    """Creates a node whose path begins with the task's, and its parent if that was deleted by hand.
+
+    Returns the path with its sequence number.
+
+    Raises:
+        NodeMissing: E5003, no such task.
+        NodeExists: the node exists.
+    """
+    for _ in range(_TRIES):
+        try:
+            return coordinator.create(node.path, node.data, ephemeral=node.ephemeral, sequential=node.sequential)
+        except NodeMissing:
+            parent = node.path.rpartition("/")[0]
+            _create_parent(coordinator, layout, task, parent)
+    raise NodeMissing("E4004", f"the parent of {node.path} is deleted as fast as it is created")
+
+
+def _create_parent(coordinator: Coordinator, layout: Layout, task: str, parent: str) -> None:
+    path = layout.task(task)
+    if parent == path or coordinator.exists(path) is None:
+        raise NodeMissing("E5003", f"there is no task '{task}'")
+    with contextlib.suppress(NodeExists, NodeMissing):
+        coordinator.multi([Check(path), Create(parent)])
