@@ -191,6 +191,16 @@ CODES: dict[str, Entry] = {
             ),
             "E3110": ("TLS refused", "No encrypted connection could be made.", "Check `sink.tls`."),
             "E3201": ("file not writable", "The output file can't be written.", "Check path, rights and space."),
+            "E3202": (
+                "file not allowed",
+                "File sinks write only below the directory that the host's operator has named.",
+                "Correct `sink.path`, or start the process with another --file-sink-directory.",
+            ),
+            "E3203": (
+                "file not ours",
+                "The output file, or its .position, has content that this task has not written; it is left as it is.",
+                "Give `sink.path` another file, or move this one and its .position away.",
+            ),
             "E3301": (
                 "schema registry not reachable",
                 "No server of the schema registry answers, or it has no answer now.",

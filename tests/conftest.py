@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from replicator.host import access
 from tests.servers import (
     SERVER_FIXTURES,
     database,
@@ -38,6 +39,9 @@ __all__ = [
     "topic_prefix",
     "zookeeper",
 ]
+
+# What an operator would set where tasks may use everything. Tests of the confinement set something narrower.
+os.environ[access.FILE_SINK_DIRECTORY] = "/"
 
 # Workers are forked from a template that keeps the environment of whichever test forks the first one.
 os.environ.setdefault("BENCH_PASSWORD", "replicator")

@@ -15,6 +15,7 @@ from dev.checker import consumer
 from dev.checker.history import Seen
 from dev.errors import ServerUnavailable
 from dev.servers.kafka import Kafka, kafka_broker
+from replicator.host.access import FILE_SINK_DIRECTORY
 
 Rows: TypeAlias = list[tuple[int, dict[str, object] | None]]
 
@@ -66,6 +67,7 @@ class FilePlace:
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="mysql-replicator-demo-file-"))
         self._path = self._folder / "records.jsonl"
+        os.environ[FILE_SINK_DIRECTORY] = str(self._folder)  # for the Cores that are started from now on
 
     @property
     def sink(self) -> dict[str, Any]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from replicator import compiled
 from replicator.checks import formats
 from replicator.checks.finding import Finding
@@ -12,7 +9,7 @@ from replicator.config.secrets import resolve
 from replicator.config.task import FileSink, KafkaSink, TaskConfig
 from replicator.config.transforms import Transforms
 from replicator.coordination.layout import DEFAULT_ROOT
-from replicator.errors import ConfigError, ReplicatorError
+from replicator.errors import ConfigError, ReplicatorError, SinkError
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
 from replicator.model.table import Table
@@ -102,11 +99,11 @@ def _check_sink(config: TaskConfig, tables: list[Table]) -> list[Finding]:
     return [_check_file(config.sink.path)] if isinstance(config.sink, FileSink) else []
 
 
-def _check_file(name: str) -> Finding:
-    path = Path(name).absolute()
-    if path.exists() and not path.is_file():
-        return Finding("sink.file", "fail", f"{path} is not a regular file", "a file", "Correct `sink.path`.")
-    if os.access(path if path.exists() else path.parent, os.W_OK):
-        return Finding.ok("sink.file", f"{path} can be written")
-    fix = f"Make {path.parent} and give this user the right to write there, or correct `sink.path`."
-    return Finding("sink.file", "fail", f"{path} can't be written", "a writable file", fix)
+def _check_file(path: str) -> Finding:
+    from replicator.host.access import file_sink_directory
+    from replicator.sink.filecheck import check
+
+    try:
+        return Finding.ok("sink.file", f"{check(path, file_sink_directory())} can be written")
+    except SinkError as error:
+        return Finding.of_error("sink.file", error)

@@ -12,12 +12,14 @@ import msgspec
 
 from replicator.checks.finding import Finding, worst
 from replicator.checks.task import check_task
+from replicator.cli import host_options
 from replicator.cli.failures import CHECK_FAILED, CHECK_WARNED
 from replicator.cli.terminal import cells, clean, width
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
 from replicator.coordination.layout import DEFAULT_ROOT
 from replicator.errors import ConfigError
+from replicator.host import access
 
 _STATUS = {"ok": 0, "warn": CHECK_WARNED, "fail": CHECK_FAILED}
 _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -31,6 +33,7 @@ _NARROWEST = 40
 )
 @click.option("--root", default=DEFAULT_ROOT, show_default=True, help="Root znode.")
 @click.option("--session-timeout", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds.")
+@host_options.file_sinks("the current directory, as `replicator run` has it")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(path: Path, zookeeper: str | None, root: str, session_timeout: float, output: str) -> int:
     """Asks the source, the sink and ZooKeeper that the task of FILE needs, and changes nothing.
@@ -39,6 +42,7 @@ def command(path: Path, zookeeper: str | None, root: str, session_timeout: float
     Exit status: 0 all ok, 10 something to warn of, 11 the task can't run or would lose rows.
     """
     config = _read(path)
+    access.default_file_sink_directory(Path.cwd())
     findings = check_task(config, zookeeper, root, session_timeout)
     click.echo(_json(config, findings) if output == "json" else _table(config, findings, width()), nl=False)
     return _STATUS[worst(findings)]

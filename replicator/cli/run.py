@@ -13,13 +13,14 @@ import click
 
 from replicator.assembly import build_pipeline, build_source
 from replicator.checkpoint.sqlite import SqliteStore
-from replicator.cli import options
+from replicator.cli import host_options, options
 from replicator.cli.failures import INTERRUPTED
 from replicator.cli.live import LiveLine, LogLines
 from replicator.cli.loading import loading
 from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.errors import ConfigError, ProcessError
+from replicator.host import access
 from replicator.model.term import Term
 from replicator.pipeline import Pipeline
 from replicator.telemetry import log
@@ -28,8 +29,9 @@ from replicator.telemetry import log
 @click.command("run", short_help="Run one task here, without ZooKeeper.")
 @click.option("-f", "--file", "path", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
 @click.option("--state", type=click.Path(dir_okay=False, path_type=Path), help="SQLite file that holds the position.")
-@click.option("--sink", metavar="stdout|file:PATH", help="Instead of the task's sink.")
+@click.option("--sink", metavar="stdout|file:PATH", help="Instead of the task's sink; PATH may be anywhere.")
 @click.option("--until-current", is_flag=True, help="Stop at the position that is the source's end now.")
+@host_options.file_sinks("the current directory")
 @options.log_format
 def command(path: Path, state: Path | None, sink: str | None, until_current: bool, log_format: str) -> None:
     """Streams the task of FILE until Ctrl-C, from where the last run stopped.
@@ -40,6 +42,7 @@ def command(path: Path, state: Path | None, sink: str | None, until_current: boo
     log.setup(log_format)
     with loading():
         config = _with_sink(_read(path), sink)
+        access.default_file_sink_directory(Path.cwd())
     store = SqliteStore(state or default_state(config.name), config.name)
     source = build_source(config)
     observer = LiveLine(config.name) if sys.stderr.isatty() and log_format == "text" else LogLines(config.name)
@@ -76,7 +79,9 @@ def _with_sink(config: TaskConfig, sink: str | None) -> TaskConfig:
     if kind == "stdout" and not where:
         replacement: dict[str, object] = {"type": "stdout"}
     elif kind == "file" and where:
-        replacement = {"type": "file", "path": where}
+        chosen = Path(where).absolute()  # on the command line, by who starts us: allowed for that reason
+        os.environ[access.FILE_SINK_DIRECTORY] = str(chosen.parent)
+        replacement = {"type": "file", "path": chosen.name}
     else:
         raise click.BadParameter("use 'stdout' or 'file:PATH'", param_hint="--sink")
     data = to_data(config)

@@ -183,7 +183,7 @@ def _check_login(sink: KafkaSink) -> None:
 
 class FileSink(Records):
     type: Literal["file"]
-    path: str = Field(min_length=1, description="file that gets one JSON line per record")
+    path: str = Field(min_length=1, description="file that gets one JSON line per record, below --file-sink-directory")
 
 
 class StdoutSink(Records):

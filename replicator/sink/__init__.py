@@ -18,9 +18,10 @@ def open_sink(config: KafkaConfig | FileConfig | StdoutConfig, task: str) -> Sin
     Imports late: a process that writes to a file need not load the Kafka client.
     """
     if isinstance(config, FileConfig):
+        from replicator.host.access import file_sink_directory
         from replicator.sink.file import FileSink
 
-        return FileSink(config)
+        return FileSink(config, file_sink_directory())
     if isinstance(config, StdoutConfig):
         from replicator.sink.stdout import StdoutSink
 

@@ -4,6 +4,9 @@ Lines are written as they come, so that memory stays bounded, and cut off again 
 when the sink is closed, when it is opened again after a crash. What is committed stands in a mark beside the file
 (`filemark.py`), so that a restart repeats nothing. A reader that must not see uncommitted lines reads no further than
 the mark's `size`.
+
+Only files below the directory that the host's operator has named are opened, and a file is changed only after it has
+been proved to be this task's own (`fileproof.py`).
 """
 
 from __future__ import annotations
@@ -16,84 +19,82 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-import msgspec
-
 from replicator.config.task import FileSink as FileConfig
 from replicator.errors import SinkError, SinkFenced, SinkUnavailable
+from replicator.host import files
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.sink.filemark import Mark, MarkFile
+from replicator.sink import fileproof
+from replicator.sink.filemark import Mark, MarkFile, foreign, new_digest
+from replicator.sink.fileplace import Place, find
 from replicator.sink.lines import LineWriter
-
-_BLOCK = 1 << 16
-
-
-class _Head(msgspec.Struct):
-    """What is read of an older line: the rest is skipped."""
-
-    topic: str
-    offset: int
 
 
 class FileSink:
-    """`ports.Sink` for `type: file`. One writer at a time: the file is locked while it is open."""
+    """`ports.Sink` for `type: file`. One writer at a time: the file is locked while it is open.
+
+    Args:
+        directory: below which files may be written; None: nowhere.
+    """
 
     dead_letters = 0  # no record is too large
     left = None
 
-    def __init__(self, config: FileConfig) -> None:
-        self._path = Path(config.path)
-        self._marks = MarkFile(self._path)
+    def __init__(self, config: FileConfig, directory: Path | None) -> None:
+        self._config = config
+        self._directory = directory
+        self._place: Place | None = None
+        self._marks: MarkFile | None = None
         self._file: BinaryIO | None = None
         self._term: Term | None = None
         self._writer: LineWriter | None = None
         self._offsets: dict[str, int] = {}
-        self._kept: dict[str, int] = {}  # offsets as of the last commit
         self._size = 0  # bytes as of the last commit
+        self._digest = new_digest()  # of all that is written
         self._acknowledged: Position | None = None
 
     def open(self, term: Term) -> Position | None:
         self.close()
         term.check()
-        with self._writable():
-            if self._path.exists() and not self._path.is_file() and not self._path.is_dir():
-                raise SinkError("E3201", f"{self._path} is not a regular file")
-            file = self._path.open("ab+", buffering=0)
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                held = self._cut_to_mark(file, term)
-                self._offsets = self._next_offsets(file)
-            except BlockingIOError as error:
-                file.close()
-                raise SinkUnavailable("E3201", f"another process writes to {self._path}") from error
-            except BaseException:
-                file.close()
-                raise
-        self._kept = dict(self._offsets)
+        self._place = find(self._config.path, self._directory)
+        try:
+            with self._writable():
+                file = self._lock(self._place, term)
+        except BaseException:
+            self.close()
+            raise
         self._file, self._term = file, term
         self._writer = LineWriter(term, self._offsets)
-        self._acknowledged = held
-        return held
+        return self._acknowledged
 
-    def _cut_to_mark(self, file: BinaryIO, term: Term) -> Position | None:
-        """Cuts off what was not committed, or, without a mark of this incarnation, a torn last line. Returns the
-        position of the mark."""
-        mark = self._marks.read()
-        if mark is None or mark.uid != term.uid:
-            self._size = _cut_torn_line(file)
-            return None
+    def _lock(self, place: Place, term: Term) -> BinaryIO:
+        marks = self._marks = MarkFile(place.folder, place.name, place.shown)
+        marks.read(term)  # before anything is made or locked
+        file = place.open()
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._acknowledged = self._take(file, marks, term)
+        except BlockingIOError as error:
+            file.close()
+            raise SinkUnavailable("E3201", f"another process writes to {place.shown}") from error
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+    def _take(self, file: BinaryIO, marks: MarkFile, term: Term) -> Position | None:
+        """Proves that the file is ours and cuts off what was not committed. Returns the position of the mark."""
+        mark = marks.read(term)
+        if mark is None:
+            if os.fstat(file.fileno()).st_size:
+                raise foreign(self._shown, "it has content and no .position beside it")
+            mark = Mark(term.task, term.uid, term.epoch, 0, new_digest().hexdigest())
+            marks.write(mark)
         if mark.epoch > term.epoch:
             raise SinkFenced("E3104", "a later term has written already", found=f"epoch {mark.epoch}")
-        size = os.fstat(file.fileno()).st_size
-        if size < mark.size:
-            raise SinkError(
-                "E3201",
-                f"{self._path} is shorter than what was committed to it",
-                found=f"{size} bytes",
-                wanted=f"at least {mark.size} bytes",
-                fix=f"Restore the file, or delete {self._path}.position and begin with a new task.",
-            )
+        self._digest = fileproof.prove(file, mark, term, self._shown)
+        self._offsets = fileproof.next_offsets(file, mark.size)
         file.truncate(mark.size)
         self._size = mark.size
         return mark.position
@@ -102,8 +103,10 @@ class FileSink:
         file, term, writer = self._opened
         term.check()
         if batch.records:
+            data = b"".join(writer.lines(batch.records))
             with self._writable():
-                _write_all(file, b"".join(writer.lines(batch.records)))
+                _write_all(file, data)
+            self._digest.update(data)
 
     def commit(self, position: Position) -> None:
         file, term, _ = self._opened
@@ -113,9 +116,13 @@ class FileSink:
             if size != self._size:
                 os.fsync(file.fileno())
                 term.check()
-                self._marks.write(Mark(term.uid, term.epoch, size, position))
-        self._size, self._kept = size, dict(self._offsets)
+                self._mark(Mark(term.task, term.uid, term.epoch, size, self._digest.hexdigest(), position))
+        self._size = size
         self._acknowledged = position
+
+    def _mark(self, mark: Mark) -> None:
+        if self._marks is not None:
+            self._marks.write(mark)
 
     def acknowledged(self) -> Position | None:
         return self._acknowledged
@@ -126,39 +133,26 @@ class FileSink:
 
     def close(self) -> None:
         file, self._file = self._file, None
-        if file is None:
-            return
-        with contextlib.suppress(OSError):
-            if os.fstat(file.fileno()).st_size > self._size:
-                file.truncate(self._size)
-        with contextlib.suppress(OSError):
-            file.close()
-
-    def _next_offsets(self, file: BinaryIO) -> dict[str, int]:
-        """Goes through the whole file once: offsets continue where it ends."""
-        offsets: dict[str, int] = {}
-        file.seek(0)
-        decoder = msgspec.json.Decoder(_Head)
-        with open(file.fileno(), "rb", closefd=False) as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    head = decoder.decode(line)
-                except msgspec.MsgspecError as error:
-                    raise SinkError(
-                        "E3201",
-                        f"line {number} of {self._path} was not written by us",
-                        found=line[:60].decode("utf-8", "replace"),
-                        fix="Give sink.path a new file.",
-                    ) from error
-                offsets[head.topic] = max(offsets.get(head.topic, 0), head.offset + 1)
-        return offsets
+        if file is not None:
+            with contextlib.suppress(OSError):
+                if os.fstat(file.fileno()).st_size > self._size:
+                    file.truncate(self._size)
+            with contextlib.suppress(OSError):
+                file.close()
+        place, self._place, self._marks = self._place, None, None
+        if place is not None:
+            place.close()
 
     @contextmanager
     def _writable(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            raise SinkError("E3201", f"{self._path} can't be written", found=str(error)) from error
+            raise SinkError("E3201", f"{self._shown} can't be written", found=files.reason(error)) from error
+
+    @property
+    def _shown(self) -> str:
+        return self._place.shown if self._place is not None else self._config.path
 
     @property
     def _opened(self) -> tuple[BinaryIO, Term, LineWriter]:
@@ -171,19 +165,3 @@ def _write_all(file: BinaryIO, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[file.write(rest) :]
-
-
-def _cut_torn_line(file: BinaryIO) -> int:
-    """Truncates to the end of the last whole line and returns that size."""
-    size = end = file.seek(0, os.SEEK_END)
-    while end > 0:
-        start = max(0, end - _BLOCK)
-        file.seek(start)
-        found = file.read(end - start).rfind(b"\n")
-        if found >= 0:
-            end = start + found + 1
-            break
-        end = start
-    if end != size:
-        file.truncate(end)
-    return end

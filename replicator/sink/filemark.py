@@ -1,54 +1,112 @@
-"""The position of a file sink: a small JSON file beside the data, `PATH.position`, replaced whole at each commit."""
+"""The mark of a file sink: a small JSON file beside the data, `PATH.position`, replaced whole at each commit. It says
+whose the data is, how much of it is committed, and up to which position."""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
-from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from replicator.errors import SinkError
+from replicator.host import files
 from replicator.model.position import Position
+from replicator.model.term import Term
+
+_MOST: Final = 4 << 20
+"""Bytes; positions with long GTID sets have 300 kB."""
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """The first `size` bytes of the data are everything up to `position`, delivered for the incarnation `uid`."""
+    """The first `size` bytes of the data were written by the incarnation `uid` of `task` and are everything up to
+    `position`. The mark is there before the first byte, without a position.
 
+    `digest`: of these bytes, `digest()` in hexadecimal.
+    """
+
+    task: str
     uid: str
     epoch: int
     size: int
-    position: Position
+    digest: str
+    position: Position | None = None
+
+    def is_of(self, term: Term) -> bool:
+        return (self.task, self.uid) == (term.task, term.uid)
+
+
+def new_digest() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=16)
 
 
 class MarkFile:
-    """Reads and replaces the mark. Durable when `write` returns."""
+    """Reads and replaces the mark. Durable when `write` returns.
 
-    def __init__(self, data: Path) -> None:
-        self._path = data.with_name(data.name + ".position")
+    Args:
+        folder: descriptor of the directory of the data; the caller closes it.
+        name: of the data in there.
+        shown: the path of the data, for errors.
+    """
 
-    def read(self) -> Mark | None:
-        """None when there is none. Raises SinkError E3201 for content that is not ours."""
-        try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Mark)
-        except FileNotFoundError:
+    def __init__(self, folder: int, name: str, shown: str) -> None:
+        self._folder = folder
+        self._name = f"{name}.position"
+        self.shown = f"{shown}.position"
+        self._ours = False
+
+    def read(self, term: Term) -> Mark | None:
+        """None when there is none. Raises SinkError E3203 for a file that is not the mark of this task."""
+        content = self._content()
+        if content is None:
             return None
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise SinkError(
-                "E3201",
-                f"{self._path} is not the position of a file sink",
-                found=str(error),
-                fix="Give sink.path a new file, or delete both to begin anew.",
-            ) from error
+        try:
+            mark = msgspec.json.decode(content, type=Mark)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise foreign(self.shown, "it is not the position of a file sink") from None
+        if not mark.is_of(term):
+            raise foreign(self.shown, "it is of another task, or of one that had this name before")
+        self._ours = True
+        return mark
 
     def write(self, mark: Mark) -> None:
-        draft = self._path.with_name(self._path.name + ".new")
-        with draft.open("wb") as file:
+        """Raises OSError, and SinkError E3203 where somebody else has made a file of that name since `read`."""
+        if not self._ours and self._content() is not None:
+            raise foreign(self.shown, "it was made by another process just now")
+        draft = f".{_short(mark)}.position.new"  # of us alone: a name that has our uid in it
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=self._folder)
+        with os.fdopen(_create(self._folder, draft, self.shown), "wb") as file:
             file.write(msgspec.json.encode(mark))
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(self._path)
-        folder = os.open(self._path.parent, os.O_RDONLY)
+        os.replace(draft, self._name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        self._ours = True
+        os.fsync(self._folder)
+
+    def _content(self) -> bytes | None:
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            with os.fdopen(files.open_file(self._folder, self._name, os.O_RDONLY), "rb") as file:
+                return file.read(_MOST)
+        except FileNotFoundError:
+            return None
+        except files.NotUsable as error:
+            raise foreign(self.shown, str(error)) from None
+
+
+def foreign(path: str, why: str) -> SinkError:
+    """What is not provably ours is not touched, and nothing of it is shown."""
+    fix = "Give `sink.path` another file, or move this one and its .position away."
+    return SinkError("E3203", f"{path} is not a file of this task", found=why, wanted="no file, or ours", fix=fix)
+
+
+def _create(folder: int, name: str, shown: str) -> int:
+    try:
+        return files.create_file(folder, name, os.O_WRONLY)
+    except files.NotUsable as error:
+        raise SinkError("E3201", f"{shown} can't be written", found=str(error)) from None
+
+
+def _short(mark: Mark) -> str:
+    return hashlib.blake2b(f"{mark.uid} {mark.task}".encode(), digest_size=16).hexdigest()

@@ -75,6 +75,37 @@ def test_a_task_that_fails(bus: Bus, tmp_path: Path) -> None:
     spoilt.wait_delivered()
 
 
+def test_a_file_that_is_not_the_tasks(bus: Bus) -> None:
+    """A foreign file, and the file of a task that was deleted and made again: refused, as they were, and nothing of
+    them is told by log, API or Monitor."""
+    spoilt = bus.tasks[0]
+    foreign = spoilt.output.with_name("foreign")
+    foreign.write_text("root:the content of a foreign file" * 3)
+    spoilt.config["sink"]["path"] = str(foreign)
+    bus.apply(spoilt).ok()
+    problem = bus.problem(spoilt.name, "E3203")
+    assert str(foreign) in problem["what"] and ".position" in problem["fix"]
+    assert foreign.read_text() == "root:the content of a foreign file" * 3
+    bus.cluster.start_monitor()
+    pages = [httpx.get(f"{bus.cluster.monitor_url}/{each}").text for each in ("", "api/state", "metrics")]
+    told = [*pages, bus.core_log(), str(bus.get(f"tasks/{spoilt.name}")), bus.cli("describe", spoilt.name).out]
+    assert "E3203" in "".join(told) and not any("root:" in each for each in told)
+    spoilt.config["sink"]["path"] = str(spoilt.output)
+    delivered = spoilt.output.read_bytes()
+    bus.cli("delete", spoilt.name, "--yes").ok()
+    bus.apply(spoilt).ok()
+    bus.problem(spoilt.name, "E3203")
+    assert spoilt.output.read_bytes() == delivered
+    for name in (spoilt.output.name, f"{spoilt.output.name}.position"):
+        spoilt.output.with_name(name).rename(spoilt.output.with_name(f"old.{name}"))
+    spoilt.committed.clear()
+    bus.cli("retry", spoilt.name).ok()
+    bus.cli("wait", spoilt.name, "--for", "running").ok()
+    for task in bus.tasks:
+        task.insert()
+        task.wait_delivered()
+
+
 def test_zookeeper_is_down_at_the_start(
     make_bus: Callable[[ZooKeeper], Bus], make_zookeeper: Callable[..., ZooKeeper]
 ) -> None:

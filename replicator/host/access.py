@@ -1,0 +1,56 @@
+"""What task configurations may read and write on this host. Its operator decides, by options of the process that runs
+tasks; who may only write configurations can't widen it.
+
+The settings are kept in the environment of the process: worker processes inherit it, whoever starts them.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+SECRETS_DIRECTORY: Final = "REPLICATOR_SECRETS_DIRECTORY"
+"""Directories, separated by colons, below which `file:` secrets and the files of `tls` have to be."""
+SECRETS_ENV_PREFIX: Final = "REPLICATOR_SECRETS_ENV_PREFIX"
+"""Prefixes, separated by blanks, of the variables that `env:` secrets may name; `*`: any variable."""
+FILE_SINK_DIRECTORY: Final = "REPLICATOR_FILE_SINK_DIRECTORY"
+"""The directory below which file sinks write."""
+
+DEFAULT_SECRETS_DIRECTORY: Final = "/etc/mysql-replicator/secrets"
+DEFAULT_ENV_PREFIX: Final = "REPL_"
+TRUST_STORES: Final = (
+    Path("/etc/ssl"),
+    Path("/etc/pki"),
+    Path("/usr/share/ca-certificates"),
+    Path("/usr/local/share/ca-certificates"),
+)
+"""Where systems keep certificates of authorities, which are public: `tls.ca` may be there, too."""
+
+_NEVER: Final = frozenset({"REPLICATOR_TOKEN"})
+"""Opens the Server's API: never the secret of a task."""
+
+
+def secrets_directories() -> tuple[Path, ...]:
+    given = os.environ.get(SECRETS_DIRECTORY) or DEFAULT_SECRETS_DIRECTORY
+    return tuple(Path(each) for each in given.split(os.pathsep) if each.startswith("/"))
+
+
+def env_prefixes() -> tuple[str, ...]:
+    return tuple((os.environ.get(SECRETS_ENV_PREFIX) or DEFAULT_ENV_PREFIX).split())
+
+
+def allows_variable(name: str) -> bool:
+    """Whether `env:NAME` may be resolved."""
+    return name not in _NEVER and any(each == "*" or name.startswith(each) for each in env_prefixes())
+
+
+def file_sink_directory() -> Path | None:
+    """None: tasks write no files on this host."""
+    given = os.environ.get(FILE_SINK_DIRECTORY)
+    return Path(given) if given else None
+
+
+def default_file_sink_directory(directory: Path) -> None:
+    """For commands that people start by hand: where files go unless they say otherwise."""
+    os.environ.setdefault(FILE_SINK_DIRECTORY, str(directory))
