@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Final
@@ -106,7 +107,8 @@ def build_pipeline(
     """
     planner, narrator = build_planner(config)
     source_config, quarantine = config.source, _quarantine(config)
-    catalog = build_catalog(config, history) if history is not None else None
+    stopping = threading.Event()
+    catalog = build_catalog(config, history, stopping=stopping.is_set) if history is not None else None
     renderers = build_rendering(config)
 
     def make_decoder(stream: Stream) -> Decoder:
@@ -137,6 +139,7 @@ def build_pipeline(
         save_interval=save_interval,
         quarantine=quarantine,
         until=_place(config.source.until),
+        stopping=stopping,
         start_given=config.source.start != "latest",
         max_transaction_bytes=config.max_transaction_bytes,
         split_transactions=isinstance(config.sink, KafkaSink) and config.sink.delivery == "at_least_once",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import TypeAlias
 
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
 from replicator.config.task import MySQLSource, TaskConfig
 from replicator.model.position import Position
-from replicator.model.schema import Reading
+from replicator.model.schema import Reading, Seen
 from replicator.ports import Catalog, HistoryStore
 from replicator.schema.catalog import SchemaCatalog
 from replicator.schema.history import History
@@ -18,15 +18,21 @@ MakeCatalog: TypeAlias = Callable[..., Catalog]
 """(position, tables in quarantine = ()) -> the catalog of a stream from there on."""
 
 
-def build_catalog(config: TaskConfig, store: HistoryStore, *, needed: bool = False) -> MakeCatalog:
+def build_catalog(
+    config: TaskConfig, store: HistoryStore, *, needed: bool = False, stopping: Callable[[], bool] = lambda: False
+) -> MakeCatalog:
     """What makes the catalog of a stream that begins at a position. The first one of a task reads the definitions of
-    its tables from the source; each call reads `store`.
+    its tables from the source, and each one those of tables that were not carried before; each call reads `store`.
 
     Args:
         needed: the format can't do without definitions (see `SchemaCatalog`).
+        stopping: whether the task shall end, so that nothing is waited for any more.
     """
     selection = TableFilter(config.source.tables)
-    history = History(store, mariadb=config.source.type == "mariadb", read=_reader(config))
+    live = _Live(config, stopping) if isinstance(config.source, MySQLSource) else None
+    history = History(
+        store, mariadb=config.source.type == "mariadb", live=live, scope=config.source.tables, choose=TableFilter
+    )
 
     def make(position: Position, left_out: Collection[str] = config.source.quarantine) -> Catalog:
         return SchemaCatalog(history, position, selection, needed=needed, left_out=left_out)
@@ -34,14 +40,19 @@ def build_catalog(config: TaskConfig, store: HistoryStore, *, needed: bool = Fal
     return make
 
 
-def _reader(config: TaskConfig) -> Callable[[], Reading] | None:
-    source = config.source
-    if not isinstance(source, MySQLSource):
-        return None
+class _Live:
+    """Implements `schema.ahead.Live`. Modules of the source are imported when they are asked."""
 
-    def read() -> Reading:
+    def __init__(self, config: TaskConfig, stopping: Callable[[], bool]) -> None:
+        self._config = config
+        self._stopping = stopping
+
+    def read(self) -> Reading:
         from replicator.source.mysql.definitions import read
 
-        return read(source, resolve(source.password))
+        return read(self._config.source, resolve(self._config.source.password))
 
-    return read
+    def statements(self, start: Position, end: Position) -> Iterator[Seen]:
+        from replicator.lookahead import statements
+
+        return statements(self._config, start, end, self._stopping)

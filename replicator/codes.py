@@ -98,6 +98,11 @@ CODES: dict[str, Entry] = {
                 "DDL falls into each reading of the tables' definitions.",
                 "It is tried again; pause schema changes while the task starts.",
             ),
+            "E2217": (
+                "session renewed",
+                "The schema history of a task has grown by many statements, and the next session makes it small.",
+                "Nothing: the task goes on by itself.",
+            ),
             "E2301": (
                 "event not understood",
                 "An event that carries rows or meaning and that we can't read.",
@@ -117,7 +122,8 @@ CODES: dict[str, Entry] = {
             "E2305": ("incident", "The server itself says that changes are missing.", "Re-snapshot the tables."),
             "E2306": (
                 "metadata not full",
-                "A table map without column names, of a table that the schema history does not know or that differs.",
+                "A table map without column names, of a table that the schema history does not know, or that differs, "
+                "or whose definition is only known behind a later change.",
                 "SET PERSIST binlog_row_metadata = 'FULL'; or `replicator task schema NAME --set-table FILE`.",
             ),
             "E2307": ("value not representable", "A value that the format can't hold.", "See docs/formats.md."),

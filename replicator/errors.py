@@ -5,6 +5,7 @@ wanted and how to get from one to the other.
     ├── ConfigError              E1xxx  a configuration that can't be used
     ├── SourceError              E2xxx  MySQL/MariaDB, its account, its settings, its binlog
     │   ├── SourceUnavailable           transient: not reachable, connection lost, server restarting
+    │   │   └── SessionRenewed          nothing is wrong: the next session goes on where this one ends
     │   └── DecodeError                 bytes of the binlog that we can't read or may not skip
     ├── SinkError                E3xxx  Kafka, files: refuses what we send
     │   ├── SinkUnavailable             transient: broker away, timeout, outcome of a commit unknown
@@ -112,6 +113,10 @@ class SourceError(ReplicatorError):
 
 class SourceUnavailable(SourceError):
     transient = True
+
+
+class SessionRenewed(SourceUnavailable):
+    pass
 
 
 class DecodeError(SourceError):

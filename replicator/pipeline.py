@@ -24,7 +24,7 @@ from replicator import memory
 from replicator.backoff import Backoff
 from replicator.behind import Behind
 from replicator.buffer import Buffer
-from replicator.errors import LeadershipLost, ReplicatorError, SinkError, SinkFenced
+from replicator.errors import LeadershipLost, ReplicatorError, SessionRenewed, SinkError, SinkFenced
 from replicator.ledger import Figures, Ledger
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
@@ -73,6 +73,7 @@ class Pipeline:
             earlier one of its name has left a position at the sink.
         quarantine: the tables that `make_decoder` leaves out: where each stops and goes on is remembered.
         until: where `run` ends of itself.
+        stopping: set by `drain`, for whoever waits on its behalf.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Pipeline:
         start_given: bool = False,
         quarantine: Quarantine | None = None,
         until: Position | None = None,
+        stopping: threading.Event | None = None,
     ) -> None:
         self._source = source
         self._make_decoder = make_decoder
@@ -107,7 +109,7 @@ class Pipeline:
         self._start_given = start_given
         self._quarantine = quarantine or Quarantine()
         self.end = until
-        self._stopping = threading.Event()
+        self._stopping = stopping or threading.Event()
         self._stream: Stream | None = None
         self._behind: Behind | None = None
         self._bound = False  # whole transactions are written, and the beginning of another one behind them
@@ -168,7 +170,7 @@ class Pipeline:
     def _session(self) -> bool:
         """False: there is another one to come. Either the sink refuses something, or something can't be read, that
         would be committed together with what came before it, and the next session delivers that first, transaction by
-        transaction; or this one has delivered what was left out of a table."""
+        transaction; or this one has delivered what was left out of a table, or has made the schema history long."""
         buffer = Buffer(self._buffer_bytes)
         reader: Reader | None = None
         stream: Stream | None = None
@@ -187,6 +189,8 @@ class Pipeline:
             reader = self._reader(stream, decoder, buffer)
             self._deliver(reader)
             return behind is None
+        except SessionRenewed:
+            return False
         except ReplicatorError as error:
             if error.transient or isinstance(error, SinkFenced | LeadershipLost) or reader is None:
                 raise

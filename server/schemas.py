@@ -90,7 +90,7 @@ class Schemas:
         from replicator.schema.history import History as SchemaHistory
 
         store = SchemaNodes(self._coordinator, self._layout, view.name, "")
-        return SchemaHistory(store, mariadb=is_mariadb(view), read=None)
+        return SchemaHistory(store, mariadb=is_mariadb(view))
 
 
 def _known(key: tuple[str, str], table: Table | None) -> KnownTable:

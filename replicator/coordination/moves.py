@@ -66,9 +66,12 @@ def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) 
     position = _position(before, target, mariadb)
     present = before.position if before else Position("", 4)
     position = msgspec.structs.replace(position, reset=present.reset + 1)
+    direction, repeats, skips = _compared(present if before else None, position, mariadb)
+    # What is passed unread may have changed tables: their definitions have to be read again.
+    position = msgspec.structs.replace(position, unseen=present.unseen or direction in ("forward", "unknown"))
     counted = before or Checkpoint(position)
     after = msgspec.structs.replace(counted, position=position, time_ms=now_ms, source_ms=0)
-    return Move(before, after, *_compared(present if before else None, position, mariadb))
+    return Move(before, after, direction, repeats, skips)
 
 
 def _position(before: Checkpoint | None, target: Target, mariadb: bool) -> Position:

@@ -58,6 +58,8 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         reset: how often an operator has set the task's position. Of two positions the one with the higher number
             counts, wherever they stand: it was ordered after the other one was reached.
         catch_up: what has to be delivered before the stream goes on from here.
+        unseen: an operator has set it beyond what the task had read: statements may lie in between that it never saw.
+            A stream that begins here does not hand it on.
     """
 
     file: str
@@ -67,6 +69,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     prepared: tuple[Prepared, ...] = ()
     reset: int = 0
     catch_up: CatchUp | None = None
+    unseen: bool = False
 
     @property
     def boundary(self) -> bool:

@@ -13,21 +13,34 @@ class SchemaRecord(msgspec.Struct, frozen=True):
     """One record of a task's schema history.
 
     Attributes:
-        kind: base: all definitions as of `position`, and everything before it obsolete; ddl: what one statement
-            changed; set: what an operator told us.
-        position: base and set: from where on it holds. ddl: start of the statement's transaction.
+        kind: base: all definitions as of `position`, and everything before it obsolete; read: definitions of some
+            tables, read from the server at `position`; ddl: what one statement changed; set: what an operator told us.
+        position: base, read and set: from where on it holds. ddl: start of the statement's transaction.
         gtid: of that transaction, "" without.
         digest: of a statement's text, so that a replay is recognised.
         text: the statement's beginning, for people.
         data: definitions, as `replicator.schema.codec` packs them.
+        scope: base and read: the patterns of the tables that the task followed from there on; None: not said.
+        ahead: base: records of kind read that hold from a later position.
     """
 
-    kind: Literal["base", "ddl", "set"]
+    kind: Literal["base", "read", "ddl", "set"]
     position: Position
     gtid: str = ""
     digest: str = ""
     text: str = ""
     data: bytes = b""
+    scope: tuple[str, ...] | None = None
+    ahead: tuple[SchemaRecord, ...] = ()
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A statement in the binlog. `position`: start of its transaction; `gtid`: of that, "" without."""
+
+    database: str
+    text: str
+    position: Position
+    gtid: str = ""
 
 
 class TableText(msgspec.Struct, frozen=True):
@@ -39,17 +52,17 @@ class TableText(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A server's definitions at one position.
+    """A server's definitions.
 
     Attributes:
-        position: as of when they hold.
+        position: what was executed before they were read.
+        end: where the log ended behind that. Statements between the two may be in the definitions or not.
         databases: name -> (character set, collation); "" is the server's own default.
         folded: names are stored in lower case (lower_case_table_names is 1 or 2).
-        named: the server logs column names now (binlog_row_metadata = FULL).
     """
 
     position: Position
     tables: tuple[TableText, ...]
     databases: dict[str, tuple[str, str]]
+    end: Position | None = None
     folded: bool = False
-    named: bool = True

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from typing import Protocol
 
-from replicator.errors import DecodeError
+from replicator.errors import DecodeError, SessionRenewed
 from replicator.model.happening import Statement
 from replicator.model.position import Position
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema import SchemaRecord, Seen
 from replicator.model.table import Table
 from replicator.schema import merge, parser
+from replicator.schema.ahead import hit
 from replicator.schema.changes import Change, Effects, Key
 from replicator.schema.codec import digest, pack
+from replicator.schema.covering import identity
 from replicator.schema.cursor import Name
+from replicator.schema.definitions import TableDefinition, decode
 from replicator.schema.drafts import Database, Operation, Parsed
-from replicator.schema.history import Covering, History, identity
-from replicator.schema.named import databases, named
+from replicator.schema.history import History
+from replicator.schema.named import databases
+from replicator.schema.selection import Selection
 from replicator.schema.tokens import NotUnderstood
 
 _SHOWN = 300
 _OF_TABLES = ("TABLE", "INDEX", "DATABASE")
-
-
-class Selection(Protocol):
-    """Which tables the task carries; see `config.tables.TableFilter`."""
-
-    def matches(self, database: str, table: str) -> bool: ...
-
-    def touches(self, database: str) -> bool: ...
 
 
 class SchemaCatalog:
@@ -60,25 +55,36 @@ class SchemaCatalog:
         self._left_out = frozenset(left_out)
         self._mariadb = history.mariadb
         self._state = history.state(position)
-        self._read_early: set[Key] = set()
         self._last = position.order[:2]
         self._at_last: set[str] = set()  # statements taken in of the transaction there
 
     def describe(self, table: Table, *, named: bool) -> Table:
         """See `ports.Catalog`."""
-        schema = self._state.schema
-        key = schema.key((table.database, table.name))
-        definition = schema.get(key)
+        key = self._state.schema.key((table.database, table.name))
         if named:
+            definition = self._definition(key)
             return table if definition is None else merge.enrich(table, definition)
         self._needed = True
+        early = self._state.early
+        definition = self._state.schema.get(key)
+        if definition is None and early is not None and early.declared(key):
+            separates = early.touched(key)
+            if separates is not None:
+                raise _changed(table, separates)
+            definition = decode(early.declared(key))
         if definition is None:
             raise _unnamed(table, "a table that the schema history does not know")
         found = merge.name(table, definition)
         if isinstance(found, str):
             raise _unnamed(table, found)
-        if self._state.early is not None:
-            self._read_early.add(key)
+        return found
+
+    def _definition(self, key: Key) -> TableDefinition | None:
+        """For what the events do not need: as it is now, else as it is later."""
+        early = self._state.early
+        found = self._state.schema.get(key)
+        if found is None and early is not None and early.declared(key):
+            return decode(early.declared(key))
         return found
 
     def statement(self, database: str, text: str, position: Position, gtid: str) -> Statement:
@@ -95,9 +101,10 @@ class SchemaCatalog:
             return Statement(database, text, parsed.kind)
         if self._came_by(text, position):
             return Statement(database, text, parsed.kind)
+        self._renew()
         self.counters["ddl"] += 1
-        self._reach(position, gtid)
-        changes = self._apply(operation, database, position)
+        self._reach(text, position, gtid)
+        changes = self._apply(operation, database)
         self._remember(text, position, gtid)
         schema = self._state.schema
         charset = schema.default(operation.name or database).charset if isinstance(operation, Database) else None
@@ -114,6 +121,10 @@ class SchemaCatalog:
         self._at_last.add(name)
         return False
 
+    def _renew(self) -> None:
+        if self._history.full:
+            raise SessionRenewed("E2217", "the schema history is made smaller")
+
     def _parsed(self, text: str) -> Parsed:
         try:
             return parser.parse(text, mariadb=self._mariadb)
@@ -122,32 +133,23 @@ class SchemaCatalog:
 
             return second.reread(text, mariadb=self._mariadb)
 
-    def _reach(self, position: Position, gtid: str) -> None:
-        """The stream comes to the position that the base was read at: from here on it holds, whatever came before."""
+    def _reach(self, text: str, position: Position, gtid: str) -> None:
+        """The stream comes to where definitions were read: from here on they hold, whatever came before."""
         state = self._state
         if state.early is None:
             return
-        record = SchemaRecord("ddl", position, gtid)
-        if not Covering(state.base, mariadb=self._mariadb).statement(record):
-            self._state = self._history.state(position)
-            self._read_early.clear()
+        record = SchemaRecord("ddl", position, gtid, digest(text))
+        end = state.early.end
+        followed = state.reach(record)
+        if followed:
+            effects = Effects(tuple((*key, data) for key, data in followed.items()))
+            self._history.append(SchemaRecord("read", end, data=pack(effects, folded=state.schema.folded)))
+        if state.early is not None:
+            state.early.passed(identity(gtid, position, record.digest))
 
-    def _apply(self, operation: Operation, database: str, position: Position) -> list[Change]:
+    def _apply(self, operation: Operation, database: str) -> list[Change]:
         early = self._state.early
-        if early is None:
-            return self._state.schema.apply(operation, database)
-        stale = early.changes_columns(operation, database)
-        if stale is not None and stale in self._read_early:
-            raise DecodeError(
-                "E2306",
-                f"rows of {stale[0]}.{stale[1]} before this change were read with the definition after it",
-                found="a change of the table between the start of the task and the reading of its definitions",
-                wanted="binlog_row_metadata = FULL, or a task that starts behind the change",
-                fix="Make a new task with `start: latest`, or one that starts at this position.",
-                position=str(position),
-                table=f"{stale[0]}.{stale[1]}",
-            )
-        return early.apply(operation, database)
+        return (early or self._state.schema).apply(operation, database)
 
     def _remember(self, text: str, position: Position, gtid: str) -> None:
         """Durable before anything behind the statement can be."""
@@ -167,40 +169,35 @@ class SchemaCatalog:
         kind = parser.kind(text)
         if self._came_by(text, position):
             return Statement(database, text, kind)
-        self._reach(position, gtid)
-        hit = [name for name in self._hit(text, database) if self._selection.matches(*name)]
+        self._renew()
+        self._reach(text, position, gtid)
+        tables = self._state.keys()
+        names = [name for name in hit(text, database, tables, mariadb=self._mariadb) if self._selection.matches(*name)]
         self.counters["ddl_not_understood"] += 1
-        if not hit or not kind.endswith(_OF_TABLES):
+        if not names or not kind.endswith(_OF_TABLES):
             return Statement(database, text, kind)
         known = self._state.later.get(identity(gtid, position, digest(text)))
         told = self._state.told
         schema = self._state.schema
-        if all(schema.key(name) in told for name in hit):
+        left_out = all(".".join(name) in self._left_out for name in names)
+        if all(schema.key(name) in told for name in names):
             known = None  # it passed while the table was left out, and somebody has told us since
-            for name in hit:
+            for name in names:
                 schema.define_encoded(schema.key(name), told[schema.key(name)])
         elif known is not None:
             schema.take(known)
-        elif self._needed and not all(".".join(name) in self._left_out for name in hit):
-            raise _not_taken_in(hit, text, why, position)
+        elif self._needed and not left_out and self._state.early is None:
+            raise _not_taken_in(names, text, why, position)
         else:
-            for name in hit:
+            for name in names:
                 schema.define(schema.key(name), None)
         if known is None:
             self._remember(text, position, gtid)
         verb = kind.partition(" ")[0]
         if verb not in ("CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"):
             verb = "ALTER"
-        changes = tuple(schema.table_change(schema.change(verb, schema.key(name))) for name in hit)  # type: ignore[arg-type]
+        changes = tuple(schema.table_change(schema.change(verb, schema.key(name))) for name in names)  # type: ignore[arg-type]
         return Statement(database, text, kind, changes)
-
-    def _hit(self, text: str, database: str) -> list[Name]:
-        from replicator.schema import second
-
-        found = second.tables(text)
-        if found is not None:
-            return [(name[0] or database, name[1]) for name in found]
-        return named(text, database, self._state.schema, mariadb=self._mariadb)
 
 
 def _unnamed(table: Table, found: str) -> DecodeError:
@@ -211,6 +208,18 @@ def _unnamed(table: Table, found: str) -> DecodeError:
         wanted="a definition in the schema history that fits the event",
         fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE as of these rows; or set "
         "binlog_row_metadata = FULL and make a new task that starts behind them.",
+    )
+
+
+def _changed(table: Table, separates: Seen) -> DecodeError:
+    where = f"{separates.position}: {' '.join(separates.text.split())[:_SHOWN]}"
+    return DecodeError(
+        "E2306",
+        f"the table map of {table.qualified} has no column names, and its definition is only known as it is later",
+        found=f"binlog_row_metadata = MINIMAL, and at {where}",
+        wanted="a definition of the table as it was before that statement",
+        fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE as of these rows, then `replicator "
+        "task retry NAME`; or a new task that starts behind the statement.",
     )
 
 

@@ -1,84 +1,149 @@
-"""Definitions that are newer than the stream: read, or compacted, at a position that the stream has yet to reach.
+"""A stream that has yet to reach the position that its definitions were read at.
 
-A table whose CREATE has come by is known by it. Any other has the definition that it will have at that position, and
-what comes until then is in it already.
+What statements of the stream have made known is in the schema, as always. Of any other table only the later definition
+is known. With column names in the events it adds declarations where they fit; without names it is used for rows that no
+statement up to its position separates from it, which the binlog in between tells.
 """
 
 from __future__ import annotations
 
-from replicator.schema.changes import Change, Key
-from replicator.schema.drafts import (
-    AddColumn,
-    AlterTable,
-    Clause,
-    Convert,
-    CreateTable,
-    DropColumn,
-    DropTables,
-    Operation,
-    RenameColumn,
-    RenameTables,
-    RenameTo,
-)
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+import msgspec
+
+from replicator.model.position import Position
+from replicator.model.schema import SchemaRecord, Seen
+from replicator.schema.ahead import Ahead
+from replicator.schema.changes import Change, Effects, Key
+from replicator.schema.covering import Covering, Identity
+from replicator.schema.drafts import CreateTable, Database, DropDatabase, DropTables, Operation
 from replicator.schema.schema import Schema
 
-_OF_COLUMNS = (AddColumn, DropColumn, RenameColumn, Convert)
+Look: TypeAlias = Callable[[Position], Ahead]
+"""Statements up to a position that change tables."""
+_UNSEEN: Final = Seen("", "what is between can't be read", Position("", 0))
+
+
+class Later(msgspec.Struct, frozen=True):
+    """`data`: the encoded definition as of `position`, b"" where it is not known."""
+
+    position: Position
+    data: bytes
 
 
 class Early:
-    """`followed`: tables whose definition is that of the statements so far."""
+    """
+    Args:
+        schema: as of the stream's position: what its statements have made known.
+        look: asked once, when it matters first; None: nobody can be asked, and no later definition is used for rows
+            without names.
+    """
 
-    def __init__(self, schema: Schema, followed: set[Key]) -> None:
+    def __init__(self, schema: Schema, look: Look | None, *, mariadb: bool) -> None:
+        self.ends: list[Position] = []
+        self.later: dict[Key, Later] = {}
+        self.gone: set[Key] = set()
         self._schema = schema
-        self._followed = followed
+        self._look = look
+        self._mariadb = mariadb
+        self._made: set[str] = set()  # databases that a statement has made: what is not known there is not there
+        self._passed: set[Identity] = set()
+        self._ahead: Ahead | None = None
+
+    def add(self, position: Position, effects: Effects) -> None:
+        """Definitions that were read at `position`."""
+        self.ends.append(position)
+        for database, table, data in effects.tables:
+            if data is not None:
+                self.later[database, table] = Later(position, data)
+
+    @property
+    def end(self) -> Position:
+        """The last position that definitions were read at."""
+        end, *others = self.ends
+        for other in others:
+            if not Covering(end, mariadb=self._mariadb).position(other):
+                end = other
+        return end
+
+    # Definitions
+
+    def declared(self, key: Key) -> bytes:
+        """What the table looks like later; empty where that is not known."""
+        later = self.later.get(key)
+        return later.data if later is not None else b""
+
+    def touched(self, key: Key) -> Seen | None:
+        """The statement that keeps the later definition from holding here. Raises what `look` raises."""
+        later = self.later.get(key)
+        if later is None or self._look is None:
+            return _UNSEEN
+        return self._statements(self._look).of(key, later.position)
+
+    def _statements(self, look: Look) -> Ahead:
+        if self._ahead is None:
+            self._ahead = look(self.end)
+            for name in self._passed:
+                self._ahead.passed(name)
+        return self._ahead
+
+    # The stream
+
+    def passed(self, name: Identity) -> None:
+        """The stream has passed a statement."""
+        self._passed.add(name)
+        if self._ahead is not None:
+            self._ahead.passed(name)
+
+    def reach(self, record: SchemaRecord) -> list[tuple[Key, Later]]:
+        """The stream comes to the statement of `record`. Returns the definitions that hold from here on."""
+        reached = [end for end in self.ends if not Covering(end, mariadb=self._mariadb).statement(record)]
+        found = [(key, later) for key, later in self.later.items() if later.position in reached]
+        for key, _ in found:
+            del self.later[key]
+        self.ends = [end for end in self.ends if end not in reached]
+        return found
 
     def apply(self, operation: Operation, database: str) -> list[Change]:
+        """As `Schema.apply`. Tables that are not known at this position stay so, and are shown as they are later."""
         schema = self._schema
-        match operation:
-            case CreateTable():
-                key = schema.key(operation.name, database)
-                if operation.unless_exists and key in schema and key not in self._followed:
-                    return [schema.change("CREATE", key)]
-                self._followed.add(key)
-            case AlterTable():
-                key = schema.key(operation.name, database)
-                if key not in self._followed:
-                    return self._altered(operation, key)
-                self._followed.update(self._target(clause, key) for clause in operation.clauses)
-            case RenameTables(pairs):
-                return [self._renamed(schema.key(old, database), schema.key(new, database)) for old, new in pairs]
-            case DropTables(names):
-                self._followed.update(schema.key(name, database) for name in names)
-            case _:
-                pass
-        return schema.apply(operation, database)
+        if isinstance(operation, CreateTable):
+            key = schema.key(operation.name, database)
+            if operation.unless_exists and not self._absent(key) and key not in schema:
+                return [self._shown(schema.change("CREATE", key))]
+        changes = schema.apply(operation, database)
+        if isinstance(operation, CreateTable) and self._may_inherit_another(operation, key):
+            schema.define(key, None)
+        if isinstance(operation, DropTables):
+            self.gone.update(schema.key(name, database) for name in operation.names)
+        if isinstance(operation, DropDatabase):
+            changes += self._dropped(operation.name.lower() if schema.folded else operation.name, changes)
+        if isinstance(operation, Database) and operation.created and not operation.unless_exists:
+            name = operation.name or database
+            self._made.add(name.lower() if schema.folded else name)
+        self.gone.update(change.name for change in changes if change.new_name is not None)
+        self.gone.difference_update(change.new_name or change.name for change in changes if change.verb != "DROP")
+        return [self._shown(change) for change in changes]
 
-    def changes_columns(self, operation: Operation, database: str) -> Key | None:
-        """The table, if it is one whose rows were read with a definition that has this change in it already."""
-        if not isinstance(operation, AlterTable):
-            return None
-        key = self._schema.key(operation.name, database)
-        if key in self._followed or not any(isinstance(clause, _OF_COLUMNS) for clause in operation.clauses):
-            return None
-        return key
+    def _absent(self, key: Key) -> bool:
+        return key in self.gone or (key[0] in self._made and key not in self._schema)
 
-    def _target(self, clause: Clause, key: Key) -> Key:
-        if not isinstance(clause, RenameTo):
-            return key
-        return self._schema.key((clause.name[0] or key[0], clause.name[1]))
+    def _may_inherit_another(self, operation: CreateTable, key: Key) -> bool:
+        """The default character set of its database is known as it is later, and NO_LOG has no other. Who says what it
+        is need not be asked."""
+        if not self._mariadb or operation.options.charset or operation.like is not None or key[0] in self._made:
+            return False
+        return self._look is None or self._statements(self._look).of_default(key[0], self.end) is not None
 
-    def _altered(self, operation: AlterTable, key: Key) -> list[Change]:
-        for clause in operation.clauses:
-            if isinstance(clause, RenameTo):
-                return [
-                    Change("ALTER", key, self._target(clause, key), self._schema.encoded(self._target(clause, key)))
-                ]
-        return [self._schema.change("ALTER", key)]
+    def _dropped(self, database: str, known: Iterable[Change]) -> list[Change]:
+        shown = {change.name for change in known}
+        keys = [key for key in self.later if key[0] == database and key not in shown]
+        self.gone.update(key for key in self.later if key[0] == database)
+        self._made.add(database)
+        return [Change("DROP", key) for key in keys]
 
-    def _renamed(self, old: Key, new: Key) -> Change:
-        if old not in self._followed:
-            return Change("RENAME", old, new, self._schema.encoded(new))
-        self._followed.discard(old)
-        self._followed.add(new)
-        (change,) = self._schema.apply(RenameTables(((old, new),)), "")
-        return change
+    def _shown(self, change: Change) -> Change:
+        if change.after or change.verb == "DROP":
+            return change
+        return msgspec.structs.replace(change, after=self.declared(change.new_name or change.name))

@@ -2,74 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-import msgspec
-
-from replicator.model.gtid import GtidSet, MariaDBPosition
+from replicator.errors import SourceUnavailable
 from replicator.model.position import Position
 from replicator.model.schema import Reading, SchemaRecord
 from replicator.ports import HistoryStore
-from replicator.schema import parser
-from replicator.schema.apply import Misfit
-from replicator.schema.changes import Effects, Key
-from replicator.schema.charsets import Text
+from replicator.schema.ahead import Ahead, Live, Toucher
+from replicator.schema.changes import Effects
 from replicator.schema.codec import pack, unpack
-from replicator.schema.drafts import CreateTable
-from replicator.schema.early import Early
+from replicator.schema.covering import Covering
+from replicator.schema.reading import disturbed, fresh, keys, schema_of
 from replicator.schema.schema import Schema
-from replicator.schema.tokens import NotUnderstood
+from replicator.schema.selection import Choose
+from replicator.schema.state import State, as_of
 
 COMPACT: Final = 500
-"""Records after a base that make it worth to write another one."""
-
-
-class State(msgspec.Struct):
-    """Definitions as of a position.
-
-    Attributes:
-        base: from where on the definitions of the base hold.
-        early: not None as long as the stream has not reached `base`.
-        later: what statements behind the position did when they came by the last time, by `identity`.
-        told: tables as operators described them, for statements that we can't read.
-    """
-
-    schema: Schema
-    base: Position
-    early: Early | None
-    later: dict[tuple[str, str], Effects]
-    told: dict[Key, bytes]
+"""Records that a resume position covers that make it worth to write another base, and that a session may add."""
+_READINGS: Final = 5
 
 
 class History:
     """
     Args:
-        read: reads the server's definitions; None: the source can't be asked, and the history begins empty.
+        live: reads the server's definitions; None: the source can't be asked, and the history begins empty.
+        scope: the patterns of the tables that the task carries.
+        choose: makes the choice that patterns mean.
     """
 
-    def __init__(self, store: HistoryStore, *, mariadb: bool, read: Callable[[], Reading] | None) -> None:
+    def __init__(
+        self,
+        store: HistoryStore,
+        *,
+        mariadb: bool,
+        live: Live | None = None,
+        scope: Sequence[str] = (),
+        choose: Choose | None = None,
+    ) -> None:
         self.mariadb = mariadb
         self._store = store
-        self._read = read
+        self._live = live
+        self._scope = tuple(scope)
+        self._choose = choose
+        self._appended = 0
+        self._looked: tuple[Position, Position, Ahead] | None = None
+
+    @property
+    def full(self) -> bool:
+        """This session has added so many records that another one should begin, and make a base of them."""
+        return self._appended >= COMPACT
 
     def append(self, record: SchemaRecord) -> None:
         self._store.append(record)
+        self._appended += 1
 
     def state(self, position: Position) -> State:
-        """Definitions as of `position`; the server's are read when there is no history yet.
+        """Definitions as of `position`. The server's are read when there is no history yet, and those of tables that
+        it has not followed.
 
         Raises:
             SourceError: the definitions can't be read.
             ProcessError: E5014.
         """
-        records = list(self._store.load())
-        if not records:
-            records = [self._first(position)]
-            self._store.append(records[0])
+        self._appended = 0
+        records = self._begun(list(self._store.load()), position)
         state = self._as_of(records, position)
-        if len(records) > COMPACT and state.early is None:
-            self._compact(records, state, position)
+        added = self._widened(records, state, position)
+        if added is not None:
+            self._store.append(added)
+            records.append(added)
+            state = self._as_of(records, position)
+        self._compact(records, state, position)
         return state
 
     def latest(self) -> Schema | None:
@@ -77,127 +81,117 @@ class History:
         records = self._store.load()
         if not records:
             return None
-        schema = self._new(records[0])
-        for record in records:
+        schema = _new(records[0], mariadb=self.mariadb)
+        for record in (found for one in records for found in (one, *one.ahead)):
             schema.take(unpack(record.data)[0])
         return schema
 
-    def _new(self, base: SchemaRecord) -> Schema:
-        effects, folded = unpack(base.data)
-        schema = Schema(mariadb=self.mariadb, folded=folded)
-        schema.take(effects)
-        return schema
-
-    def _as_of(self, records: Sequence[SchemaRecord], position: Position) -> State:
-        base, *rest = records
-        covers = Covering(position, mariadb=self.mariadb)
-        from_base = Covering(base.position, mariadb=self.mariadb)
-        schema = self._new(base)
-        followed: set[Key] = set()
-        last: dict[Key, tuple[int, int]] = {}
-        early = not covers.position(base.position)
-        state = State(schema, base.position, Early(schema, followed) if early else None, {}, {})
-        for record in rest:
-            if record.kind == "set":
-                if covers.position(record.position):
-                    self._tell(state, record, last)
-            elif covers.statement(record):
-                if early or not from_base.statement(record):
-                    for key in self._take(state, record):
-                        followed.add(key)
-                        last[key] = record.position.order[:2]
-            elif early or not from_base.statement(record):
-                state.later[identity(record.gtid, record.position, record.digest)] = unpack(record.data)[0]
-        return state
-
-    @staticmethod
-    def _take(state: State, record: SchemaRecord) -> list[Key]:
-        effects, _ = unpack(record.data)
-        state.schema.take(effects)
-        changed = [(database, table) for database, table, _data in effects.tables]
-        for key in changed:
-            state.told.pop(key, None)
-        return changed
-
-    @staticmethod
-    def _tell(state: State, record: SchemaRecord, last: Mapping[Key, tuple[int, int]]) -> None:
-        """`last`: where each table was changed last."""
-        effects, _ = unpack(record.data)
-        for database, table, data in effects.tables:
-            if data and last.get((database, table), (-1, -1)) <= record.position.order[:2]:
-                state.schema.define_encoded((database, table), data)
-                state.told[database, table] = data
-        state.schema.effects()
+    def _begun(self, records: list[SchemaRecord], position: Position) -> list[SchemaRecord]:
+        """With a base at the beginning. A position that was set beyond what the task has followed needs another one:
+        nobody knows what the statements in between have changed."""
+        has_base = bool(records) and records[0].kind == "base"
+        if has_base and not (position.unseen and self._live is not None):
+            return records
+        told = [] if has_base else [record for record in records if record.kind == "set"]
+        records = [self._first(position), *told]
+        for record in records:
+            self._store.append(record)
+        return records
 
     def _first(self, position: Position) -> SchemaRecord:
-        if self._read is None:
-            return base(Schema(mariadb=self.mariadb), position)
-        reading = self._read()
-        return base(schema_of(reading, mariadb=self.mariadb), reading.position)
+        if self._live is None:
+            return base(Schema(mariadb=self.mariadb), position, scope=self._scope)
+        reading = self._reading(self._live)
+        return base(schema_of(reading, mariadb=self.mariadb), reading.position, scope=self._scope)
+
+    def _reading(self, live: Live) -> Reading:
+        """Definitions that no statement has changed while they were read: they hold at the position before it."""
+        for _ in range(_READINGS):
+            reading = live.read()
+            if reading.end is None:
+                return reading
+            tables = keys(reading)
+            toucher = Toucher(tables, mariadb=self.mariadb, folded=reading.folded)
+            if not any(disturbed(touch, tables) for touch in toucher.touches(live, reading.position, reading.end)):
+                return reading
+        raise SourceUnavailable(
+            "E2216",
+            "the tables of the source change faster than they can be read",
+            found=f"DDL during each of {_READINGS} readings",
+            wanted="one reading without",
+        )
+
+    def _as_of(self, records: Sequence[SchemaRecord], position: Position) -> State:
+        live, schema = self._live, _new(records[0], mariadb=self.mariadb)
+
+        def look(end: Position) -> Ahead:
+            assert live is not None, "else it is not given"  # noqa: S101
+            return self._look(live, state, position, end)
+
+        state = as_of(records, position, schema, look if live is not None else None)
+        return state
+
+    # Tables that have not been followed
+
+    def _widened(self, records: Sequence[SchemaRecord], state: State, position: Position) -> SchemaRecord | None:
+        """What has to be read of the server because the task carries other tables now. Statements of databases that it
+        did not carry have passed unread."""
+        scope = next((record.scope for record in reversed(records) if record.scope is not None), self._scope)
+        if scope == self._scope or self._live is None or self._choose is None:
+            return None
+        followed = self._choose(scope)
+        reading = self._reading(self._live)
+        data = fresh(reading, state, followed, mariadb=self.mariadb)
+        return SchemaRecord("read", reading.position, data=data, scope=self._scope)
+
+    # Statements ahead of the stream
+
+    def _look(self, live: Live, state: State, start: Position, end: Position) -> Ahead:
+        """Those between the beginning of the stream and `end`; read once for all sessions of a process."""
+        looked = self._looked
+        covers = Covering(start, mariadb=self.mariadb)
+        if looked is None or looked[1] != end or not covers.position(looked[0]):
+            toucher = Toucher(state.keys(), mariadb=self.mariadb, folded=state.schema.folded)
+            looked = self._looked = (start, end, Ahead(toucher.touches(live, start, end), mariadb=self.mariadb))
+        return looked[2].from_on(start)
+
+    # Compaction
 
     def _compact(self, records: Sequence[SchemaRecord], state: State, position: Position) -> None:
         """Statements behind `position` are kept; lost in a crash right here, they will come by again."""
         covers = Covering(position, mariadb=self.mariadb)
-        self._store.append(base(state.schema, position))
+        if sum(record.kind != "ddl" or covers.statement(record) for record in records) <= COMPACT:
+            return
+        self._store.append(base(state.schema, position, scope=self._scope, ahead=self._unreached(state)))
         for record in records[1:]:
             if record.kind == "ddl" and not covers.statement(record):
                 self._store.append(record)
+        for key, data in state.told.items():
+            effects = Effects(((*key, data),))
+            self._store.append(SchemaRecord("set", position, data=pack(effects, folded=state.schema.folded)))
+
+    def _unreached(self, state: State) -> tuple[SchemaRecord, ...]:
+        early = state.early
+        if early is None:
+            return ()
+        found = []
+        for end in early.ends:
+            tables = tuple((*key, later.data) for key, later in early.later.items() if later.position == end)
+            data = pack(Effects(tables), folded=state.schema.folded)
+            found.append(SchemaRecord("read", end, data=data))
+        return tuple(found)
 
 
-def base(schema: Schema, position: Position) -> SchemaRecord:
-    return SchemaRecord("base", position, data=pack(schema.snapshot(), folded=schema.folded))
+def base(
+    schema: Schema, position: Position, *, scope: Sequence[str] = (), ahead: tuple[SchemaRecord, ...] = ()
+) -> SchemaRecord:
+    data = pack(schema.snapshot(), folded=schema.folded)
+    return SchemaRecord("base", position, data=data, scope=tuple(scope), ahead=ahead)
 
 
-def schema_of(reading: Reading, *, mariadb: bool) -> Schema:
-    """A table whose CREATE TABLE can't be read is there and not known."""
-    schema = Schema(mariadb=mariadb, folded=reading.folded)
-    for name, (charset, collation) in reading.databases.items():
-        schema.define_database(name, Text(charset, collation))
-    for table in reading.tables:
-        define(schema, (table.database, table.name), table.text)
-    schema.effects()
+def _new(base: SchemaRecord, *, mariadb: bool) -> Schema:
+    """Without tables."""
+    effects, folded = unpack(base.data)
+    schema = Schema(mariadb=mariadb, folded=folded)
+    schema.take(Effects((), effects.databases))
     return schema
-
-
-def define(schema: Schema, key: Key, text: str | None) -> bool:
-    """Takes the text of SHOW CREATE TABLE, or one like it. False: it could not be understood."""
-    schema.define(schema.key(key), None)
-    try:
-        operation = parser.parse(text or "", mariadb=schema.mariadb).operation
-        if isinstance(operation, CreateTable):
-            schema.apply(msgspec.structs.replace(operation, name=key, unless_exists=False), key[0])
-    except (NotUnderstood, Misfit):
-        return False
-    return schema.get(schema.key(key)) is not None
-
-
-def identity(gtid: str, position: Position, digest: str) -> tuple[str, str]:
-    """Names a statement in the binlog."""
-    return gtid or f"{position.file}:{position.offset}", digest
-
-
-class Covering:
-    """What is behind a position: by GTID where both have one, else by the order of files of one server."""
-
-    def __init__(self, position: Position, *, mariadb: bool) -> None:
-        self._position = position
-        self._mysql = GtidSet.parse(position.gtid) if position.gtid and not mariadb else None
-        self._mariadb = MariaDBPosition.parse(position.gtid) if position.gtid and mariadb else None
-
-    def statement(self, record: SchemaRecord) -> bool:
-        """Whether the statement is done at this position."""
-        if record.gtid and self._mysql is not None:
-            tsid, _, number = record.gtid.rpartition(":")
-            return self._mysql.contains(tsid, int(number))
-        if record.gtid and self._mariadb is not None:
-            domain, _, number = record.gtid.split("-")
-            return self._mariadb.contains(int(domain), int(number))
-        return record.position.order[:2] < self._position.order[:2]
-
-    def position(self, other: Position) -> bool:
-        """Whether `other` is this position or lies before it."""
-        if other.gtid and self._mysql is not None:
-            return GtidSet.parse(other.gtid).subset(self._mysql)
-        if other.gtid and self._mariadb is not None:
-            return MariaDBPosition.parse(other.gtid).subset(self._mariadb)
-        return other.order[:2] <= self._position.order[:2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from replicator.schema.cursor import Name
@@ -17,7 +18,6 @@ from replicator.schema.drafts import (
     RenameTo,
     Truncate,
 )
-from replicator.schema.schema import Schema
 from replicator.schema.tokens import NotUnderstood, tokenize
 
 _TARGET: Final = re.compile(
@@ -43,15 +43,15 @@ def databases(operation: Operation) -> list[str]:
     return []
 
 
-def named(text: str, database: str, schema: Schema, *, mariadb: bool) -> list[Name]:
-    """Of a statement that nobody reads: what stands where a table's name would, and tables that we know whose names
+def named(text: str, database: str, known: Collection[Name], *, mariadb: bool) -> list[Name]:
+    """Of a statement that nobody reads: what stands where a table's name would, and those of `known` whose names
     stand anywhere in it. Rather too many than too few."""
     found: dict[Name, None] = {}
     for match in _TARGET.finditer(text):
         name = (_bare(match["q1"]) or database, _bare(match["q2"]))
         found[name] = None
     words = _words(text, mariadb=mariadb)
-    for key in schema.names():
+    for key in known:
         if key[1] in words and (key[0] == database or key[0] in words):
             found[key] = None
     return list(found)

@@ -16,7 +16,7 @@ from dev.servers import Database, MariaDB
 from replicator.checkpoint.history import MemoryHistory
 from replicator.model.table import Column
 from replicator.schema import parser, types
-from replicator.schema.history import define
+from replicator.schema.reading import define
 from replicator.schema.schema import Schema
 from tests.support.catalogs import Reader, rows
 from tests.support.settings import set_global

@@ -114,6 +114,6 @@ def _opened(state: Path, name: str, mariadb: bool) -> Iterator[tuple[History, An
     store = SqliteStore(state, name)
     try:
         checkpoint = store.load()
-        yield History(store.history, mariadb=mariadb, read=None), checkpoint.position if checkpoint else None
+        yield History(store.history, mariadb=mariadb), checkpoint.position if checkpoint else None
     finally:
         store.close()

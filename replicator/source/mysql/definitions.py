@@ -1,25 +1,25 @@
-"""Reads what the tables of a server look like now, without a lock: for a schema history that has yet to begin.
+"""Reads what the tables of a server look like now, without a lock: for a schema history that has yet to begin, or that
+has not followed all of them.
 
-Position, definitions, and both again, until nothing was written in between or two readings agree: then no DDL fell
-into the time between them, and the definitions hold at the later position. One statement a table and reading; the
-texts of one reading are held, or of two while they are compared (1 to 2 kB a table).
+What was executed, definitions, the end of the log. DDL holds the lock of its table until it is executed, and SHOW
+CREATE TABLE waits for that lock: a definition has every statement that was executed before it was read, and none that
+the log does not have behind it. What the log has in between may be in it or not, which the caller finds out there. One
+statement a table; the texts are held (1 to 2 kB a table).
 """
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 from replicator.config.tables import TableFilter
 from replicator.config.task import MySQLSource
-from replicator.errors import SourceError, SourceUnavailable
+from replicator.errors import SourceError
 from replicator.model.schema import Reading, TableText
 from replicator.source.mysql import positions
 from replicator.source.mysql.identifiers import quote_identifier
 from replicator.source.mysql.server import read_server
 from replicator.source.mysql.session import Session
 
-_READINGS: Final = 5
 _SYSTEM: Final = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
 _COMPANIONS: Final = ("_gho", "_ghc", "_del", "_new", "_old")
 """Tables of online schema changes: `_items_new` is renamed to `items` one day."""
@@ -29,11 +29,11 @@ _SETTINGS: Final = ("SET SESSION sql_quote_show_create = 1", "SET SESSION sql_mo
 def read(config: MySQLSource, password: str) -> Reading:
     """
     Raises:
-        SourceUnavailable: not reachable, or DDL in every reading: try again.
+        SourceUnavailable: not reachable.
         SourceError: refused.
     """
     with Session(config, password) as session:
-        return _Reader(session, config).consistent()
+        return _Reader(session, config).reading()
 
 
 class _Reader:
@@ -41,35 +41,20 @@ class _Reader:
         self._session = session
         self._server = read_server(session)
         self._choice = TableFilter(config.tables)
-        self._where = f"{config.host}:{config.port}"
         for setting in _SETTINGS:
             session.rows(setting)
 
-    def consistent(self) -> Reading:
-        reading = self._once()
-        for _ in range(_READINGS):
-            after = positions.end_position(self._session, self._server)
-            if after == reading.position:
-                return reading
-            again = self._once()
-            if _digest(again) == _digest(reading):
-                return again
-            reading = again
-        raise SourceUnavailable(
-            "E2216",
-            f"the tables of {self._where} change faster than they can be read",
-            found=f"DDL during each of {_READINGS} readings",
-            wanted="one reading without",
-        )
-
-    def _once(self) -> Reading:
-        position = positions.end_position(self._session, self._server)
+    def reading(self) -> Reading:
+        before = positions.end_position(self._session, self._server)
+        tables = tuple(self._text(database, name) for database, name in self._names())
+        databases = self._databases()
+        after = positions.end_position(self._session, self._server)
         return Reading(
-            position,
-            tuple(self._text(database, name) for database, name in self._names()),
-            self._databases(),
+            before,
+            tables,
+            databases,
+            end=after if after != before else None,
             folded=str(self._session.value("SELECT @@lower_case_table_names")) != "0",
-            named=self._server.get("binlog_row_metadata").upper() == "FULL",
         )
 
     def _names(self) -> list[tuple[str, str]]:
@@ -87,7 +72,7 @@ class _Reader:
         return bool(suffix) and matches(database, name[1 : -len(suffix)])
 
     def _text(self, database: str, name: str) -> TableText:
-        """Without a text where the account may not see it, or the table has just gone: the next reading tells."""
+        """Without a text where the account may not see it, or the table has just gone: the log tells."""
         try:
             table = f"{quote_identifier(database)}.{quote_identifier(name)}"
             rows = self._session.rows(f"SHOW CREATE TABLE {table}")
@@ -103,11 +88,3 @@ class _Reader:
             "UNION ALL SELECT '', @@GLOBAL.character_set_server, @@GLOBAL.collation_server"
         )
         return {str(name): (str(charset), str(collation)) for name, charset, collation in rows if name not in _SYSTEM}
-
-
-def _digest(reading: Reading) -> bytes:
-    found = hashlib.sha256()
-    for table in reading.tables:
-        found.update(repr((table.database, table.name, table.text)).encode("utf-8", "surrogatepass"))
-    found.update(repr(sorted(reading.databases.items())).encode())
-    return found.digest()

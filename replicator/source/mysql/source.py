@@ -80,6 +80,14 @@ class MySQLSource:
             session.close()
             raise
 
+    def by_gtid(self, position: Position) -> bool:
+        """See `positions.by_gtid`. Raises SourceUnavailable, SourceError."""
+        return self._hosts.first(lambda config: self._by_gtid(config, position))
+
+    def _by_gtid(self, config: Config, position: Position) -> bool:
+        with Session(config, self._password) as session:
+            return positions.by_gtid(read_server(session), position)
+
     def _rival(self) -> str:
         """Who else reads with our id; "" when the server does not say."""
         try:

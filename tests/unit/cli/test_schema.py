@@ -30,7 +30,7 @@ def test_tables_are_shown_and_told(tmp_path: Path) -> None:
     state, sql = tmp_path / "task.sqlite", tmp_path / "t.sql"
     store = SqliteStore(state, "task")
     start = Position("b.1", 4)
-    catalog = SchemaCatalog(History(store.history, mariadb=False, read=None), start, Everything())
+    catalog = SchemaCatalog(History(store.history, mariadb=False), start, Everything())
     catalog.statement("d", "CREATE TABLE t (id INT PRIMARY KEY, v INT)", Position("b.1", 100), "")
     catalog.statement("d", "ALTER TABLE t FLIP v", Position("b.1", 200), "")
     store.save(Checkpoint(Position("b.1", 300)))
