@@ -75,7 +75,7 @@ def read(reader: Reader, store: MemoryHistory, **where: Any) -> tuple[list[Any],
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_39_no_row_before_a_change_is_named_with_what_came_after(
+def test_no_row_before_a_change_is_named_with_what_came_after(
     server: Database, name: str, change: tuple[str, ...]
 ) -> None:
     run(server, name, *PAIR)
@@ -93,7 +93,7 @@ def test_39_no_row_before_a_change_is_named_with_what_came_after(
     assert row[3] == {"id": 4, wanted: 4}
 
 
-def test_39_rows_are_named_where_nothing_separates_them_from_the_definitions(server: Database, name: str) -> None:
+def test_rows_are_named_where_nothing_separates_them_from_the_definitions(server: Database, name: str) -> None:
     run(server, name, *PAIR)
     reader = Reader(server, f"{name}.*")
     run(
@@ -113,7 +113,7 @@ def test_39_rows_are_named_where_nothing_separates_them_from_the_definitions(ser
     assert read(reader, store) == (found, None), "and once more with the history that this has left"
 
 
-def test_39_the_remedy_names_the_rows_before_and_the_stream_goes_on_behind(server: Database, name: str) -> None:
+def test_the_remedy_names_the_rows_before_and_the_stream_goes_on_behind(server: Database, name: str) -> None:
     run(server, name, *PAIR)
     reader = Reader(server, f"{name}.*")
     run(server, name, "INSERT INTO a VALUES (2,2)", SWAP, "INSERT INTO a VALUES (3,3)", "INSERT INTO b VALUES (4,4)")
@@ -128,7 +128,7 @@ def test_39_the_remedy_names_the_rows_before_and_the_stream_goes_on_behind(serve
     assert [row[3] for row in found] == [{"id": 2, "one": 2}, {"id": 3, "two": 3}, {"id": 4, "one": 4}]
 
 
-def test_39_a_start_by_file_is_no_other(server: Database, name: str) -> None:
+def test_a_start_by_file_is_no_other(server: Database, name: str) -> None:
     """As `fork --at` and `source.start` give it on a server without GTIDs."""
     run(server, name, *PAIR)
     start = Reader(server, f"{name}.*").start
@@ -142,7 +142,7 @@ def test_39_a_start_by_file_is_no_other(server: Database, name: str) -> None:
         assert error is not None and error.code == "E2306"
 
 
-def test_39_a_table_that_is_added_is_read_with_its_definition_of_then(server: Database, name: str) -> None:
+def test_a_table_that_is_added_is_read_with_its_definition_of_then(server: Database, name: str) -> None:
     run(server, name, *PAIR)
     narrow = Reader(server, f"{name}.b")
     store = narrow.begin()
@@ -163,7 +163,7 @@ def test_39_a_table_that_is_added_is_read_with_its_definition_of_then(server: Da
     assert [row[3] for row in found] == [{"id": 4, "two": 4}]
 
 
-def test_39_definitions_that_are_read_while_tables_are_swapped(server: Database, name: str) -> None:
+def test_definitions_that_are_read_while_tables_are_swapped(server: Database, name: str) -> None:
     """The value of a row says which of the two it is: each history tells it right or not at all."""
     run(server, name, *PAIR)
     reader = Reader(server, f"{name}.*")
