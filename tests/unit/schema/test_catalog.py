@@ -30,7 +30,12 @@ class Task:
     """A task over `d.*` whose statements stand at offsets 100, 200, ..., the n-th with the GTID n."""
 
     def __init__(
-        self, reading: Reading | None = None, *ahead: tuple[int, str], gtids: bool = True, needed: bool = False, stale: str = ""
+        self,
+        reading: Reading | None = None,
+        *ahead: tuple[int, str],
+        gtids: bool = True,
+        needed: bool = False,
+        stale: str = "",
     ) -> None:
         self.store = MemoryHistory()
         self.live = Live(self, reading, *ahead) if reading is not None else None
@@ -47,7 +52,9 @@ class Task:
 
     def at(self, number: int, *left_out: str) -> SchemaCatalog:
         history = History(self.store, mariadb=False, live=self.live, scope=self.tables, choose=TableFilter)
-        return SchemaCatalog(history, self.position(number), TableFilter(self.tables), needed=self._needed, left_out=left_out)
+        return SchemaCatalog(
+            history, self.position(number), TableFilter(self.tables), needed=self._needed, left_out=left_out
+        )
 
     def say(self, number: int, text: str, catalog: SchemaCatalog | None = None) -> Statement:
         return (catalog or self.catalog).statement("d", text, self.position(number), self.gtid(number))
