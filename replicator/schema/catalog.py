@@ -171,7 +171,7 @@ class SchemaCatalog:
             return Statement(database, text, kind)
         self._renew()
         self._reach(text, position, gtid)
-        tables = self._state.keys()
+        tables = self._state.all_keys()
         names = [name for name in hit(text, database, tables, mariadb=self._mariadb) if self._selection.matches(*name)]
         self.counters["ddl_not_understood"] += 1
         if not names or not kind.endswith(_OF_TABLES):

@@ -151,7 +151,7 @@ class History:
         looked = self._looked
         covers = Covering(start, mariadb=self.mariadb)
         if looked is None or looked[1] != end or not covers.position(looked[0]):
-            toucher = Toucher(state.keys(), mariadb=self.mariadb, folded=state.schema.folded)
+            toucher = Toucher(state.all_keys(), mariadb=self.mariadb, folded=state.schema.folded)
             looked = self._looked = (start, end, Ahead(toucher.touches(live, start, end), mariadb=self.mariadb))
         return looked[2].from_on(start)
 

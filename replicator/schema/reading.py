@@ -67,7 +67,7 @@ def _tables(schema: Schema, state: State, followed: Selection) -> Iterator[tuple
     for key in schema.names():
         if not (followed.touches(key[0]) and state.knows(key)):
             yield (*key, schema.encoded(key))
-    for key in state.keys():
+    for key in state.all_keys():
         if key not in schema and not followed.touches(key[0]):
             yield (*key, None)
 

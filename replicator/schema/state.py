@@ -29,7 +29,7 @@ class State(msgspec.Struct):
     later: dict[Identity, Effects]
     told: dict[Key, bytes]
 
-    def keys(self) -> frozenset[Key]:
+    def all_keys(self) -> frozenset[Key]:
         """Of all tables that are known now or later."""
         return frozenset((*self.schema.names(), *(self.early.later if self.early is not None else ())))
 
