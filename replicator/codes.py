@@ -304,6 +304,11 @@ CODES: dict[str, Entry] = {
                 "The task has reached `source.until`.",
                 "Delete it, or take `source.until` away.",
             ),
+            "E5016": (
+                "not the failed transaction",
+                "Only the transaction that a task has failed at can be skipped.",
+                "`replicator task skip NAME --dry-run` shows which one that is.",
+            ),
         },
     ),
 }

@@ -42,6 +42,9 @@ class ReplicatorError(Exception):
         fix: the statement, option or command that mends it.
         position: where in the source it happened (`binlog.000003:4711` or a GTID), if anywhere.
         table: `database.table` that it is of, if it is of one table alone.
+        transaction: of the source's log that could not be delivered, if it is of one alone: its GTID, or `file:offset`
+            of its first event.
+        transaction_end: `file:offset` behind that transaction, "" where it is not known.
     """
 
     transient: ClassVar[bool] = False
@@ -56,6 +59,8 @@ class ReplicatorError(Exception):
         fix: str = "",
         position: str = "",
         table: str = "",
+        transaction: str = "",
+        transaction_end: str = "",
     ) -> None:
         entry = CODES[code]
         self.code = code
@@ -66,6 +71,8 @@ class ReplicatorError(Exception):
         self.fix = fix or entry.remedy
         self.position = position
         self.table = table
+        self.transaction = transaction
+        self.transaction_end = transaction_end
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -94,7 +101,8 @@ class ReplicatorError(Exception):
             "fix": self.fix,
             "position": self.position,
         }
-        return {**fields, "table": self.table} if self.table else fields
+        rest = {"table": self.table, "transaction": self.transaction, "transaction_end": self.transaction_end}
+        return {**fields, **{key: text for key, text in rest.items() if text}}
 
 
 def _rebuild(kind: type[ReplicatorError], fields: dict[str, str]) -> ReplicatorError:

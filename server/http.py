@@ -26,6 +26,7 @@ ANSWERS = (
     views.Health,
     views.Trail,
     views.Moved,
+    views.Skipped,
     views.Maintained,
     Schema,
     views.Failure,

@@ -13,13 +13,14 @@ from replicator.coordination.commands import Commands
 from replicator.coordination.commits import Commit, Commits
 from replicator.coordination.history import History
 from replicator.coordination.layout import Layout
-from replicator.coordination.moves import Move, Target
+from replicator.coordination.moves import Move, Target, stood
 from replicator.coordination.overview import Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
+from replicator.coordination.skips import skip
 from replicator.coordination.state import State
 from replicator.coordination.trail import Trail
-from replicator.errors import NodeExists, ProcessError, VersionConflict
+from replicator.errors import ConfigError, NodeExists, ProcessError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 
 _STILL = (State.PAUSED.value, State.FAILED.value, State.UNCONFIGURED.value)
@@ -79,16 +80,27 @@ class Positions:
             self._order(name, move, by, reason)
         return move
 
-    def skip(self, name: str, gtid: str, by: str, reason: str) -> Move:
-        """Passes one transaction of a FAILED task, and tries again. Raises as `set`, and E5007 unless it is FAILED.
-        The history names the transaction, whatever the reason."""
+    def skip(self, name: str, transaction: str, by: str, reason: str, dry_run: bool) -> tuple[Move, dict[str, str]]:
+        """Has the transaction skipped that the FAILED task met its error in, and the task tried again. Returns the move
+        and the error. The leader compares `transaction` with its own error when it carries the command out.
+
+        Raises:
+            ProcessError: E5007 unless it is FAILED, or when the transaction is behind its position; E5016, it failed at
+                another transaction, or at none.
+            ConfigError: E1003, no transaction is named, and it is not only asked.
+            SourceError: E2209, see `skips.skip`.
+        """
+        if not (transaction or dry_run):
+            raise ConfigError("E1003", "no transaction is named", wanted='{"transaction": GTID or FILE:OFFSET}')
         view = self._overview.task(name)
         if view.state != State.FAILED.value:
             raise ProcessError("E5007", f"task '{name}' is not failed", found=view.state, wanted="failed")
-        why = f"transaction {gtid} skipped{': ' + reason if reason else ''}"
-        move = self.set(name, moves.PastTransaction(gtid), by, why)
-        self._commands.submit(name, "retry", {}, by)
-        return move
+        error = view.figures.error if view.figures else None
+        move = skip(name, self._commit(name).checkpoint, error, transaction, is_mariadb(view))
+        assert error is not None, "else it would be refused"  # noqa: S101
+        if not dry_run:
+            self._commands.submit(name, "skip", {"transaction": error["transaction"], "reason": reason}, by)
+        return move, error
 
     def forked(self, name: str, new: str, text: str) -> dict[str, Any]:
         """The configuration of a new task that begins where `name` stood at a time ("": where it stands now)."""
@@ -119,7 +131,7 @@ class Positions:
     def _order(self, name: str, move: Move, by: str, reason: str) -> CommandRecord:
         arguments = {
             "checkpoint": msgspec.json.encode(move.after).decode(),
-            "before": str(move.before.position) if move.before else "",
+            "stood": stood(move.before).decode(),
             "reason": reason,
         }
         return self._commands.submit(name, "position", arguments, by)

@@ -181,6 +181,20 @@ class Moved(View, kw_only=True):
     done: bool
 
 
+class Skipped(View, kw_only=True):
+    """What `skip` does (`done`: it is ordered) or would do. `transaction`: GTID or `file:offset`; `begins`: where the
+    task stands, `rows`: rows of the transaction that consumers have already; `problem`: the error that was met in it."""
+
+    kind: str = "Skipped"
+    task: str
+    transaction: str
+    begins: str
+    rows: int
+    problem: dict[str, str]
+    after: Point
+    done: bool
+
+
 class Maintained(View, kw_only=True):
     """`task` "": all of them."""
 
@@ -297,6 +311,19 @@ def moved(name: str, move: Move, *, done: bool) -> Moved:
         direction=move.direction,
         repeats=move.repeats,
         skips=move.skips,
+        done=done,
+    )
+
+
+def skipped(name: str, move: Move, error: dict[str, str], *, done: bool) -> Skipped:
+    before = move.before.position if move.before else None
+    return Skipped(
+        task=name,
+        transaction=error["transaction"],
+        begins=str(msgspec.structs.replace(before, rows=0)) if before else "",
+        rows=before.rows if before else 0,
+        problem=error,
+        after=point(move.after),
         done=done,
     )
 

@@ -94,4 +94,9 @@ MATRIX: tuple[Row, ...] = (
     Row(60, "Only a standby reaches the source or the sink", "It leads; when nobody does, nothing moves"),
     Row(61, "State of a newer version", "Refused, not overwritten"),
     Row(62, "Maintenance or a pause during a fault", "Nobody is promoted; shown everywhere"),
+    Row(
+        80,
+        "An operator skips a transaction that the task did not fail at",
+        "Refused by Server and leader; nothing lost",
+    ),
 )

@@ -34,6 +34,7 @@ _STATUS = {
     "E5006": AUTH,
     "E5007": CONFLICT,
     "E5009": TIMEOUT,
+    "E5016": CONFLICT,
 }
 
 

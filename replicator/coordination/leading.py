@@ -24,10 +24,13 @@ from replicator.coordination.commands import Pending
 from replicator.coordination.commits import behind
 from replicator.coordination.election import Contender
 from replicator.coordination.facts import Facts
+from replicator.coordination.moves import stood
+from replicator.coordination.skips import skip
 from replicator.coordination.state import State
 from replicator.coordination.status import UNKNOWN
 from replicator.coordination.stuck import give_up
 from replicator.coordination.view import Config, TaskView
+from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 
 Actions = list[Action]
@@ -142,6 +145,8 @@ def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Acti
             return [Complete(pending.path, "refused", f"retry: the task is {facts.state.value}", record.by)]
         case "position":
             return [_set_position(facts, view, pending)]
+        case "skip":
+            return _skip(facts, view, pending)
     return [Complete(pending.path, "refused", f"unknown command '{record.verb}'", record.by)]
 
 
@@ -156,10 +161,28 @@ def _set_position(facts: Facts, view: TaskView, pending: Pending) -> Action:
     except msgspec.MsgspecError as error:
         return Complete(pending.path, "refused", f"position: {error}", record.by)
     stored = view.commit.checkpoint
-    before = str(stored.position) if stored else ""
-    if record.arguments.get("before", "") != before:
-        return Complete(pending.path, "refused", f"position: it is {before or 'none'} by now", record.by)
+    if record.arguments.get("stood", "").encode() != stood(stored):
+        now_at = str(stored.position) if stored else "none"
+        return Complete(pending.path, "refused", f"position: it is {now_at} by now", record.by)
     return SetPosition(pending.path, wanted, record.arguments.get("reason", ""), record.by)
+
+
+def _skip(facts: Facts, view: TaskView, pending: Pending) -> Actions:
+    """Only the transaction of the failure that we hold now, whatever it was when the operator looked."""
+    record, config = pending.record, view.config or facts.good
+    assert record is not None  # noqa: S101 - the caller has looked
+    if facts.state is not State.FAILED or facts.worker is not None or facts.failure is None or config is None:
+        return [Complete(pending.path, "refused", f"skip: the task is {facts.state.value}", record.by)]
+    asked, reason = record.arguments.get("transaction", ""), record.arguments.get("reason", "")
+    if not asked:
+        return [Complete(pending.path, "refused", "skip: no transaction is named", record.by)]
+    mariadb = config.data.get("source", {}).get("type") == "mariadb"
+    try:
+        move = skip(view.task, view.commit.checkpoint, facts.failure.error, asked, mariadb)
+    except ReplicatorError as error:
+        return [Complete(pending.path, "refused", f"skip: {error.code} {error.what}", record.by)]
+    why = f"transaction {facts.failure.error['transaction']} skipped{': ' + reason if reason else ''}"
+    return [SetPosition(pending.path, move.after, why, record.by), Retry("retry", record.by)]
 
 
 def _switchover(facts: Facts, view: TaskView, pending: Pending, now: float) -> Actions:

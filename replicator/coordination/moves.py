@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from replicator.errors import ProcessError, ReplicatorError, SourceError
+from replicator.errors import ProcessError, SourceError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
@@ -33,13 +33,7 @@ class ToPoint(msgspec.Struct, frozen=True):
     point: Checkpoint
 
 
-class PastTransaction(msgspec.Struct, frozen=True):
-    """The present position, with one transaction counted as delivered."""
-
-    gtid: str
-
-
-Target: TypeAlias = ToFile | ToGtid | ToPoint | PastTransaction
+Target: TypeAlias = ToFile | ToGtid | ToPoint
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -57,12 +51,13 @@ class Move(msgspec.Struct, frozen=True):
     skips: str = ""
 
 
+def stood(checkpoint: Checkpoint | None) -> bytes:
+    """The whole position as JSON: two that are shown alike may differ in what was executed before them."""
+    return msgspec.json.encode(checkpoint.position if checkpoint else None)
+
+
 def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) -> Move:
-    """
-    Raises:
-        ProcessError: E5007, there is nothing to move from, or a transaction that is delivered already is to be passed.
-        SourceError: E2209, a GTID set that can't be read.
-    """
+    """Raises SourceError E2209 for a GTID set that can't be read."""
     position = _position(before, target, mariadb)
     present = before.position if before else Position("", 4)
     position = msgspec.structs.replace(position, reset=present.reset + 1)
@@ -83,16 +78,6 @@ def _position(before: Checkpoint | None, target: Target, mariadb: bool) -> Posit
             return msgspec.structs.replace(point.position, rows=0)
         case ToGtid(executed):
             return Position(present.file, 4, _normal(executed, mariadb))
-        case PastTransaction(gtid):
-            if not present.gtid:
-                raise ProcessError(
-                    "E5007",
-                    "the task has no GTIDs: one transaction can't be named and passed",
-                    found=str(present),
-                    wanted="a source with GTIDs",
-                    fix="`replicator task position set` with the file and offset behind the transaction.",
-                )
-            return msgspec.structs.replace(present, gtid=_with(present.gtid, gtid, mariadb), rows=0)
 
 
 def _normal(text: str, mariadb: bool) -> str:
@@ -100,29 +85,6 @@ def _normal(text: str, mariadb: bool) -> str:
     if not normal:
         raise SourceError("E2209", "a GTID set that is empty", wanted="uuid:1-5,... or 0-1-100,...")
     return normal
-
-
-def _with(executed: str, gtid: str, mariadb: bool) -> str:
-    if mariadb:
-        parts = gtid.strip().split("-")
-        if len(parts) != 3 or not all(part.isdigit() for part in parts):
-            raise SourceError("E2209", "a GTID that can't be read", found=gtid[:100], wanted="DOMAIN-SERVER-SEQUENCE")
-        domain, server, sequence = map(int, parts)
-        position = MariaDBPosition.parse(executed)
-        if position.contains(domain, sequence):
-            raise _passed(gtid)
-        position.add(domain, server, sequence)
-        return str(position)
-    one, present = GtidSet.parse(gtid), GtidSet.parse(executed)
-    if not one or one.subset(present):
-        raise _passed(gtid)
-    if _count(one) != 1:
-        raise SourceError("E2209", "not a single GTID", found=gtid[:100], wanted="UUID:NUMBER")
-    return str(present.union(one))
-
-
-def _passed(gtid: str) -> ReplicatorError:
-    return ProcessError("E5007", f"transaction {gtid} is behind the task's position already")
 
 
 def _count(executed: GtidSet) -> int:

@@ -93,8 +93,9 @@ class ReplicaIdRecord(Record):
 
 
 class CommandRecord(Record):
-    """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or ""}), "retry",
-    "position" ({"checkpoint": JSON of the Checkpoint, "before": str of the position that it replaces, "reason"})."""
+    """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or ""}), "retry", "skip"
+    ({"transaction": the one of the present error, "reason"}), "position" ({"checkpoint": JSON of the Checkpoint,
+    "stood": JSON of the position that it replaces, "null" for none, "reason"})."""
 
     id: str
     verb: str

@@ -222,10 +222,11 @@ class Steps:
         self._commits.write(self._owner.task, self._own, self._view.commit, self._record(checkpoint))
 
     def _set_position(self, action: SetPosition) -> None:
-        record = self._record(action.checkpoint)
+        checkpoint = msgspec.structs.replace(action.checkpoint, time_ms=now_ms())
+        record = self._record(checkpoint)
         self._commits.write(self._owner.task, self._own, self._view.commit, record, (Delete(action.path),))
-        self._owner.on_progress(action.checkpoint)
-        self.note("position", reason=action.reason, by=action.by, position=str(action.checkpoint.position))
+        self._owner.on_progress(checkpoint)
+        self.note("position", reason=action.reason, by=action.by, position=str(checkpoint.position))
 
     def _end(self, action: Withdraw | Release | Lose) -> None:
         owner = self._owner

@@ -26,7 +26,7 @@ from replicator.decode.compiler import Renderer, compile_rows
 from replicator.decode.dispatch import handlers
 from replicator.decode.framing import FileFraming, Framing, PacketFraming, ServerError, Take
 from replicator.decode.narration import Everything, Narration, Selection
-from replicator.decode.progress import Flavor, Progress
+from replicator.decode.progress import Flavor, Progress, State
 from replicator.decode.renderers import rendering as standard_rendering
 from replicator.decode.variables import Context
 from replicator.decode.versions import Compile, Versions
@@ -244,10 +244,20 @@ class BinlogDecoder:
         # Without checksums nobody knows whether the event is what the server wrote.
         if not error.table and (error.code != "E2302" or self._around.checksum):
             error.table = self._versions.at_fault
+        # Also of what a decoder of our own met in the rows of a prepared transaction: it is ours that needs them.
+        error.transaction, error.transaction_end = self._transaction()
         if not isinstance(error, DecodeError) or error.position:
             return error
         fields = {**error.to_dict(), "position": f"{self._progress} ({events.name(self._kind)})"}
         return DecodeError(fields.pop("code"), fields.pop("what"), **fields)
+
+    def _transaction(self) -> tuple[str, str]:
+        """That is at hand, as in `ReplicatorError`; ("", "") between transactions."""
+        collector, progress = self._collector, self._progress
+        if collector.state is State.BETWEEN:
+            return "", ""
+        end = f"{progress.file}:{progress.start + collector.length}" if collector.length else ""
+        return self._changes.context.position.decode(), end
 
     def _events(self, data: bytes) -> Iterator[bool]:
         """Reads the events that `data` completes; yields True where what has come so far should leave first."""

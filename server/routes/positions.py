@@ -65,12 +65,15 @@ def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
     )
 
 
-@router.post("/tasks/{name}/skip", responses=documented(views.Moved), openapi_extra=_SKIP, operation_id="skip")
-def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments) -> Response:
-    """Passes one transaction, {"transaction": GTID}, of a FAILED task and tries again. 409 E5007 unless FAILED."""
+@router.post("/tasks/{name}/skip", responses=documented(views.Skipped), openapi_extra=_SKIP, operation_id="skip")
+def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
+    """Has the transaction skipped that a FAILED task met its error in, {"transaction": GTID or FILE:OFFSET}, and the
+    task tried again. 409 E5007 unless FAILED, 409 E5016 for every other transaction. The leader compares it once more
+    when it does this; what it refuses stands in the task's history."""
     given = only(arguments, "transaction", "reason")
-    move = positions.skip(name, given.get("transaction", ""), by, given.get("reason", "")[:200])
-    return reply(views.moved(name, move, done=True))
+    reason = given.get("reason", "")[:200]
+    move, error = positions.skip(name, given.get("transaction", ""), by, reason, dry_run)
+    return reply(views.skipped(name, move, error, done=not dry_run))
 
 
 @router.post(

@@ -96,7 +96,7 @@ def _reset(bus: Bus) -> int:
     return commit.checkpoint.position.reset if commit and commit.checkpoint else 0
 
 
-def test_a_transaction_that_fails_the_task_is_passed_by_name(make_bus: MakeBus) -> None:
+def test_80_a_transaction_that_fails_the_task_is_skipped_and_no_other(make_bus: MakeBus) -> None:
     bus = make_bus(sink={"max_record_bytes": 4096})
     database = bus.database
     before = database.execute("SELECT @@GLOBAL.gtid_executed")[0][0]
@@ -104,9 +104,13 @@ def test_a_transaction_that_fails_the_task_is_passed_by_name(make_bus: MakeBus) 
     database.execute(f"INSERT INTO {bus.name}.big VALUES (1, REPEAT('x', 20000))")
     problem = bus.failed(30)
     assert problem["code"] == "E3102"
-    gtid = problem["position"].split()[0]
+    gtid = problem["transaction"]
     assert gtid not in before
-    bus.cluster.cli("task", "skip", bus.name, "--transaction", gtid, "--reason", "a test row")
+    source, _, number = gtid.rpartition(":")
+    with pytest.raises(ServerFailed, match="E5016"):  # one that has not been written yet
+        bus.cluster.cli("task", "skip", bus.name, "-y", "--transaction", f"{source}:{int(number) + 100_000}")
+    assert bus.failed(30)["transaction"] == gtid
+    bus.cluster.cli("task", "skip", bus.name, "-y", "--transaction", gtid, "--reason", "a test row")
     bus.wait_running()
     bus.wait_delivered(50)
     bus.writer.stop()

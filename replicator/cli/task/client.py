@@ -177,7 +177,7 @@ def _error(content: dict[str, Any]) -> ReplicatorError:
 def _one(fields: Any) -> ReplicatorError:
     values = {key: str(value) for key, value in fields.items()} if isinstance(fields, dict) else {}
     code, what = values.pop("code", ""), values.pop("what", "")
-    known = {key: values[key] for key in ("found", "wanted", "fix", "position") if key in values}
+    known = {key: values[key] for key in ("found", "wanted", "fix", "position", "table") if key in values}
     if code not in CODES:  # of a newer Server
         return ProcessError("E5011", f"{code}: {what}", **known)
     kind = {"1": ConfigError, "4": CoordinationError}.get(code[1], ProcessError)

@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import click
 
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import name_argument, with_client
-from replicator.cli.terminal import clean
+from replicator.cli.terminal import clean, interactive
 
 
 @click.command("skip")
 @name_argument
-@click.option("--transaction", required=True, metavar="GTID", help="The one to pass; it stands in the error.")
+@click.option("--transaction", default="", metavar="GTID|FILE:OFFSET", help="The one of the error; needed with -y.")
 @click.option("--reason", default="", help="Kept in the task's history.")
+@click.option("--dry-run", is_flag=True, help="Only show what would never be delivered.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--no-input", is_flag=True, help="Never ask; without -y that refuses.")
 @with_client
-def command(name: str, transaction: str, reason: str, client: Client) -> None:
-    """Pass one transaction of the failed task NAME and try again. Its changes never reach the consumers.
+def command(name: str, transaction: str, reason: str, dry_run: bool, yes: bool, no_input: bool, client: Client) -> None:
+    """Skip the transaction that the task NAME has failed at, and try again. Its changes never reach the consumers.
 
-    Exit status 4 when the task is not failed or the transaction is behind it already.
+    Shows the transaction and the error that was met in it, and wants the task's name typed. No other transaction can be
+    skipped: exit status 4, also when the task is not failed.
     """
-    client.act(name, "skip", transaction=transaction, reason=reason)
-    click.echo(f"{clean(name)} retrying without {clean(transaction)}")
+    if yes and not transaction and not dry_run:
+        raise click.UsageError("-y needs --transaction, so that nothing else is skipped than what you have looked at.")
+    preview = client.act(name, "skip", dry_run=True, transaction=transaction)
+    for line in _lines(preview):
+        click.echo(line, err=not dry_run)
+    if dry_run:
+        return
+    if not yes:
+        _confirm(name, no_input)
+    ordered = client.act(name, "skip", transaction=preview["transaction"], reason=reason)
+    click.echo(f"{clean(name)} skips {clean(ordered['transaction'])} and tries again")
+
+
+def _lines(preview: dict[str, Any]) -> Iterator[str]:
+    error = preview["problem"]
+    yield f"{'Failed with:':<14}{clean(error['code'])} {clean(error['what'])}"
+    yield f"{'At:':<14}{clean(error.get('position', '')) or '-'}"
+    if error.get("table"):
+        yield f"{'Table:':<14}{clean(error['table'])}"
+    if preview["rows"]:
+        yield f"{'Delivered:':<14}{preview['rows']} rows of it, which consumers keep"
+    yield f"{'Stands at:':<14}{clean(preview['begins'])}"
+    yield click.style(f"{'NEVER sent:':<14}transaction {clean(preview['transaction'])}, with all its tables", fg="red")
+
+
+def _confirm(name: str, no_input: bool) -> None:
+    if no_input or not interactive():
+        raise click.UsageError("Nobody can be asked here: give -y and --transaction.")
+    typed = click.prompt(f"Skip it? Type the task's name, '{clean(name)}'", default="", show_default=False, err=True)
+    if typed != name:
+        raise click.UsageError("That is another name; nothing was skipped.")

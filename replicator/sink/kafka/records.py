@@ -160,4 +160,5 @@ def too_large(record: Record, size: int, most: int) -> SinkError:
         wanted=f"at most {most} bytes (sink.max_record_bytes and the topic's max.message.bytes)",
         fix="Raise both, or set `sink.oversize: dead_letter`: such rows then go to another topic as references.",
         position=position.decode("ascii", "replace"),
+        transaction=position.decode("ascii", "replace"),
     )

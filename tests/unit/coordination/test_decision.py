@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -37,6 +37,7 @@ from replicator.coordination.decision import decide
 from replicator.coordination.election import Contender, Field
 from replicator.coordination.facts import Facts, Failure, WorkerFacts
 from replicator.coordination.grace import Memory, margin, remember
+from replicator.coordination.moves import stood
 from replicator.coordination.records import CommandRecord, CommitRecord
 from replicator.coordination.state import State
 from replicator.coordination.view import Config, TaskView
@@ -143,9 +144,9 @@ class TestMaintenance:
 class TestPositionOrdered:
     WANTED = Checkpoint(Position("binlog.000001", 50, reset=1))
 
-    def order(self, known: Facts, before: str = str(SAVED.position), text: str | None = None) -> Any:
+    def order(self, known: Facts, before: Checkpoint | None = SAVED, text: str | None = None) -> Any:
         checkpoint = msgspec.json.encode(self.WANTED).decode() if text is None else text
-        pending = command("position", checkpoint=checkpoint, before=before)
+        pending = command("position", checkpoint=checkpoint, stood=stood(before).decode())
         (done,) = decide(known, view(contender(), commit=commit(), commands=pending, desired="paused"), NOW)
         return done
 
@@ -158,10 +159,58 @@ class TestPositionOrdered:
         assert self.order(leading(State.IDLE)).kind == "refused"
 
     def test_is_refused_when_the_task_stands_elsewhere_by_now(self):
-        assert self.order(leading(State.PAUSED), before="binlog.000001:99").kind == "refused"
+        for position in (
+            Position("binlog.000001", 99),
+            Position("binlog.000001", 100, "0-1-7"),  # shown alike
+            Position("binlog.000001", 100, reset=1),
+        ):
+            assert self.order(leading(State.PAUSED), before=Checkpoint(position)).kind == "refused"
+        assert self.order(leading(State.PAUSED), before=None).kind == "refused"
 
     def test_is_refused_when_nobody_understands_it(self):
         assert self.order(leading(State.PAUSED), text="{}").kind == "refused"
+
+
+class TestSkip:
+    UUID = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
+    STOOD = Checkpoint(Position("binlog.000001", 100, f"{UUID}:1-7", rows=3), time_ms=5)
+    ERROR: ClassVar[dict[str, str]] = {"code": "E2307", "what": "a value", "transaction": f"{UUID}:9"}
+
+    def order(self, known: Facts, transaction: str = f"{UUID}:9", **changes: Any) -> list[Any]:
+        pending = command("skip", transaction=transaction, reason="ticket 1")
+        seen = view(contender(), commit=commit(checkpoint=self.STOOD), commands=pending, **changes)
+        return decide(known, seen, NOW)
+
+    def failed(self, error: dict[str, str] | None = None) -> Facts:
+        return leading(State.FAILED, failure=Failure(error or self.ERROR, 3))
+
+    def test_the_transaction_of_our_own_failure_is_passed_and_the_task_tried_again(self):
+        passed, retry = self.order(self.failed())
+        wanted = Checkpoint(Position("binlog.000001", 100, f"{self.UUID}:1-7:9", reset=1), time_ms=5)
+        assert passed == SetPosition("/c/1", wanted, f"transaction {self.UUID}:9 skipped: ticket 1", "me")
+        assert retry == Retry("retry", "me")
+
+    @pytest.mark.parametrize("asked", [f"{UUID}:8", f"{UUID}:10", f"{UUID}:9-10", "", "rubbish", "0-1-9"])
+    def test_no_other(self, asked):
+        (done,) = self.order(self.failed(), asked)
+        assert isinstance(done, Complete) and (done.kind, done.path) == ("refused", "/c/1")
+
+    def test_not_when_it_has_failed_at_another_one_since_the_operator_looked(self):
+        (done,) = self.order(self.failed({**self.ERROR, "transaction": f"{self.UUID}:11"}))
+        assert done.kind == "refused" and "did not fail at" in done.reason
+
+    def test_not_when_the_error_is_of_none(self):
+        (done,) = self.order(self.failed({"code": "E3103", "what": "not allowed"}))
+        assert done.kind == "refused" and "not of one transaction" in done.reason
+
+    @pytest.mark.parametrize("state", [State.IDLE, State.PAUSED, State.UNCONFIGURED])
+    def test_not_unless_it_has_failed(self, state):
+        (done,) = self.order(leading(state), desired="paused")
+        assert done.kind == "refused"
+
+    def test_not_while_it_runs(self):
+        (done,) = self.order(leading(State.RUNNING, RUNS))
+        assert done.kind == "refused"
 
 
 class TestFailed:

@@ -26,6 +26,7 @@ from replicator.coordination.commits import Commits
 from replicator.coordination.election import Election
 from replicator.coordination.history import History
 from replicator.coordination.maintenance import Maintenance
+from replicator.coordination.moves import stood
 from replicator.coordination.ports import Connection
 from replicator.coordination.registry import Registry
 from replicator.coordination.state import State
@@ -304,7 +305,7 @@ class Leadership(RuleBasedStateMachine):
             return
         position = checkpoint.position
         wanted = checkpoint_at(max(0, position.offset - back), position.reset + 1)
-        arguments = {"checkpoint": msgspec.json.encode(wanted).decode(), "before": str(position)}
+        arguments = {"checkpoint": msgspec.json.encode(wanted).decode(), "stood": stood(checkpoint).decode()}
         Commands(self.world.admin, self.world.layout).submit(TASK, "position", arguments, "test")
 
     # What must hold

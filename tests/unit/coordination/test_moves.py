@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.coordination.moves import Move, PastTransaction, Target, ToFile, ToGtid, ToPoint, moment, move
+from replicator.coordination.moves import Move, Target, ToFile, ToGtid, ToPoint, moment, move
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.gtid import GtidSet
@@ -51,20 +51,9 @@ def test_to_a_point_of_the_trail_begins_a_transaction() -> None:
     assert moved(GTIDS, ToPoint(point)).after.position == Position("binlog.000001", 77, f"{A}:1-9", reset=1)
 
 
-def test_past_one_transaction() -> None:
-    assert moved(GTIDS, PastTransaction(f"{A}:101")).after.position.gtid == f"{A}:1-101"
-    assert moved(MARIADB, PastTransaction("0-2-101"), mariadb=True).after.position.gtid == "0-2-101"
-
-
 @pytest.mark.parametrize(
     ("before", "target", "mariadb", "code"),
     [
-        (GTIDS, PastTransaction(f"{A}:100"), False, "E5007"),
-        (GTIDS, PastTransaction(f"{A}:101-102"), False, "E2209"),
-        (GTIDS, PastTransaction("rubbish"), False, "E2209"),
-        (FILES, PastTransaction(f"{A}:101"), False, "E5007"),
-        (MARIADB, PastTransaction("0-1-100"), True, "E5007"),
-        (MARIADB, PastTransaction("0-1"), True, "E2209"),
         (GTIDS, ToGtid(""), False, "E2209"),
         (GTIDS, ToGtid("x:y"), False, "E2209"),
     ],

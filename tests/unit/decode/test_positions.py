@@ -127,3 +127,20 @@ def test_a_server_that_looks_for_where_we_begin_moves_no_position_back():
 def test_heartbeats_inside_a_transaction_say_nothing():
     log = Log().gtid(1).query("BEGIN").add(events.HEARTBEAT, b"binlog.000001", end=300)
     assert decoder().feed(log.raw) == []
+
+
+@pytest.mark.parametrize("gtid", [True, False])
+def test_an_error_names_the_transaction_and_where_it_ends(gtid):
+    log = Log().insert(1, 1)
+    start = log.at
+    if gtid:
+        log.gtid(2)
+    error = fails(log.query("BEGIN").rows(events.WRITE_ROWS, 99, row(1)), "E2302")
+    assert error.transaction == (f"{UUID}:2" if gtid else f"binlog.000001:{start}")
+    assert error.to_dict()["transaction"] == error.transaction
+
+
+def test_between_transactions_an_error_is_of_none():
+    error = fails(Log().insert(1, 1).add(events.XID, bytes(8)), "E2302")
+    assert (error.transaction, error.transaction_end) == ("", "")
+    assert "transaction" not in error.to_dict()

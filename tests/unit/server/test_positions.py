@@ -5,15 +5,16 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from replicator.coordination.commands import Commands
 from replicator.coordination.commits import Commits
 from replicator.coordination.history import History
+from replicator.coordination.moves import stood
 from replicator.coordination.ports import Set
 from replicator.coordination.records import CommandRecord, CommitRecord, TrailRecord, dump, load
 from replicator.coordination.state import State
 from replicator.errors import VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
-from server.positions import Positions
 from tests.support import cores
 from tests.support.api import TASK, World
 
@@ -67,7 +68,7 @@ def test_whoever_leads_without_a_worker_is_ordered_to(made: World) -> None:
     (name,) = made.bus.coordinator.children(made.bus.layout.commands(NAME))
     data = made.bus.coordinator.get(f"{made.bus.layout.commands(NAME)}/{name}").data
     record = load(CommandRecord, data)
-    assert (record.verb, record.arguments["before"]) == ("position", "binlog.000003:400")
+    assert (record.verb, record.arguments["stood"]) == ("position", stood(SAVED).decode())
     wanted = msgspec.json.decode(record.arguments["checkpoint"], type=Checkpoint)
     assert wanted.position == msgspec.structs.replace(OLDER.position, reset=1)
     assert stored(made).checkpoint == SAVED
@@ -108,17 +109,57 @@ def test_of_two_the_second_learns_it(made: World) -> None:
     assert stored(made).epoch == 9
 
 
-def test_skip_passes_one_transaction_and_tries_again(made: World) -> None:
-    assert code(made.http.post(f"/tasks/{NAME}/skip", json={"transaction": f"{A}:101"})) == (409, "E5007")
-    made.core("host-a").stand(NAME, "failed")
-    answer = made.http.post(f"/tasks/{NAME}/skip", json={"transaction": f"{A}:101"}).json()
-    assert answer["skips"] == f"1 transaction: {A}:101"
-    commands = [
-        load(CommandRecord, made.bus.coordinator.get(f"{made.bus.layout.commands(NAME)}/{name}").data)
-        for name in sorted(made.bus.coordinator.children(made.bus.layout.commands(NAME)))
+ERROR = {
+    "code": "E2307",
+    "what": "a value",
+    "position": "binlog.000003:500 (WRITE_ROWS_EVENT)",
+    "table": "shop.item",
+    "transaction": f"{A}:101",
+}
+
+
+def ordered(made: World) -> list[CommandRecord]:
+    path = made.bus.layout.commands(NAME)
+    return [
+        load(CommandRecord, made.bus.coordinator.get(f"{path}/{name}").data)
+        for name in sorted(made.bus.coordinator.children(path))
     ]
-    assert [command.verb for command in commands] == ["position", "retry"]
-    assert commands[0].arguments["reason"] == f"transaction {A}:101 skipped"
+
+
+def test_skip_orders_the_transaction_of_the_error_to_be_passed(made: World) -> None:
+    assert code(made.http.post(f"/tasks/{NAME}/skip", json={"transaction": f"{A}:101"})) == (409, "E5007")
+    made.core("host-a").stand(NAME, "failed", error=ERROR)
+    answer = made.http.post(f"/tasks/{NAME}/skip?dry_run=true", json={}).json()
+    assert (answer["transaction"], answer["begins"], answer["rows"]) == (f"{A}:101", "binlog.000003:400", 0)
+    assert (answer["problem"], answer["done"], ordered(made)) == (ERROR, False, [])
+    answer = made.http.post(f"/tasks/{NAME}/skip", json={"transaction": f" {A.upper()}:101"}).json()
+    assert (answer["after"]["gtid"], answer["done"]) == (f"{A}:1-101", True)
+    (command,) = ordered(made)
+    assert (command.verb, command.arguments) == ("skip", {"transaction": f"{A}:101", "reason": ""})
+
+
+@pytest.mark.parametrize("asked", [f"{A}:102", f"{A}:100", f"{A}:101-102", "rubbish", "binlog.000003:500"])
+@pytest.mark.parametrize("query", ["", "?dry_run=true"])
+def test_80_no_other_transaction_can_be_skipped(made: World, asked: str, query: str) -> None:
+    """One that does not exist yet would be lost without a word when it comes."""
+    made.core("host-a").stand(NAME, "failed", error=ERROR)
+    answer = made.http.post(f"/tasks/{NAME}/skip{query}", json={"transaction": asked})
+    assert code(answer) == (409, "E5016")
+    error = answer.json()["error"]
+    assert error["found"] == asked and f"{A}:101" in error["wanted"]
+    assert ordered(made) == [] and stored(made).checkpoint == SAVED
+
+
+def test_80_an_error_that_is_of_no_transaction_leaves_nothing_to_skip(made: World) -> None:
+    made.core("host-a").stand(NAME, "failed", error={"code": "E3103", "what": "not allowed"})
+    assert code(made.http.post(f"/tasks/{NAME}/skip", json={"transaction": f"{A}:101"})) == (409, "E5016")
+    assert code(made.http.post(f"/tasks/{NAME}/skip?dry_run=true", json={})) == (409, "E5016")
+    assert code(made.http.post(f"/tasks/{NAME}/skip", json={})) == (422, "E1003")
+
+
+def test_80_nor_does_a_host_that_is_offline(made: World) -> None:
+    made.core("host-a").stand(NAME, "failed", online=False)
+    assert code(made.http.post(f"/tasks/{NAME}/skip", json={"transaction": f"{A}:101"})) == (409, "E5016")
 
 
 @pytest.mark.parametrize(("reason", "added"), [("", ""), ("a test row", ": a test row")])
@@ -131,9 +172,10 @@ def test_a_skip_stands_in_the_history(reason: str, added: str) -> None:
     core = bench.core()
     core.turn()
     core.work()
-    core.participant.on_failed({"code": "E3102", "what": "a record is too large"})
+    core.participant.on_failed({"code": "E3102", "what": "a record is too large", "transaction": f"{A}:101"})
     core.turn()
-    Positions(coordinator, layout).skip(cores.TASK, f"{A}:101", "ann", reason)
+    arguments = {"transaction": f"{A}:101", "reason": reason}
+    Commands(coordinator, layout).submit(cores.TASK, "skip", arguments, "ann")
     bench.settle(2)
     assert core.participant.state is State.RUNNING
     records = [entry.record for entry in History(coordinator, layout).read(cores.TASK)]
@@ -143,7 +185,8 @@ def test_a_skip_stands_in_the_history(reason: str, added: str) -> None:
         ("ann", ""),
     ]
     checkpoint = Commits(coordinator, layout).read(cores.TASK).checkpoint
-    assert checkpoint is not None and checkpoint.position.reset == 1
+    assert checkpoint is not None
+    assert (checkpoint.position.reset, checkpoint.position.gtid) == (1, f"{A}:1-101")
 
 
 def test_the_trail(made: World) -> None:
