@@ -183,7 +183,7 @@ class Moved(View, kw_only=True):
 
 class Skipped(View, kw_only=True):
     """What `skip` does (`done`: it is ordered) or would do. `transaction`: GTID or `file:offset`; `begins`: where the
-    task stands, `rows`: rows of the transaction that consumers have already; `problem`: the error that was met in it."""
+    task stands, `rows`: rows of the transaction that consumers have already; `problem`: the error that was met."""
 
     kind: str = "Skipped"
     task: str
