@@ -52,7 +52,7 @@ def judge(
     seen: Iterable[Seen],
     *,
     roles: Sequence[Role] = (),
-    checkpoints: Sequence[tuple[str, int]] = (),
+    checkpoints: Sequence[tuple[str, int] | None] = (),
 ) -> Verdict:
     """Checks `seen` against `journal`.
 
@@ -60,7 +60,7 @@ def judge(
         journal: in commit order of one writer, or of several with disjoint keys.
         seen: in any order; it is sorted by (topic, partition, offset).
         roles: intervals of effective emission.
-        checkpoints: (file, offset) in the order in which they were stored.
+        checkpoints: (file, offset) in the order in which they were stored; None where the task was made again.
     """
     case = Case()
     for record in sorted(seen, key=lambda record: (record.topic, record.partition, record.offset)):
@@ -115,7 +115,7 @@ class Case:
         journal: Iterable[Transaction],
         *,
         roles: Sequence[Role] = (),
-        checkpoints: Sequence[tuple[str, int]] = (),
+        checkpoints: Sequence[tuple[str, int] | None] = (),
     ) -> Verdict:
         """The verdict; everything has been seen that ever will be."""
         for transaction in journal:
@@ -128,7 +128,7 @@ class Case:
         ]
         _overlaps(roles, self._verdict)
         for before, after in itertools.pairwise(checkpoints):
-            if after < before:
+            if before is not None and after is not None and after < before:
                 self._verdict.regressed.append(f"checkpoint went from {before} back to {after}")
         return self._verdict
 

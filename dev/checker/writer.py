@@ -27,6 +27,11 @@ CREATE TABLE IF NOT EXISTS {database}.hot_item (
     serial BIGINT NOT NULL
 )"""
 
+SIDE = "CREATE TABLE IF NOT EXISTS {database}.side (id BIGINT NOT NULL PRIMARY KEY, text VARCHAR(60) NOT NULL)"
+FILL = """
+INSERT /*+ SET_VAR(cte_max_recursion_depth = 10000000) */ INTO {database}.side
+WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < {rows}) SELECT i, REPEAT('x', 50) FROM n"""
+
 
 class Writer:
     """Inserts, updates and deletes in transactions of 1 to `most_rows` changes, in a thread of its own.
@@ -63,12 +68,14 @@ class Writer:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
         self._unknown: Transaction | None = None  # its COMMIT was not answered
+        self._large, self._side_rows = 0, 0
         self.journal: Journal = [] if journal is None else journal
         self.error: BaseException | None = None
 
     def prepare(self) -> None:
         self._server.execute(f"CREATE DATABASE IF NOT EXISTS {self._database} CHARACTER SET utf8mb4")
         self._server.execute(TABLE.format(database=self._database))
+        self._server.execute(SIDE.format(database=self._database))
 
     def start(self) -> Writer:
         self.prepare()
@@ -95,6 +102,11 @@ class Writer:
     def move(self, server: Database) -> None:
         """Writes to another server of the same data from the next connection on."""
         self._server = server
+
+    def burst(self, transactions: int, rows: int) -> None:
+        """From any thread: makes the next transactions large. Each inserts and deletes `rows` rows of the table `side`,
+        which is not judged, and changes most rows of `hot_item` in between."""
+        self._side_rows, self._large = rows, transactions
 
     def rows(self) -> dict[int, dict[str, object]]:
         """The table as it is now, in the form that `consumer.row_of` gives."""
@@ -141,13 +153,20 @@ class Writer:
             return None
 
     def _transaction(self, connection: pymysql.connections.Connection[Any]) -> bool:
-        keys = self._random.sample(range(1, self._keys + 1), self._random.randint(1, self._most_rows))
+        large = self._large > 0
+        count = self._keys * 2 // 3 if large else self._random.randint(1, self._most_rows)
+        keys = self._random.sample(range(1, self._keys + 1), count)
         changes = [self._change(key) for key in keys]
         transaction = Transaction(len(self.journal), changes, "unknown")
         committing = False
         try:
             with connection.cursor() as cursor:
-                cursor.execute(";".join(cursor.mogrify(*self._statement(change)) for change in changes))
+                statements = [cursor.mogrify(*self._statement(change)) for change in changes]
+                if large:
+                    self._large -= 1
+                    fill = FILL.format(database=self._database, rows=self._side_rows)
+                    statements = [fill, *statements, f"DELETE FROM {self._database}.side"]
+                cursor.execute(";".join(statements))
                 while cursor.nextset():
                     continue
             committing = True

@@ -49,7 +49,7 @@ class Course:
         before = self.arrived
         wait_for(lambda: self.arrived >= before + more, f"{more} more records of {self.job.name}", timeout)
 
-    def verdict(self, timeout: float, checkpoints: list[tuple[str, int]]) -> Verdict:
+    def verdict(self, timeout: float, checkpoints: list[tuple[str, int] | None]) -> Verdict:
         """Stops the writer, waits for the rest to arrive, and judges the history and the rebuilt table."""
         journal = self.job.writer.stop()
         with self._lock:

@@ -39,6 +39,14 @@ def _cut(way: str, verb: str, times: float, *arguments: str | float) -> Fault:
     return Fault(f"{whose}: {how} for {times:g} T", (("cut", way, verb, times, *arguments),), times + 1.5)
 
 
+def _reconfigured(*then: Step) -> Fault:
+    """MySQL is read slowly meanwhile, so that the change finds the task inside a transaction."""
+    name = "configuration changed inside large transactions"
+    slowly, again = ("begin", "mysql", "throttle", 1_500_000), ("begin", "mysql", "pass_")
+    name += "".join(f", then {step[1]}: SIGKILL" for step in then)
+    return Fault(name, (slowly, ("by_hand", "reconfigure"), *then, ("sleep", 0.5), again), 3)
+
+
 FAULTS: tuple[Fault, ...] = (
     *(_killed(who) for who in ("leader", "leader-host", "standby", "all")),
     *(_ended(who) for who in ("leader", "standby", "all")),
@@ -52,7 +60,18 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "pause, resume", (("cli", "task", "pause", "{task}"), ("sleep", 0.5), ("cli", "task", "resume", "{task}")), 1
     ),
-    Fault("configuration changed", (("reconfigure",),)),
+    _reconfigured(),
+    Fault("delivery switched to exactly_once and back", (("by_hand", "switch_delivery"),), 2),
+    Fault("task deleted, made again at its position", (("by_hand", "recreate"),), 2),
+    Fault("task made and deleted at once, three times", (("by_hand", "flicker"),)),
+    Fault("table swapped for a copy by RENAME", (("by_hand", "swap_table"),)),
+    Fault("columns added, renamed, changed, dropped", (("by_hand", "alter_table"),)),
+    Fault("statement that can't be replicated, skipped", (("by_hand", "skip"),), 2),
+    *(_reconfigured(("signal", who, "KILL")) for who in ("worker", "leader-host", "all")),
+    Fault(
+        "table swapped for a copy by RENAME, then leader-host: SIGKILL",
+        (("by_hand", "swap_table"), ("signal", "leader-host", "KILL")),
+    ),
     Fault("ZooKeeper: SIGKILL, restart", (("restart", "zookeeper", 0.2),), 1),
     Fault("ZooKeeper: SIGKILL, restart after 1.5 T", (("restart", "zookeeper", 1.5),), 2.5),
     Fault("ZooKeeper: SIGSTOP for 0.4 T", (("freeze", "zookeeper", 0.4),), 0.4),

@@ -14,6 +14,7 @@ from dev.cluster import Cluster, Process
 from dev.job import Job
 from dev.servers.base import Server
 from dev.servers.database import Database
+from dev.soak.administrator import Administrator
 from dev.soak.faults import Planned
 from dev.soak.ways import Ways
 from replicator.coordination.layout import Layout
@@ -43,7 +44,9 @@ class Hands:
         self._layout = Layout(cluster.root)
         self._t = t
         self._ways = ways
-        self._narrow = False
+        database = servers["mysql"]
+        assert isinstance(database, Database)
+        self._administrator = Administrator(cluster, jobs, database, coordinator)
         self.everyone: list[Process] = list(cluster.cores.values())
         """Every Core process there ever was."""
         self._asked: list[Process] = []
@@ -94,11 +97,9 @@ class Hands:
         names = {"{task}": self._job.name, "{last standby}": standbys[-1].host if standbys else ""}
         self._cluster.cli(*(names.get(word, word) for word in words))
 
-    def reconfigure(self) -> None:
-        self._narrow = not self._narrow
-        task = self._job.task
-        task["source"]["tables"] = [f"{self._job.name}.{'hot_item' if self._narrow else '*'}"]
-        self._cluster.apply(task)
+    def by_hand(self, what: str) -> None:
+        """A method of `Administrator`, done to the fault's task."""
+        getattr(self._administrator, what)(self._job)
 
     def restart(self, server: str, after: float) -> None:
         self._servers[server].kill()
@@ -112,13 +113,16 @@ class Hands:
 
     def cut(self, way: str, verb: str, times: float, *arguments: str | float) -> None:
         """Does `verb` of the proxy to the leader's way to ZooKeeper, or to all ways to a server, for so long."""
+        self.begin(way, verb, *arguments)
+        self.sleep(times)
+        self.begin(way, "pass_")
+
+    def begin(self, way: str, verb: str, *arguments: str | float) -> None:
+        """The same until another verb of the proxy comes."""
         shared = {"mysql": self._ways.mysql, "kafka": self._ways.kafka}
         proxy = shared.get(way) or self._ways.zookeeper.get(self._before.host)
-        if proxy is None:
-            return  # nobody leads
-        getattr(proxy, verb)(*arguments)
-        self.sleep(times)
-        proxy.pass_()
+        if proxy is not None:  # else nobody leads
+            getattr(proxy, verb)(*arguments)
 
     def starve(self, times: float) -> None:
         """Twice as many busy processes as there are processors."""

@@ -17,7 +17,9 @@ class Samples:
         self._jobs, self._cluster, self._every = jobs, cluster, every
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="samples", daemon=True)
-        self.checkpoints: dict[str, list[tuple[str, int]]] = {job.name: [] for job in jobs}
+        self.checkpoints: dict[str, list[tuple[str, int] | None]] = {job.name: [] for job in jobs}
+        """In the order seen; None where the task was deleted and made again."""
+        self._uids: dict[str, str] = {}
         self.most: dict[str, tuple[int, int, int]] = {}
 
     def start(self) -> Samples:
@@ -35,6 +37,9 @@ class Samples:
                     record = job.look().last_commit
                     if record is not None and record.checkpoint is not None:
                         position = record.checkpoint.position
+                        if self._uids.setdefault(job.name, record.uid) != record.uid:
+                            self._uids[job.name] = record.uid
+                            self.checkpoints[job.name].append(None)
                         self.checkpoints[job.name].append((position.file, position.offset))
             for core in self._cluster.cores.values():
                 with contextlib.suppress(OSError, LookupError, ValueError):  # it has just ended
