@@ -58,6 +58,10 @@ class WatchedSink:
         return self._sink.dead_letters
 
     @property
+    def holds_position(self) -> bool:
+        return self._sink.holds_position
+
+    @property
     def left(self) -> Position | None:
         return self._sink.left
 

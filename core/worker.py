@@ -86,9 +86,9 @@ class Link:
 
 
 class AgentStore:
-    """The checkpoint store of a worker: the agent writes for it. The first save is waited for, and where a table goes
-    into quarantine or comes out of it; the others are paced by the agent (the sink or lastCommit holds an older, safe
-    position meanwhile)."""
+    """The checkpoint store of a worker: the agent writes for it. The first save is waited for, where a table goes into
+    quarantine or comes out of it, and where the sink begins or ceases to hold the position; the others are paced by the
+    agent (the sink or lastCommit holds an older, safe position meanwhile)."""
 
     def __init__(self, link: Link, loaded: Checkpoint | None) -> None:
         self._link = link
@@ -102,7 +102,7 @@ class AgentStore:
 
     def save(self, checkpoint: Checkpoint) -> None:
         loaded, self._loaded = self._loaded, checkpoint
-        if loaded is not None and loaded.quarantined == checkpoint.quarantined:
+        if loaded is not None and _settled(loaded) == _settled(checkpoint):
             return  # the observer's progress, which follows, carries it
         self.report(checkpoint, urgent=True)
         if not self._link.wait_saved(self._number, _SAVED_SECONDS):
@@ -124,6 +124,11 @@ class AgentStore:
                 runway_s=self.runway_s,
             )
         )
+
+
+def _settled(checkpoint: Checkpoint) -> tuple[object, ...]:
+    """What has to be durable before anything is delivered behind it."""
+    return checkpoint.quarantined, checkpoint.in_sink
 
 
 class AgentObserver:

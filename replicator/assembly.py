@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from replicator.catalogs import build_catalog
+from replicator.config.numbering import rule
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
 from replicator.config.task import FilePosition, KafkaSink, TaskConfig
@@ -110,6 +111,7 @@ def build_pipeline(
     stopping = threading.Event()
     catalog = build_catalog(config, history, stopping=stopping.is_set) if history is not None else None
     renderers = build_rendering(config)
+    repeats = isinstance(config.sink, KafkaSink) and config.sink.delivery == "at_least_once"
 
     def make_decoder(stream: Stream) -> Decoder:
         left_out = quarantine.tables - {quarantine.only}
@@ -124,6 +126,8 @@ def build_pipeline(
             catalog=catalog(stream.position, left_out) if catalog is not None else None,
             selection=selection,
             row_image=config.source.row_image,
+            rule=rule(config, left_out, quarantine.only),
+            repeats=repeats,
             reread=reread or _beside(config),
             rendering=renderers,
         )
@@ -142,5 +146,5 @@ def build_pipeline(
         stopping=stopping,
         start_given=config.source.start != "latest",
         max_transaction_bytes=config.max_transaction_bytes,
-        split_transactions=isinstance(config.sink, KafkaSink) and config.sink.delivery == "at_least_once",
+        split_transactions=repeats,
     )

@@ -147,6 +147,11 @@ CODES: dict[str, Entry] = {
                 "An XA transaction is committed whose rows are in binlog that can't be read any more.",
                 "Re-snapshot the tables that it changed, and make a new task behind it.",
             ),
+            "E2313": (
+                "place inside a transaction",
+                "A part of the transaction was delivered under another configuration, and from another server's log.",
+                "Apply the configuration of then, or `replicator task position set NAME --transaction-start`.",
+            ),
         },
     ),
     **_table(
@@ -196,6 +201,11 @@ CODES: dict[str, Entry] = {
                 "Say where to begin: `source.start`, or `replicator task position set`.",
             ),
             "E3110": ("TLS refused", "No encrypted connection could be made.", "Check `sink.tls`."),
+            "E3114": (
+                "positions disagree",
+                "The sink holds an older position than it has acknowledged, or lastCommit's can't be compared to it.",
+                "`replicator task position set` with the one that is right.",
+            ),
             "E3201": ("file not writable", "The output file can't be written.", "Check path, rights and space."),
             "E3202": (
                 "file not allowed",

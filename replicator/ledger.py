@@ -25,10 +25,12 @@ class Figures(msgspec.Struct):
 
 class Ledger:
     """Which totals belong to which committed position. `last`: of the latest acknowledged one, at first `base`;
-    `advanced`: something was acknowledged; `outstanding`: something is committed and not yet acknowledged."""
+    `advanced`: something was acknowledged; `outstanding`: something is committed and not yet acknowledged. `in_sink`:
+    see `Checkpoint`, of what is acknowledged."""
 
-    def __init__(self, base: Checkpoint, figures: Figures) -> None:
+    def __init__(self, base: Checkpoint, figures: Figures, *, in_sink: bool = False) -> None:
         self.figures = figures
+        self._in_sink = in_sink
         self.last = base
         self.advanced = False
         self._rows, self._transactions = base.rows, base.transactions
@@ -66,7 +68,8 @@ class Ledger:
             figures.bytes += size
             figures.last_event_ms = source_ms
             figures.lag_s = max(0.0, (now - source_ms) / 1000) if source_ms else 0.0
-            self.last = Checkpoint(reached, epoch, now, source_ms, rows, transactions, dead, self.last.quarantined)
+            marks = self.last.quarantined
+            self.last = Checkpoint(reached, epoch, now, source_ms, rows, transactions, dead, marks, self._in_sink)
             self.advanced = True
         if idle and not self._marks:
             self.figures.lag_s = 0.0

@@ -21,6 +21,7 @@ from typing import Protocol
 import msgspec
 
 from replicator import memory
+from replicator.authority import authority
 from replicator.backoff import Backoff
 from replicator.behind import Behind
 from replicator.buffer import Buffer
@@ -232,19 +233,31 @@ class Pipeline:
             if held is None and self._sink.left is not None and not self._start_given:
                 raise _left_by_another(self._sink.left)
             # Before the first row: were the starting point not durable, a successor would start "latest" again, later.
-            known = Checkpoint(held or self._source.start_position(), self._term.epoch, _now_ms())
-            self._store.save(known)
-            self._saved = known
-        if held is not None and held.reset < known.position.reset:
-            held = None  # an operator has set the position since the sink took that one
-        if held is not None and held != known.position:
-            # The sink is ahead: whoever looks at the checkpoint, or sets another position, must see where we stand.
-            known = msgspec.structs.replace(known, position=held, epoch=self._term.epoch, time_ms=_now_ms())
-            self._store.save(known)
-            self._saved = known
-        known = self._mark(known, held or known.position)
-        self._ledger = Ledger(known, self.figures)
+            position = held or self._source.start_position()
+            known = Checkpoint(position)
+        position = authority(held, known)
+        known = self._mark(self._settle(known, position, held), position)
+        self._ledger = Ledger(known, self.figures, in_sink=self._sink.holds_position)
         return self._quarantine.begin(known.quarantined, known.position)
+
+    def _settle(self, known: Checkpoint, position: Position, held: Position | None) -> Checkpoint:
+        """Remembers where the session begins, and whether the sink holds the position from now on. Durably, before the
+        first row: else a session of the other kind could go on behind rows that this one sends again. Whoever looks at
+        the checkpoint, or sets another position, must see where we stand, also where the sink is ahead."""
+        holds = self._sink.holds_position
+        if known.in_sink is holds and known.position == position:
+            return known
+        if holds and not known.in_sink and held != position:
+            self._sink.commit(position)
+            self._sink.flush(_FLUSH_SECONDS)
+        epoch, now = self._term.epoch, _now_ms()
+        known = msgspec.structs.replace(known, position=position, in_sink=holds, epoch=epoch, time_ms=now)
+        self._save(known)
+        return known
+
+    def _save(self, known: Checkpoint) -> None:
+        self._store.save(known)
+        self._saved = known
 
     def _mark(self, known: Checkpoint, position: Position) -> Checkpoint:
         """Remembers where tables stop and go on, durably before anything behind it is delivered."""
@@ -252,8 +265,7 @@ class Pipeline:
         known, before = msgspec.structs.replace(known, position=begins, quarantined=marks), known
         if marks != before.quarantined or begins != position:
             known = msgspec.structs.replace(known, epoch=self._term.epoch)
-            self._store.save(known)
-            self._saved = known
+            self._save(known)
         return known
 
     def _reached(self, position: Position) -> bool:

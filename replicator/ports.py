@@ -170,6 +170,11 @@ class Sink(Protocol):
         ...
 
     @property
+    def holds_position(self) -> bool:
+        """Positions are committed with the records, and none is acknowledged before `open` would return it."""
+        ...
+
+    @property
     def left(self) -> Position | None:
         """After `open`: the position that an earlier task of the same name has left here, if one has."""
         ...
@@ -177,7 +182,7 @@ class Sink(Protocol):
     def open(self, term: Term) -> Position | None:
         """Connects and fences earlier terms out; called again after a transient error, with the same term.
 
-        Returns the position that the sink itself holds (exactly_once), read after fencing, or None when it holds none.
+        Returns the position that the sink itself holds, read after fencing, or None when it holds none.
         Raises SinkUnavailable, SinkError, SinkFenced.
         """
         ...

@@ -71,7 +71,7 @@ class Quarantine:
         )
         if position.rows and (marks != present or any(map(self._is_due, marks))):
             # Its rows are counted differently with a table more or less: the transaction is begun again.
-            position = msgspec.structs.replace(position, rows=0, reset=position.reset + 1)
+            position = msgspec.structs.replace(position.transaction_start, reset=position.reset + 1)
             return self.marks(present, position, now_ms)
         return marks, position
 
@@ -86,7 +86,7 @@ class Quarantine:
         if behind.done:
             new: dict[str, Any] = {"until": here, "replayed": True}
         else:  # the rest of it stays in quarantine
-            since = replace(behind.at, rows=0)
+            since = behind.at.transaction_start
             new = {"since": since, "time_ms": max(now_ms, behind.time_ms + 1), "error": self._errors.get(table)}
         marks = [
             replace(mark, **new) if (mark.table, mark.time_ms, mark.until) == (table, behind.time_ms, None) else mark

@@ -72,7 +72,7 @@ class Positions:
         commit = self._commit(name)
         move = moves.move(commit.checkpoint, target, is_mariadb(view), now_ms())
         must_stand_still(view, "position")
-        if move.direction == "nowhere":
+        if move.direction == "nowhere" and not isinstance(target, moves.TransactionStart):
             raise ProcessError("E5007", f"'{name}' stands there already", found=str(move.after.position))
         if view.running is None:
             self._write(name, commit, move, by, reason)

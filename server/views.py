@@ -320,7 +320,7 @@ def skipped(name: str, move: Move, error: dict[str, str], *, done: bool) -> Skip
     return Skipped(
         task=name,
         transaction=error["transaction"],
-        begins=str(msgspec.structs.replace(before, rows=0)) if before else "",
+        begins=str(before.transaction_start) if before else "",
         rows=before.rows if before else 0,
         problem=error,
         after=point(move.after),

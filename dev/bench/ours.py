@@ -50,6 +50,7 @@ class Nowhere:
 
     left: Position | None = None
     dead_letters = 0
+    holds_position = False
 
     def __init__(self) -> None:
         self._committed: Position | None = None

@@ -21,6 +21,7 @@ _MACHINE = "tests/unit/coordination/test_leadership_machine.py"
 _DECISION = "tests/unit/coordination/test_decision.py"
 _RECIPES = "tests/conformance/test_recipes.py"
 _PIPELINE = "tests/unit/test_pipeline.py"
+_AUTHORITY = "tests/unit/test_authority.py"
 
 GUARDS: tuple[Guard, ...] = (
     Guard(
@@ -124,16 +125,44 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         "skip count: rows that an earlier stream delivered are not sent again",
         "replicator/decode/collector.py",
-        "        if first < self._skip:\n            self._drop_delivered(first)\n",
+        "        if self._skip is not None:\n            self._drop_delivered(self._skip, first)\n",
         "",
         ("tests/unit/decode",),
     ),
     Guard(
         "skip count: a half-delivered transaction that is shorter now stops",
-        "replicator/decode/collector.py",
-        "        if self.row < self._skip:\n",
+        "replicator/decode/resume.py",
+        "        if have < delivered:\n",
         "        if False:\n",
         ("tests/unit/decode",),
+    ),
+    Guard(
+        "skip count: rows that another configuration counted are found by their events",
+        "replicator/decode/resume.py",
+        'if self._rule == (inside.rule if inside is not None else ""):',
+        "if True:",
+        ("tests/unit/decode/test_resume.py",),
+    ),
+    Guard(
+        "skip count: events of another log say nothing of this one",
+        "replicator/decode/resume.py",
+        "if inside is not None and (file, start) == (self._position.file, self._position.offset):",
+        "if inside is not None:",
+        ("tests/unit/decode/test_resume.py",),
+    ),
+    Guard(
+        "row events of tables that are not replicated count, compiled and not",
+        "replicator/decode/rowevents.py",
+        "            self._branch.count += 1\n",
+        "            pass\n",
+        ("tests/unit/decode/test_resume.py",),
+    ),
+    Guard(
+        "nothing is held between a message and the rows that it stands before",
+        "replicator/decode/collector.py",
+        '        self._count(row + 1, len(message.key or b"") + len(message.value or b""))\n',
+        '        self.took(row + 1, len(message.key or b"") + len(message.value or b""))\n',
+        ("tests/unit/decode/test_resume.py",),
     ),
     Guard(
         "unknown-event check: what may carry rows is never skipped",
@@ -172,16 +201,44 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "a position that an operator set goes before the sink's",
+        "replicator/authority.py",
+        "    if held.reset != position.reset:\n",
+        "    if False:\n",
+        (_AUTHORITY,),
+    ),
+    Guard(
+        "what was delivered without the sink's position counts, not that position",
+        "replicator/authority.py",
+        "    if known.in_sink is False:\n        return position\n",
+        "",
+        (_AUTHORITY,),
+    ),
+    Guard(
+        "a sink that is behind its copy has been put back",
+        "replicator/authority.py",
+        'relation == "behind" and known.in_sink is None:',
+        'relation == "behind":',
+        (_AUTHORITY,),
+    ),
+    Guard(
+        "who holds the position is durable before the first row",
         "replicator/pipeline.py",
-        "if held is not None and held.reset < known.position.reset:",
-        "if False:",
+        "        if known.in_sink is holds and known.position == position:\n",
+        "        if known.position == position:\n",
         (_PIPELINE,),
+    ),
+    Guard(
+        "a task that has had a position and has none is not begun now",
+        "replicator/coordination/decision.py",
+        "(facts.memory.checkpoint is not None or view.delivered)",
+        "(facts.memory.checkpoint is not None)",
+        (_DECISION,),
     ),
     Guard(
         "the starting point is durable before the first row",
         "replicator/pipeline.py",
-        "            self._store.save(known)\n            self._saved = known\n        if held is not None and held.r",
-        "        if held is not None and held.r",
+        "            self._sink.flush(_FLUSH_SECONDS)\n        epoch, now",
+        "            self._sink.flush(_FLUSH_SECONDS)\n        return known\n        epoch, now",
         (_PIPELINE,),
     ),
     Guard(

@@ -26,7 +26,7 @@ cdef extern from "<time.h>" nogil:
     int clock_gettime(int clock, timespec* now)
     int CLOCK_REALTIME
 
-ABI = 4
+ABI = 5
 
 replicator_crc_begin()
 
@@ -190,6 +190,7 @@ cdef class Loop(Transactions):
                 program = known.programs[operation]
             if self._run(program, known, operation, rows, end, timestamp, server, behind) != NEXT:
                 return STOP
+        self.row_event += 1
         if self.queries and p[6] & STATEMENT_END:
             self._statement_ended()
         return NEXT

@@ -18,7 +18,7 @@ from replicator.compiled.steps cimport (
 )
 from replicator.compiled.values cimport write_value
 
-ABI = 4
+ABI = 5
 
 
 cdef class Program(Steps):

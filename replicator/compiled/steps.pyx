@@ -7,7 +7,7 @@ from replicator.compiled.headers cimport varint
 from replicator.compiled.out cimport BEHIND
 from replicator.compiled.values cimport REMEMBERED, REMEMBERED_SLOTS, Slot
 
-ABI = 4
+ABI = 5
 
 VARIABLES = {
     "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,

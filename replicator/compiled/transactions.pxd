@@ -34,7 +34,7 @@ cdef class Transactions:
     cdef public bint checksum, mariadb
     cdef public int state, kind
     cdef public int64_t offset, at, start
-    cdef public int64_t row, commit_us, length, whole
+    cdef public int64_t row, row_event, commit_us, length, whole
     cdef public int64_t rows, size, transactions, new_rows, new_size, source_ms
     cdef public bint moved
     cdef public int64_t ts_us, thread, pos, now_ns, event_s, server_id

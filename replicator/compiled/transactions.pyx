@@ -11,7 +11,7 @@ from replicator.compiled.late cimport LateProgram, complete_late
 from replicator.compiled.out cimport OK, little, put, put_unsigned
 from replicator.compiled.tables cimport Tables
 
-ABI = 4
+ABI = 5
 
 cdef uint64_t LATEST_US = <uint64_t>1 << 52  # the year 2112: times in nanoseconds have to fit, too
 cdef uint64_t HAS_ORIGINAL = <uint64_t>1 << 55
@@ -38,6 +38,7 @@ cdef class Transactions:
         kind: of the last event that was taken.
         whole: records of finished transactions.
         boundary: end of the last transaction that was finished; -1: none was.
+        row_event: row events of the transaction at hand, also of tables that are not replicated.
         most_held: bytes that records which wait may have; the run ends when they have more.
         queries: the format is told of the statements behind rows.
         query: text of the statement at hand, from before the run; None: there is none, or it is the buffer's, or gone.
@@ -168,7 +169,7 @@ cdef class Transactions:
 
     cdef void _announce(self) noexcept nogil:
         self.state = ANNOUNCED
-        self.row = self.told = 0
+        self.row = self.told = self.row_event = 0
         self.start = self.offset
         self.position_number = -1
         self.ts_us = self.commit_us

@@ -9,6 +9,7 @@ from replicator.coordination.ports import Check, Coordinator, Create, Delete, Op
 from replicator.coordination.records import CommitRecord, dump, load
 from replicator.errors import CoordinationError, LeadershipLost, NodeMissing
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.order import compared
 from replicator.model.position import Position
 
 
@@ -98,8 +99,5 @@ def refuse_backward(task: str, before: Checkpoint | None, after: Checkpoint | No
 
 
 def behind(position: Position, other: Position) -> bool:
-    """True when `position` is surely earlier. Files and offsets of two servers can't be compared: after a fail-over
-    of the source the GTID sets differ and the files may start anew."""
-    if position.reset != other.reset:
-        return position.reset < other.reset
-    return position.order < other.order and (not position.gtid or position.gtid == other.gtid)
+    """True when `position` is surely earlier."""
+    return compared(position, other) == "behind"

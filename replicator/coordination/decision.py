@@ -123,7 +123,7 @@ def _wait(facts: Facts, view: TaskView, own: Contender, now: float) -> Actions:
         return [Fail(_other_incarnation(view.task))]
     if record is not None and record.epoch > own.czxid:
         return [Fail(_epoch_would_fall(record.epoch, own.czxid))]
-    if record is None and facts.memory.checkpoint is not None:
+    if record is None and (facts.memory.checkpoint is not None or view.delivered):
         return [Fail(_position_lost(view.task))]
     until = grace_until(facts.memory, view, now)
     return [OpenTerm()] if now >= until else [Hold(until)]
@@ -155,5 +155,6 @@ def _position_lost(task: str) -> dict[str, str]:
         f"the progress of '{task}' is gone: lastCommit was deleted",
         found="no lastCommit",
         wanted="the position up to which everything is delivered",
-        fix="Make a new task with `source.start` set to that position.",
+        fix="`replicator task position trail NAME` shows where it was; `replicator task position set NAME --at TIME` "
+        "(or --gtid, or --file and --offset) and `replicator task retry NAME` go on there.",
     )

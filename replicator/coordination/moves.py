@@ -33,7 +33,11 @@ class ToPoint(msgspec.Struct, frozen=True):
     point: Checkpoint
 
 
-Target: TypeAlias = ToFile | ToGtid | ToPoint
+class TransactionStart(msgspec.Struct, frozen=True):
+    """The present position, with nothing delivered of the transaction there. It goes before whatever the sink holds."""
+
+
+Target: TypeAlias = ToFile | ToGtid | ToPoint | TransactionStart
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -61,7 +65,10 @@ def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) 
     position = _position(before, target, mariadb)
     present = before.position if before else Position("", 4)
     position = msgspec.structs.replace(position, reset=present.reset + 1)
-    direction, repeats, skips = _compared(present if before else None, position, mariadb)
+    if isinstance(target, TransactionStart):
+        direction, repeats, skips = _begun_again(present)
+    else:
+        direction, repeats, skips = _compared(present if before else None, position, mariadb)
     # What is passed unread may have changed tables: their definitions have to be read again.
     position = msgspec.structs.replace(position, unseen=present.unseen or direction in ("forward", "unknown"))
     counted = before or Checkpoint(position)
@@ -75,9 +82,29 @@ def _position(before: Checkpoint | None, target: Target, mariadb: bool) -> Posit
         case ToFile(file, offset):
             return Position(file, offset)
         case ToPoint(point):
-            return msgspec.structs.replace(point.position, rows=0)
+            return point.position.transaction_start
+        case TransactionStart():
+            return _transaction_start(before)
         case ToGtid(executed):
             return Position(present.file, 4, _normal(executed, mariadb))
+
+
+def _transaction_start(before: Checkpoint | None) -> Position:
+    if before is None:
+        raise ProcessError("E5007", "the task has no position yet", wanted="--file with --offset, --gtid or --at")
+    position, catch_up = before.position.transaction_start, before.position.catch_up
+    if catch_up is None:
+        return position
+    catch_up = msgspec.structs.replace(catch_up, at=catch_up.at.transaction_start)
+    return msgspec.structs.replace(position, catch_up=catch_up)
+
+
+def _begun_again(present: Position) -> tuple[str, str, str]:
+    """(direction, repeats, skips)"""
+    inside = present.catch_up.at if present.catch_up is not None and present.catch_up.at.rows else present
+    if not inside.rows:
+        return "nowhere", "", ""
+    return "back", f"{inside.rows} records of the transaction at {inside.transaction_start}", ""
 
 
 def _normal(text: str, mariadb: bool) -> str:

@@ -84,7 +84,7 @@ def _beyond(task: str, position: Position, transaction: str, end: str, mariadb: 
         executed = _with(position.gtid, transaction, mariadb)
         if executed == "":
             raise _passed(task, transaction)
-        return msgspec.structs.replace(position, gtid=executed, rows=0)
+        return msgspec.structs.replace(position.transaction_start, gtid=executed)
     if not end:
         raise SourceError(
             "E2209",
@@ -95,9 +95,9 @@ def _beyond(task: str, position: Position, transaction: str, end: str, mariadb: 
             "--offset OFFSET`.",
         )
     file, _, offset = end.rpartition(":")
-    if Position(file, int(offset)).order <= msgspec.structs.replace(position, rows=0).order:
+    if Position(file, int(offset)).order <= position.transaction_start.order:
         raise _passed(task, transaction)
-    return msgspec.structs.replace(position, file=file, offset=int(offset), rows=0)
+    return msgspec.structs.replace(position.transaction_start, file=file, offset=int(offset))
 
 
 def _is_place(transaction: str) -> bool:

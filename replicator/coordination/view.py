@@ -19,10 +19,13 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.registry import Registry
 from replicator.coordination.removal import is_remains
 from replicator.coordination.status import UNKNOWN, Status
+from replicator.coordination.trail import Trail
 from replicator.coordination.watches import Watches
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, NotConnected, ReplicatorError
 
 HOUR_MS = 3_600_000
+_AT_A_POSITION = ("running", "position")
+"""What stands in the history of tasks that have had a position."""
 _TRIES = 5
 Problem: TypeAlias = dict[str, str]
 """`ReplicatorError.to_dict()`."""
@@ -47,6 +50,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         field, own: who stands, and which of them we are.
         desired: "running", "paused", "deleted", or UNKNOWN with `status_error`.
         commit: lastCommit; `commit_error` when its content is not understood.
+        delivered: there is no lastCommit, and trail or history show that the task has had a position.
         commands: read only where asked for, else ().
         maintenance: nobody may be promoted.
         reaching: guids of those that reach what we don't; gave_up: how often the task was given up for that in the last
@@ -68,6 +72,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     own: Contender | None = None
     commit: Commit = Commit(None)
     commit_error: Problem | None = None
+    delivered: bool = False
     commands: tuple[Pending, ...] = ()
     maintenance: bool = False
     reaching: frozenset[str] = frozenset()
@@ -91,6 +96,7 @@ class ViewReader:
         self._maintenance = Maintenance(coordinator, layout)
         self._machines = Machines(coordinator, layout)
         self._history = History(coordinator, layout)
+        self._trail = Trail(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
     def read(self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str = "") -> TaskView:
@@ -136,6 +142,7 @@ class ViewReader:
             maintenance=self._maintenance.holds(self._task, watches),
             commit=commit,
             commit_error=commit_error,
+            delivered=commit.version < 0 and commit_error is None and self._has_delivered(),
             commands=self._read_commands(watches) if commands else (),
             reaching=self._read_reaching(stuck) if stuck else frozenset(),
             gave_up=self._read_gave_up() if stuck else 0,
@@ -219,6 +226,12 @@ class ViewReader:
             if error.transient:
                 raise
             return Commit(None), error.to_dict()
+
+    def _has_delivered(self) -> bool:
+        """A task begins to stream behind the first write of its position, which is also the trail's first point."""
+        if self._trail.read(self._task):
+            return True
+        return any(entry.record.kind in _AT_A_POSITION for entry in self._history.read(self._task))
 
     def _read_commands(self, watches: Watches) -> tuple[Pending, ...]:
         with watches.on("children", self._layout.commands(self._task)) as watch:

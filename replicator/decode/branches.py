@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from replicator.decode import refusals
 from replicator.decode.spill import Spill
 
-_HEAD: Final = struct.Struct("<BBIII")
+_HEAD: Final = struct.Struct("<BBIIIQ")
 _MAP, _QUERY, _ROWS = range(3)
 _MOST_IN_MEMORY: Final = 1 << 20
 """Bytes of one branch."""
@@ -23,13 +23,15 @@ _MOST_KEPT: Final = 200
 
 
 class Event(NamedTuple):
-    """A row event (`operation` 0 to 2), or what goes with it. `at`: where its column count stands in `body`."""
+    """A row event (`operation` 0 to 2), or what goes with it. `at`: where its column count stands in `body`; `number`:
+    which of its transaction's row events it is, from 1, those of tables that are not replicated among them."""
 
     kind: int
     operation: int
     at: int
     timestamp: int
     server_id: int
+    number: int
     body: bytes
 
     @property
@@ -42,10 +44,12 @@ class Event(NamedTuple):
 
 
 class Branch:
-    """The events of one XA transaction. `thread`: of the session that made the changes."""
+    """The events of one XA transaction. `thread`: of the session that made the changes; `count`: its row events so far,
+    those that are not kept among them."""
 
     def __init__(self, thread: int) -> None:
         self.thread = thread
+        self.count = 0
         self.spill = Spill(_MOST_IN_MEMORY)
         self._mapped: dict[int, bytes] = {}
         self._query: bytes | None = None
@@ -56,7 +60,7 @@ class Branch:
         return not self.spill.size
 
     def rows(self, table_map: bytes, query: bytes | None, event: tuple[int, int, int, int, bytes]) -> None:
-        """`table_map`: body behind the table id; `event`: as in `Event`, without its kind."""
+        """`table_map`: body behind the table id; `event`: as in `Event`, without its kind and number."""
         operation, at, timestamp, server_id, body = event
         table_id = int.from_bytes(body[:6], "little")
         if query != self._query:
@@ -68,12 +72,12 @@ class Branch:
         self._add(_ROWS, operation, at, timestamp, server_id, body)
 
     def _add(self, kind: int, operation: int, at: int, timestamp: int, server_id: int, body: bytes) -> None:
-        self.spill.add(_HEAD.pack(kind, operation, at, timestamp, server_id), body)
+        self.spill.add(_HEAD.pack(kind, operation, at, timestamp, server_id, self.count), body)
 
     def events(self) -> Iterator[Event]:
         for chunk in self.spill.chunks():
-            kind, operation, at, timestamp, server_id = _HEAD.unpack_from(chunk)
-            yield Event(kind, operation, at, timestamp, server_id, chunk[_HEAD.size :])
+            kind, operation, at, timestamp, server_id, number = _HEAD.unpack_from(chunk)
+            yield Event(kind, operation, at, timestamp, server_id, number, chunk[_HEAD.size :])
 
     def savepoint(self, name: str) -> None:
         self._savepoints[name] = self.spill.size

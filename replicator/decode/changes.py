@@ -125,6 +125,7 @@ class Changes(RowEvents):
             self._collector.announce(None, 0)
             self._without_gtid(0)
         self.context.thread = thread
+        self._collector.next_event()
         known = self._narration.statement(text, database, timestamp, server_id)
         if known is not None:
             self._versions.forget(known.changes, every="DATABASE" in known.kind)
@@ -204,6 +205,7 @@ class Changes(RowEvents):
             elif event.is_query:
                 self._narration.query = event.body or None
             else:
+                self._collector.event = event.number - 1
                 self._made(event.body, event.at, event.timestamp, event.server_id, event.operation)
         branch.close()
 

@@ -9,9 +9,11 @@ from replicator.decode import refusals
 from replicator.decode.held import Held
 from replicator.decode.late import Ending, fill
 from replicator.decode.progress import Gtid, Progress, State
+from replicator.decode.resume import Resumed
 from replicator.decode.variables import Context
 from replicator.model.batch import Batch, Record
 from replicator.model.happening import Message
+from replicator.model.position import Inside
 
 _MOST_HELD: Final = 32 << 20
 """Bytes that records which wait may take in memory; then all of them, and whatever comes, go to disk in pieces."""
@@ -26,9 +28,11 @@ Counts: TypeAlias = dict[tuple[str, str], int]
 class Collector:
     """
     Args:
-        skip: rows of the first transaction that an earlier stream delivered; they are counted and not emitted.
+        rule: fingerprint of what decides which records there are (see `Inside`).
+        resumed: the first transaction, if an earlier stream delivered a part of it, which is counted and not emitted.
 
     Attributes:
+        event: row events of the transaction at hand so far, whosever rows they have.
         row: rows of the transaction at hand so far, and messages, which are numbered like rows.
         told: messages of it so far.
         counts: rows of it by table, where somebody asks for that.
@@ -39,9 +43,9 @@ class Collector:
         append: takes a record.
     """
 
-    def __init__(self, progress: Progress, context: Context, skip: int) -> None:
+    def __init__(self, progress: Progress, context: Context, rule: str = "", resumed: Resumed | None = None) -> None:
         self.state = State.BETWEEN
-        self.row = self.told = 0
+        self.row = self.told = self.event = 0
         self.commit_us = self.length = 0
         self.counts: Counts = {}
         self.gtid: Gtid = None
@@ -51,7 +55,8 @@ class Collector:
         self._context = context
         self._held: Held | None = None
         self._most_held = _MOST_HELD
-        self._skip = skip
+        self._rule = rule
+        self._skip = resumed
         self._savepoints: dict[str, tuple[int, int, int, Counts]] = {}  # name -> row, rows that count, told, counts
         self._left = 0  # rows of the transaction that left with earlier calls, or an earlier stream
         self._source_ms = 0
@@ -73,8 +78,12 @@ class Collector:
         self.state = State.ANNOUNCED
         self.gtid = gtid
         self.commit_us, self.length = commit_us, length
-        self.row = self.told = 0
-        self._progress.start = self._progress.at
+        self.row = self.told = self.event = 0
+        progress = self._progress
+        progress.start = progress.at
+        if self._skip is not None and not self._skip.begin(progress.file, progress.start):
+            progress.begin_again()
+            self._skip = None
 
     def open(self) -> None:
         """BEGIN; without a GTID event before it, a transaction begins here."""
@@ -84,30 +93,46 @@ class Collector:
             raise refusals.structure("a transaction begins before the one before it has ended")
         self.state = State.OPEN
 
+    def next_event(self) -> None:
+        """A row event of any table comes next, or messages that do not go with one."""
+        self.event += 1
+        if self._skip is not None and self._skip.over(self.row, self.event):
+            self._resume(self._skip)
+
+    def _resume(self, skip: Resumed) -> None:
+        """What follows is not delivered yet. Numbers are not given again, also where fewer rows are counted by now."""
+        self.row, self._left = max(self.row, skip.rows), max(self._left, skip.rows)
+        self._skip = None
+
     def took(self, row: int, size: int) -> None:
         """The records of a rows event are appended; `row`: index behind its last row."""
-        first, self.row = self.row, row
-        self._new_size += size
-        self._new_rows += row - first
-        if first < self._skip:
-            self._drop_delivered(first)
+        self._count(row, size)
         if self.late is not None and self._new_size + _RECORD * self._new_rows > self._most_held:
             self._hold()
 
-    def _drop_delivered(self, first: int) -> None:
-        delivered = min(self._skip, self.row) - first
+    def _count(self, row: int, size: int) -> None:
+        first, self.row = self.row, row
+        self._new_size += size
+        self._new_rows += row - first
+        if self._skip is not None:
+            self._drop_delivered(self._skip, first)
+
+    def _drop_delivered(self, skip: Resumed, first: int) -> None:
+        kept = [record for record in self._records[self._whole :] if not skip.covers(record[4], self.event)]
+        delivered = sum(skip.covers(row, self.event) for row in range(first, self.row))
         self._new_rows -= delivered
         self._left += delivered
-        self._keep([record for record in self._records[self._whole :] if record[4] >= self._skip])
+        self._keep(kept)
 
     def tell(self, message: Message, position: bytes) -> None:
-        """A message in the transaction at hand."""
+        """A message in the transaction at hand. It goes with the row event that it stands before, if it does: nothing
+        is held between the two, as a position is between events."""
         row = self.row
-        if row >= self._skip:
+        if self._skip is None or not self._skip.covers(row, self.event):
             self._new_told += 1
         self.told += 1
         self.append(_record(message, position, row))
-        self.took(row + 1, len(message.key or b"") + len(message.value or b""))
+        self._count(row + 1, len(message.key or b"") + len(message.value or b""))
 
     def aside(self, messages: Sequence[Message], position: bytes) -> None:
         """Messages between transactions, of which nothing is remembered."""
@@ -130,8 +155,9 @@ class Collector:
                 return self._release(self._held, self.late, timestamp, xid)
             self._complete(self.late, xid)
             self.late = None
-        if self._skip:
-            self._finish_resumed()
+        if self._skip is not None:
+            self._skip.check_end(self.row, self.event)
+            self._skip = None
         progress = self._progress
         if self.gtid is not None:
             progress.execute(self.gtid)
@@ -151,18 +177,10 @@ class Collector:
             self.counts = {}
         return None
 
-    def _finish_resumed(self) -> None:
-        if self.row < self._skip:
-            raise refusals.structure(
-                "the transaction at the position has fewer rows than were delivered of it",
-                f"{self.row} rows, {self._skip} delivered",
-            )
-        self._skip = 0
-
     def boundary(self) -> None:
         """The stream went on between transactions: the position may, too. Not while a half-delivered transaction is
         to come: its rows would be taken for new ones."""
-        if not self._skip:
+        if self._skip is None:
             self._progress.settle()
             self._moved = True
 
@@ -173,7 +191,7 @@ class Collector:
     @property
     def settled(self) -> bool:
         """Between transactions, none of which is half delivered."""
-        return self.state is State.BETWEEN and not self._skip
+        return self.state is State.BETWEEN and self._skip is None
 
     # Held until the end of the transaction
 
@@ -188,7 +206,7 @@ class Collector:
         """Puts aside what has come of the transaction at hand."""
         if self._held is None:
             self._held = Held()
-        self._held.add(self.row, self._new_rows, self._new_told, list(self._records[self._whole :]))
+        self._held.add(self.row, self.event, self._new_rows, self._new_told, list(self._records[self._whole :]))
         del self._records[self._whole :]
         self._new_rows = self._new_size = self._new_told = 0
         self._most_held = _PIECE
@@ -204,7 +222,7 @@ class Collector:
                 yield True
             filled = self._filled(piece.records, late, xid, last=number == last)
             self._records += filled
-            self.row = piece.row
+            self.row, self.event = piece.row, piece.event
             self._new_rows += piece.rows
             self._new_told += piece.told
             self._new_size += sum(map(_size, filled))
@@ -222,6 +240,10 @@ class Collector:
         if name not in self._savepoints:
             raise refusals.structure("ROLLBACK TO a savepoint that was not set", statement)
         row, rows, told, self.counts = self._savepoints[name]
+        if self._skip is not None:
+            # An earlier stream that has come past this had sent nothing of it.
+            over = self._skip.over(self.row, self.event + 1)
+            self._left = max(self._left, self._skip.rows) if over else min(self._left, rows)
         if self._left > rows:
             raise refusals.undone(statement)
         self._cut(row, rows - self._left, told)
@@ -266,7 +288,7 @@ class Collector:
             source_ms = self.commit_us // 1000 or self._source_ms
             self._left += self._new_rows
             rows = self._new_rows - self._new_told
-            place = progress.inside(self.row)
+            place = progress.inside(self.row, Inside(self._rule, self.event))
             batches.append(Batch(rest, place, False, rows, 0, self._new_size, source_ms, self.length))
             self._new_rows = self._new_size = self._new_told = 0
             rest = []

@@ -28,6 +28,7 @@ from replicator.decode.framing import FileFraming, Framing, PacketFraming, Serve
 from replicator.decode.narration import Everything, Narration, Selection
 from replicator.decode.progress import Flavor, Progress, State
 from replicator.decode.renderers import rendering as standard_rendering
+from replicator.decode.resume import Resumed
 from replicator.decode.variables import Context
 from replicator.decode.versions import Compile, Versions
 from replicator.errors import DecodeError, ReplicatorError, SourceError, SourceUnavailable
@@ -68,7 +69,9 @@ class BinlogDecoder:
         catalog: told of statements, first; asked for what table maps do not say.
         selection: which tables the task carries, for statements.
         row_image: whether rows may come without some of their columns.
-        position: where the stream begins; the first `position.rows` rows of its first transaction are not emitted.
+        position: where the stream begins; what was delivered of its first transaction is not emitted.
+        rule: fingerprint of what decides which records there are (see `Inside`).
+        repeats: rows may be delivered twice where it can't be known which of a transaction were.
         framing: as the stream's.
         server_error: makes the error for an ERR packet.
         reread: opens a stream beside the one that is decoded, for rows of XA transactions that were prepared before it
@@ -94,6 +97,8 @@ class BinlogDecoder:
         catalog: Catalog | None = None,
         selection: Selection | None = None,
         row_image: Literal["require_full", "accept_partial"] = "require_full",
+        rule: str = "",
+        repeats: bool = False,
         reread: Callable[[Position], Stream] | None = None,
         rendering: Renderer = standard_rendering,
         clock: Callable[[], int] = time.time_ns,
@@ -119,7 +124,8 @@ class BinlogDecoder:
             selected=selection.matches,
             compile=self._compile,
         )
-        self._collector = collector = self._collect(self._progress, context, position.rows)
+        resumed = Resumed.at(position, rule, repeats=repeats)
+        self._collector = collector = self._collect(self._progress, context, rule, resumed)
         self._narration = Narration(narrator, catalog, selection, collector, self._progress, context, clock)
         self._changes = Changes(
             asked,

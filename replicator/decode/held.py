@@ -12,10 +12,12 @@ from replicator.model.batch import Record
 
 
 class Piece(NamedTuple):
-    """Of a transaction: `row`: index behind its last row; `rows`: rows and messages in it; `told`: messages;
+    """Of a transaction: `row`: index behind its last row; `event`: number of its last row event; `rows`: rows and
+    messages in it; `told`: messages;
     `waits`: some of its records have a place for what is known late."""
 
     row: int
+    event: int
     rows: int
     told: int
     waits: bool
@@ -36,10 +38,10 @@ class Held:
         self._spill = Spill(0)
         self._pieces: list[tuple[int, Piece]] = []  # where it begins; without its records
 
-    def add(self, row: int, rows: int, told: int, records: list[Record]) -> None:
+    def add(self, row: int, event: int, rows: int, told: int, records: list[Record]) -> None:
         at = self._spill.size
         self._spill.add(marshal.dumps(records))
-        self._pieces.append((at, Piece(row, rows, told, last_row(records) >= 0, [])))
+        self._pieces.append((at, Piece(row, event, rows, told, last_row(records) >= 0, [])))
         self.rows += rows
         self.told += told
 

@@ -126,6 +126,7 @@ class Narration:
     def finish(self, timestamp: int, server_id: int) -> None:
         """The transaction is about to be finished, and its rows stay."""
         if self._begun and self._transactions and self._narrator is not None:
+            self._collector.next_event()
             self._tell(self._narrator.end(self._moment(timestamp, server_id), dict(self._collector.counts)))
         self.forget()
 
@@ -147,7 +148,7 @@ class Narration:
         if self._catalog is not None:
             context = self._context
             gtid = "" if context.gtid == _UNKNOWN else context.gtid[1:-1]
-            told = self._catalog.statement(database, text, self._progress.inside(0), gtid)
+            told = self._catalog.statement(database, text, self._progress.before(), gtid)
         if self._statements and self._narrator is not None:
             subject = ddl.subject(text, database)
             statement = self._chosen(told or Statement(database, text, subject.kind), subject)
@@ -161,6 +162,7 @@ class Narration:
         """XA COMMIT, XA ROLLBACK of a transaction with rows that are replicated."""
         if self._xa and self._narrator is not None:
             statement = Statement("", text, kind)
+            self._collector.next_event()
             self._tell(self._narrator.statement(statement, self._moment(timestamp, server_id)))
 
     def _chosen(self, statement: Statement, subject: ddl.Subject) -> Statement | None:

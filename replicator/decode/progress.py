@@ -5,10 +5,12 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from replicator.decode.events import HEARTBEAT
 from replicator.errors import DecodeError
 from replicator.model.gtid import GtidSet, MariaDBPosition
-from replicator.model.position import Position, Prepared
+from replicator.model.position import Inside, Position, Prepared
 
 Flavor = Literal["mysql", "mariadb"]
 Gtid: TypeAlias = "tuple[str, int] | tuple[int, int, int] | None"
@@ -146,9 +148,18 @@ class Progress:
         """Behind the last transaction that is done."""
         return Position(*self._boundary, self._gtid(), 0, self._listed, self._reset)
 
-    def inside(self, rows: int) -> Position:
+    def before(self) -> Position:
+        """Before the transaction at hand."""
+        return Position(self.file, self.start, self._gtid(), 0, self._listed, self._reset)
+
+    def inside(self, rows: int, inside: Inside) -> Position:
         """After `rows` rows of the transaction at hand."""
-        return Position(self.file, self.start, self._gtid(), rows, self._listed, self._reset)
+        return msgspec.structs.replace(self.before(), rows=rows, inside=inside)
+
+    def begin_again(self) -> None:
+        """The transaction at the position is delivered once more, from its start: the positions that follow are ordered
+        behind the one inside it, wherever that was."""
+        self._reset += 1
 
     def __str__(self) -> str:
         return f"{self.file}:{self.at}"

@@ -6,7 +6,7 @@ from typing import Final
 
 from replicator.decode import events
 from replicator.errors import DecodeError, ReplicatorError
-from replicator.model.position import Prepared
+from replicator.model.position import Position, Prepared
 
 _ROW_FORMAT: Final = "SET GLOBAL binlog_format = 'ROW'; then make a new task that starts behind this event."
 _REMEDIES: Final[dict[int, str]] = {
@@ -34,6 +34,19 @@ def compression(number: int) -> DecodeError:
         wanted="zstd",
         fix="SET GLOBAL binlog_transaction_compression = OFF; reconnect the sessions that set it themselves; then make "
         "a new task that starts behind this transaction.",
+    )
+
+
+def counted_otherwise(position: Position, file: str, start: int) -> DecodeError:
+    """A part of the transaction is delivered, and which one is not known any more."""
+    return DecodeError(
+        "E2313",
+        "a part of this transaction was delivered under another configuration, from another server's log: which of its "
+        "rows these were can't be told",
+        found=f"position {position}, and the transaction at {file}:{start}",
+        wanted="the configuration of then, or the server of then, until this transaction is over",
+        fix="Apply the configuration of before (`replicator task apply`) and change it behind this transaction. Or "
+        "`replicator task position set NAME --transaction-start` delivers the transaction again, all of it.",
     )
 
 

@@ -136,6 +136,10 @@ class RowEvents:
 
     def _rows(self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
         collector = self._collector
+        if collector.state is State.BRANCH and self._branch is not None:
+            self._branch.count += 1
+        else:
+            collector.next_event()
         table_id = int.from_bytes(b[p : p + 6], "little")
         version = self._ids.get(table_id)
         if version is None:

@@ -18,6 +18,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         source_ms: commit time at the source of the last delivered transaction, ms; 0 when unknown.
         rows, transactions: delivered since the task was made.
         dead_letters: of these rows' records, those that went to the dead letters for their size.
+        in_sink: the sink held `position`, or a later one, when this was written; False: it holds none, or an older one;
+            None: an earlier version wrote this, and did not say.
         quarantined: tables that are or were left out; those that are over first, each in the order of its beginning.
     """
 
@@ -29,3 +31,4 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     transactions: int = 0
     dead_letters: int = 0
     quarantined: tuple[Quarantined, ...] = ()
+    in_sink: bool | None = None

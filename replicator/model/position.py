@@ -41,11 +41,25 @@ class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True):
     done: bool = False
 
 
+class Inside(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What `Position.rows` counts, and the same place without counting records.
+
+    Attributes:
+        rule: fingerprint of the configuration that the rows were numbered by (`config/numbering.py`). Under another one
+            the same number means another row.
+        event: row events of the transaction up to here, those of tables that are not replicated among them. This does
+            not depend on the configuration, but on the log: another server may cut the same rows into other events.
+    """
+
+    rule: str
+    event: int
+
+
 class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     """The start of a transaction and how many of its rows are already delivered.
 
     A stream is always opened at the start of a transaction: one that is resumed in the middle gives rows without their
-    table map, which readers skip without an error. The first `rows` rows of that transaction are then skipped.
+    table map, which readers skip without an error. What was delivered of that transaction is then skipped.
 
     Attributes:
         file: binlog file name, e.g. `binlog.000003`.
@@ -60,6 +74,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         catch_up: what has to be delivered before the stream goes on from here.
         unseen: an operator has set it beyond what the task had read: statements may lie in between that it never saw.
             A stream that begins here does not hand it on.
+        inside: how `rows` were counted; None at a transaction boundary.
     """
 
     file: str
@@ -70,6 +85,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     reset: int = 0
     catch_up: CatchUp | None = None
     unseen: bool = False
+    inside: Inside | None = None
 
     @property
     def boundary(self) -> bool:
@@ -81,6 +97,17 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         """Sorts positions of one server's binlog. Names without a number sort first."""
         match = _FILE.match(self.file)
         return (int(match["number"]) if match else -1, self.offset, self.rows)
+
+    @property
+    def log(self) -> str:
+        """The file's name without its number: offsets are only compared within one log."""
+        match = _FILE.match(self.file)
+        return match["base"] if match else self.file
+
+    @property
+    def transaction_start(self) -> Position:
+        """With nothing delivered of the transaction."""
+        return msgspec.structs.replace(self, rows=0, inside=None)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.offset}" + (f"+{self.rows}" if self.rows else "")

@@ -14,10 +14,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from replicator.config.task import FileSink as FileConfig
 from replicator.errors import SinkError, SinkFenced, SinkUnavailable
@@ -30,6 +31,9 @@ from replicator.sink.filemark import Mark, MarkFile, foreign, new_digest
 from replicator.sink.fileplace import Place, find
 from replicator.sink.lines import LineWriter
 
+_IDLE_SECONDS: Final = 1.0
+"""Between marks that hold a position and no rows."""
+
 
 class FileSink:
     """`ports.Sink` for `type: file`. One writer at a time: the file is locked while it is open.
@@ -40,6 +44,7 @@ class FileSink:
 
     dead_letters = 0  # no record is too large
     left = None
+    holds_position = True
 
     def __init__(self, config: FileConfig, directory: Path | None) -> None:
         self._config = config
@@ -53,6 +58,8 @@ class FileSink:
         self._size = 0  # bytes as of the last commit
         self._digest = new_digest()  # of all that is written
         self._acknowledged: Position | None = None
+        self._waiting: Position | None = None  # a position without rows, not in the mark yet
+        self._marked = 0.0  # when the mark was written last
 
     def open(self, term: Term) -> Position | None:
         self.close()
@@ -104,6 +111,7 @@ class FileSink:
         term.check()
         if batch.records:
             data = b"".join(writer.lines(batch.records))
+            self._waiting = None  # what the mark says of the file would not be so any more
             with self._writable():
                 _write_all(file, data)
             self._digest.update(data)
@@ -113,26 +121,36 @@ class FileSink:
         term.check()
         with self._writable():
             size = os.fstat(file.fileno()).st_size
-            if size != self._size:
-                os.fsync(file.fileno())
-                term.check()
-                self._mark(Mark(term.task, term.uid, term.epoch, size, self._digest.hexdigest(), position))
-        self._size = size
+            if size == self._size:
+                self._waiting = position if position != self._acknowledged else None
+                return
+            os.fsync(file.fileno())
+        self._mark(size, position)
+
+    def _mark(self, size: int, position: Position) -> None:
+        """All that is written is committed with `position`."""
+        _, term, _ = self._opened
+        term.check()
+        if self._marks is not None:
+            with self._writable():
+                self._marks.write(Mark(term.task, term.uid, term.epoch, size, self._digest.hexdigest(), position))
+        self._size, self._marked, self._waiting = size, time.monotonic(), None
         self._acknowledged = position
 
-    def _mark(self, mark: Mark) -> None:
-        if self._marks is not None:
-            self._marks.write(mark)
-
     def acknowledged(self) -> Position | None:
+        """Also marks a position that has waited long enough for rows to go with."""
+        if self._waiting is not None and time.monotonic() - self._marked >= _IDLE_SECONDS:
+            self._mark(self._size, self._waiting)
         return self._acknowledged
 
     def flush(self, timeout: float) -> None:
-        """Nothing is ever outstanding after a commit."""
         self._opened[1].check()
+        if self._waiting is not None:
+            self._mark(self._size, self._waiting)
 
     def close(self) -> None:
         file, self._file = self._file, None
+        self._waiting = None
         if file is not None:
             with contextlib.suppress(OSError):
                 if os.fstat(file.fileno()).st_size > self._size:

@@ -99,6 +99,10 @@ class MemorySink:
         fault = error or SinkUnavailable("E3002", f"{call} failed by order of a test")
         self._faults[call].append((fault, applied))
 
+    @property
+    def holds_position(self) -> bool:
+        return self._transactional
+
     def settle(self) -> None:
         """Acknowledges every commit so far (at_least_once without `auto`)."""
         if self._marks:

@@ -26,6 +26,7 @@ class StdoutSink:
 
     dead_letters = 0  # no record is too large
     left = None
+    holds_position = False
 
     def __init__(self, descriptor: int = 1) -> None:
         self._descriptor = descriptor

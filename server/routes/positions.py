@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from replicator.config.load import parse_task
-from replicator.coordination.moves import Target, ToFile, ToGtid, ToPoint
+from replicator.coordination.moves import Target, ToFile, ToGtid, ToPoint, TransactionStart
 from replicator.errors import ConfigError
 from server import views
 from server.http import Arguments, By, ControlOf, Name, PositionsOf, body_of, documented, only, reply
@@ -22,7 +22,7 @@ def _body(**fields: object) -> dict[str, object]:
     return body_of({"type": "object", "properties": fields, "additionalProperties": False}, required=True)
 
 
-_SET = _body(file=_TEXT, offset=_TEXT, gtid=_LONG, at=_TEXT, reason=_TEXT)
+_SET = _body(file=_TEXT, offset=_TEXT, gtid=_LONG, at=_TEXT, transaction_start=_TEXT, reason=_TEXT)
 _SKIP = _body(transaction=_TEXT, reason=_TEXT)
 _FORK = _body(name=_TEXT, at=_TEXT)
 DryRun = Annotated[bool, Query(description="say what would be repeated or skipped, change nothing")]
@@ -39,9 +39,10 @@ def trail(positions: PositionsOf, name: Name) -> Response:
     "/tasks/{name}/position", responses=documented(views.Moved), openapi_extra=_SET, operation_id="setPosition"
 )
 def set_position(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
-    """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"} or {"at": time}. 409 E5007 while
-    it runs, 409 E4006 when it has moved since it was looked at."""
-    given = only(arguments, "file", "offset", "gtid", "at", "reason")
+    """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"}, {"at": time} or
+    {"transaction_start": "true"}: the present position, all of its transaction again. 409 E5007 while it runs, 409
+    E4006 when it has moved since it was looked at."""
+    given = only(arguments, "file", "offset", "gtid", "at", "transaction_start", "reason")
     target = _target(positions, name, given)
     if dry_run:
         return reply(views.moved(name, positions.preview(name, target), done=False))
@@ -54,6 +55,8 @@ def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
         return ToPoint(positions.point(name, given["at"]))
     if given.get("gtid"):
         return ToGtid(given["gtid"])
+    if given.get("transaction_start") == "true":
+        return TransactionStart()
     offset = given.get("offset", "")
     if given.get("file") and offset.isascii() and offset.isdigit() and 4 <= int(offset) < 1 << 63:
         return ToFile(given["file"][:255], int(offset))
@@ -61,7 +64,7 @@ def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
         "E1003",
         "no position is given",
         found=", ".join(sorted(given)) or "nothing",
-        wanted='{"file": ..., "offset": ...}, {"gtid": ...} or {"at": ...}',
+        wanted='{"file": ..., "offset": ...}, {"gtid": ...}, {"at": ...} or {"transaction_start": "true"}',
     )
 
 

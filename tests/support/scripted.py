@@ -109,6 +109,10 @@ class Recorder:
     dead_letters = 0
     left: Position | None = None
 
+    @property
+    def holds_position(self) -> bool:
+        return self.held is not None
+
     def __init__(self, held: Position | None = None, slow: float = 0.0) -> None:
         self.calls: list[tuple[str, object]] = []
         self.held = held

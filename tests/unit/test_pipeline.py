@@ -53,6 +53,30 @@ def test_a_sink_that_is_ahead_moves_the_checkpoint_at_once() -> None:
     assert saved is not None and (saved.position, saved.rows) == (Position("b.1", 8), 3)
 
 
+def test_a_sink_that_begins_to_hold_the_position_is_given_it_first() -> None:
+    """Durably, before a row: from then on the older of the two is a copy, and a crash in between changes nothing."""
+    store = MemoryStore(Checkpoint(Position("b.1", 9), in_sink=False))
+    bench = Bench(Script(whole(9)), Recorder(held=Position("b.1", 5)), store)
+    bench.run_until(10)
+    assert bench.source.opened == [Position("b.1", 9)]
+    assert bench.sink.of("commit", "flush", "write")[:3] == [("commit", 9), ("flush", None), ("write", 10)]
+    assert [(saved.position.offset, saved.in_sink) for saved in bench.store.saved[1:]] == [(9, True), (10, True)]
+
+
+def test_a_sink_that_holds_no_position_is_remembered_before_the_first_row() -> None:
+    bench = Bench(Script(whole(5)), Recorder(), MemoryStore(Checkpoint(Position("b.1", 5), in_sink=True)))
+    bench.run_until(6)
+    assert [(saved.position.offset, saved.in_sink) for saved in bench.store.saved[1:]] == [(5, False), (6, False)]
+
+
+def test_a_sink_that_has_lost_what_it_held_stops_the_task() -> None:
+    store = MemoryStore(Checkpoint(Position("b.1", 9), in_sink=True))
+    bench = Bench(Script(whole(5)), Recorder(held=Position("b.1", 5)), store)
+    with pytest.raises(SinkError) as caught:
+        bench.run_until(6)
+    assert (caught.value.code, bench.source.opened) == ("E3114", [])
+
+
 def test_a_position_that_an_operator_set_goes_before_that_of_the_sink() -> None:
     ordered = Checkpoint(Position("b.1", 5, reset=1))
     bench = Bench(Script(whole(5)), Recorder(held=Position("b.1", 8)), MemoryStore(ordered))

@@ -62,20 +62,37 @@ def trail(name: str, output: str, client: Client) -> None:
 @click.option("--offset", type=click.IntRange(4), help="Byte offset of a transaction's start.")
 @click.option("--gtid", default="", metavar="SET", help="Everything in the set counts as delivered, nothing else.")
 @click.option("--at", default="", metavar="TIME", help="Where the task stood at '2026-11-20 03:00' (see `trail`).")
+@click.option(
+    "--transaction-start",
+    is_flag=True,
+    help="Where the task stands, with all of the transaction there again, whatever position the sink holds.",
+)
 @click.option("--reason", default="", help="Kept in the task's history.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be sent again or never be sent.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @with_client
 def set_(
-    name: str, file: str, offset: int | None, gtid: str, at: str, reason: str, dry_run: bool, yes: bool, client: Client
+    name: str,
+    file: str,
+    offset: int | None,
+    gtid: str,
+    at: str,
+    transaction_start: bool,
+    reason: str,
+    dry_run: bool,
+    yes: bool,
+    client: Client,
 ) -> None:
     """Set where NAME goes on. It must be paused, failed, or have nobody standing for it.
 
     Shows what would be sent again or never be sent, and asks. Exit status 4 while the task runs.
     """
-    if sum((bool(file) and offset is not None, bool(gtid), bool(at))) != 1 or bool(file) != (offset is not None):
-        raise click.UsageError("give one of: --file with --offset, --gtid, --at")
+    by_file = bool(file) and offset is not None
+    if sum((by_file, bool(gtid), bool(at), transaction_start)) != 1 or bool(file) != (offset is not None):
+        raise click.UsageError("give one of: --file with --offset, --gtid, --at, --transaction-start")
     target = {"file": file, "offset": "" if offset is None else str(offset), "gtid": gtid, "at": at, "reason": reason}
+    if transaction_start:
+        target["transaction_start"] = "true"
     preview = client.set_position(name, target, dry_run=True)
     for line in _preview(preview):
         click.echo(line, err=not dry_run)

@@ -98,7 +98,7 @@ class Taking:
         return not (
             (changes._attentive and not changes.only_queries)
             or changes._branch is not None
-            or collector._skip
+            or collector._skip is not None
             or collector._held is not None
             or collector._savepoints
             or collector.state is State.BRANCH
@@ -122,6 +122,7 @@ class Taking:
         loop.state = int(collector.state)
         loop.offset, loop.at, loop.start = progress.offset, progress.at, progress.start
         loop.row, loop.commit_us, loop.whole = collector.row, collector.commit_us, collector._whole
+        loop.row_event = collector.event
         loop.length = collector.length
         loop.rows, loop.size, loop.transactions = collector._rows, collector._size, collector._transactions
         loop.new_rows, loop.new_size = collector._new_rows, collector._new_size
@@ -165,6 +166,7 @@ class Taking:
         collector.state = _STATES[loop.state]
         collector.gtid = self._gtid()
         collector.row, collector.commit_us, collector._whole = loop.row, loop.commit_us, loop.whole
+        collector.event = loop.row_event
         collector.length = loop.length
         collector._rows, collector._size, collector._transactions = loop.rows, loop.size, loop.transactions
         collector._new_rows, collector._new_size = loop.new_rows, loop.new_size

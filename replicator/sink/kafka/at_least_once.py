@@ -20,6 +20,7 @@ class AtLeastOnceSink:
     """`ports.Sink` for `delivery: at_least_once`."""
 
     left = None
+    holds_position = False
 
     def __init__(self, config: KafkaSink, task: str, *, bulk: bool = True) -> None:
         self._config = config

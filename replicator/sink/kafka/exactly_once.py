@@ -34,6 +34,8 @@ class ExactlyOnceSink:
     than one write stays invisible until its end, as long as it takes less than `transaction_timeout_ms`.
     """
 
+    holds_position = True
+
     def __init__(self, config: KafkaSink, task: str, *, bulk: bool = True) -> None:
         self._config = config
         self._task = task

@@ -263,6 +263,12 @@ class TestTakingOver:
         assert isinstance(action, Fail)
         assert action.error["code"] == "E4004"
 
+    def test_a_position_that_was_there_before_all_of_us_were_started(self):
+        [action] = self.wait(Commit(None), delivered=True)
+        assert isinstance(action, Fail)
+        assert action.error["code"] == "E4004"
+        assert "position trail" in action.error["fix"]
+
     def test_another_incarnation_of_the_name_has_no_position_to_lose(self):
         assert self.wait(Commit(None), Memory(uid="older", checkpoint=SAVED)) == [OpenTerm()]
 

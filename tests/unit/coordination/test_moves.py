@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.coordination.moves import Move, Target, ToFile, ToGtid, ToPoint, moment, move
+from replicator.coordination.moves import (
+    Move,
+    Target,
+    ToFile,
+    ToGtid,
+    ToPoint,
+    TransactionStart,
+    moment,
+    move,
+)
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.gtid import GtidSet
-from replicator.model.position import Position
+from replicator.model.position import CatchUp, Inside, Position
 
 A, B = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "7e11fa47-71ca-11e1-9e33-c80aa9429562"
 FILES = Checkpoint(Position("binlog.000003", 400, rows=2, reset=4), epoch=7, rows=10, transactions=5)
@@ -49,6 +59,20 @@ def test_by_gtid_counts_transactions() -> None:
 def test_to_a_point_of_the_trail_begins_a_transaction() -> None:
     point = Checkpoint(Position("binlog.000001", 77, f"{A}:1-9", rows=3), time_ms=5)
     assert moved(GTIDS, ToPoint(point)).after.position == Position("binlog.000001", 77, f"{A}:1-9", reset=1)
+
+
+def test_to_the_start_of_the_transaction_at_hand() -> None:
+    inside = Position("binlog.000003", 400, f"{A}:1-100", rows=7, inside=Inside("old", 3))
+    found = moved(Checkpoint(inside), TransactionStart())
+    assert found.after.position == Position("binlog.000003", 400, f"{A}:1-100", reset=1)
+    assert (found.direction, found.repeats) == ("back", "7 records of the transaction at binlog.000003:400")
+    assert moved(GTIDS, TransactionStart()).direction == "nowhere"
+    behind = Checkpoint(msgspec.structs.replace(GTIDS.position, catch_up=CatchUp("shop.t", 5, inside)))
+    after = moved(behind, TransactionStart())
+    assert after.after.position.catch_up == CatchUp("shop.t", 5, inside.transaction_start)
+    assert after.repeats == "7 records of the transaction at binlog.000003:400"
+    with pytest.raises(ReplicatorError, match="no position yet"):
+        moved(None, TransactionStart())
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ from replicator.coordination import view
 from replicator.coordination.history import History
 from replicator.coordination.layout import Layout
 from replicator.coordination.memory import MemoryEnsemble
-from replicator.coordination.records import HistoryRecord
+from replicator.coordination.records import CommitRecord, HistoryRecord, TrailRecord, dump
 from replicator.coordination.registry import Registry
 from replicator.coordination.view import HOUR_MS, ViewReader
 from replicator.coordination.watches import Watches
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
 
 NOW_MS = 1_795_000_000_000
 
@@ -40,3 +42,31 @@ def test_gave_up_counts_the_last_hour(
     reader = ViewReader(coordinator, layout, "copy", lambda config: config)
     assert reader.read("a" * 32, Watches(lambda: None), True, False, "sink").gave_up == expected
     assert reader.read("a" * 32, Watches(lambda: None), True, False).gave_up == 0, "read where nothing is stuck"
+
+
+@pytest.mark.parametrize(
+    ("left", "expected"),
+    [
+        ([], False),
+        (["trail"], True),
+        (["running"], True),
+        (["position"], True),
+        (["lost", "failed"], False),
+        (["trail", "lastCommit"], False),
+    ],
+)
+def test_whether_a_task_without_a_last_commit_has_had_one(left: list[str], expected: bool) -> None:
+    coordinator, layout = MemoryEnsemble().session(), Layout()
+    Registry(coordinator, layout).create("copy", {"name": "copy"}, "test")
+    known = Checkpoint(Position("binlog.000001", 400))
+    for what in left:
+        match what:
+            case "trail":
+                coordinator.create(layout.trail("copy"))
+                coordinator.create(layout.trail_hour("copy", 1), dump(TrailRecord(points=[known])))
+            case "lastCommit":
+                coordinator.create(layout.last_commit("copy"), dump(CommitRecord(epoch=1, checkpoint=known)))
+            case kind:
+                History(coordinator, layout).append("copy", HistoryRecord(kind=kind, time_ms=NOW_MS))
+    reader = ViewReader(coordinator, layout, "copy", lambda config: config)
+    assert reader.read("a" * 32, Watches(lambda: None), True, False).delivered is expected

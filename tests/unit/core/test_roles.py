@@ -18,6 +18,7 @@ class Broker(Sink):
 
     dead_letters = 0
     left = None
+    holds_position = False
 
     def __init__(self) -> None:
         self.durable: Position | None = None

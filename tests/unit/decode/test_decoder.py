@@ -8,7 +8,7 @@ from replicator.decode import events
 from replicator.errors import DecodeError, SourceError
 from replicator.model import types
 from replicator.model.gtid import GtidSet
-from replicator.model.position import Position
+from replicator.model.position import Inside, Position
 from replicator.model.table import Column, Table
 from tests.unit.decode.binlog import IDS, UUID, Log, decoder, event, fails, ids, packets, records, row, server_error
 
@@ -59,7 +59,7 @@ def test_a_transaction_in_pieces():
     whole, part = made.feed(first)
     assert (ids([whole]), whole.boundary, whole.position.offset) == ([(10, 0)], True, start)
     assert (ids([part]), part.boundary, part.rows, part.transactions) == ([(20, 0), (21, 1)], False, 2, 0)
-    assert part.position == Position("binlog.000001", start, f"{UUID}:1:7", 2)
+    assert part.position == Position("binlog.000001", start, f"{UUID}:1:7", 2, inside=Inside("", 1))
     (part,) = made.feed(second)
     assert (ids([part]), part.position.rows, part.rows) == ([(22, 2)], 3, 1)
     (end,) = made.feed(third.raw)
@@ -187,6 +187,9 @@ def test_rollback_to_a_savepoint():
     assert ids(resumed) == [(4, 3)]
     position = Position("binlog.000001", 4, "", 2)
     fails(log, "E2301", position=position)
+    past = Position("binlog.000001", 4, "", 4)
+    (batch,) = decoder(position=past).feed(log.raw)
+    assert (batch.records, batch.boundary) == ([], True), "what came past the rollback had sent none of its rows"
 
 
 def test_xa():

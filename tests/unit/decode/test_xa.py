@@ -10,7 +10,7 @@ from replicator.decode import changes as changes_module
 from replicator.decode import events
 from replicator.errors import DecodeError, SourceError, SourceUnavailable
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var
-from replicator.model.position import Position, Prepared
+from replicator.model.position import Inside, Position, Prepared
 from replicator.model.table import Table
 from replicator.source.memory import MemoryServer
 from tests.unit.decode.binlog import IDS, UUID, Log, decoder, records
@@ -158,7 +158,8 @@ def test_positions_inside_a_commit_say_that_it_is_prepared(halves, monkeypatch):
     made = decoder(position=position, reread=server.connect)
     whole, part = [*made.feed(rest), *made.feed(b"")]
     assert (ids([whole]), ids([part])) == ([(5, 0, 3)], [(10, 0, 4)])
-    assert part.position == Position(position.file, commit, "", 1, position.prepared)
+    inside = Inside("", 1)
+    assert part.position == Position(position.file, commit, "", 1, position.prepared, inside=inside)
 
 
 def test_binlog_that_is_purged(halves):

@@ -62,6 +62,14 @@ def test_where_nobody_stands_the_server_writes_it(made: World) -> None:
     assert (last["happened"], last["position"], last["reason"]) == ("position", "binlog.000002:157", "x")
 
 
+def test_the_present_position_again(made: World) -> None:
+    """It is ordered, so that it goes before the one that the sink holds."""
+    answer = made.http.post(f"/tasks/{NAME}/position", json={"transaction_start": "true"}).json()
+    assert (answer["done"], answer["direction"]) == (True, "nowhere")
+    assert stored(made).checkpoint.position == msgspec.structs.replace(SAVED.position, reset=1)
+    assert code(made.http.post(f"/tasks/{NAME}/position", json={"transaction_start": "no"})) == (422, "E1003")
+
+
 def test_whoever_leads_without_a_worker_is_ordered_to(made: World) -> None:
     made.core("host-a").stand(NAME, "paused")
     assert made.http.post(f"/tasks/{NAME}/position", json={"at": "2026-11-20T03:00:00+00:00"}).status_code == 200
