@@ -11,7 +11,8 @@ from replicator.model.position import CatchUp, Position
 
 _FIX: Final = (
     "`replicator task position set NAME --transaction-start` goes on at lastCommit's; the same with `--gtid SET`, or "
-    "`--file` and `--offset`, of the sink's position goes on there. Then `replicator task retry NAME`."
+    "`--file` and `--offset`, of the sink's position goes on there. Then `replicator task retry NAME`. With "
+    "`replicator run`: a new --state, and `source.start` at the one that is right."
 )
 
 

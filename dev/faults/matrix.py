@@ -95,6 +95,17 @@ MATRIX: tuple[Row, ...] = (
     Row(61, "State of a newer version", "Refused, not overwritten"),
     Row(62, "Maintenance or a pause during a fault", "Nobody is promoted; shown everywhere"),
     Row(
+        63,
+        "The configuration changes inside a transaction",
+        "What is behind the place goes on as configured now; no row is lost or repeated",
+    ),
+    Row(
+        64,
+        "`delivery` changes there and back",
+        "It goes on where anything was delivered last, not at an older position",
+    ),
+    Row(65, "Kafka is put back to an earlier state", "The task stops with a reason; an operator says where it goes on"),
+    Row(
         80,
         "An operator skips a transaction that the task did not fail at",
         "Refused by Server and leader; nothing lost",
