@@ -25,7 +25,15 @@ DEFAULT_LISTEN = "127.0.0.1:8081"
 )
 @options.log_format
 def command(
-    zookeeper: str, listen: str, root: str, interval: float, max_streams: int, session_timeout: float, log_format: str
+    zookeeper: str,
+    listen: str,
+    allowed_host: tuple[str, ...],
+    insecure_http: bool,
+    root: str,
+    interval: float,
+    max_streams: int,
+    session_timeout: float,
+    log_format: str,
 ) -> None:
     """Watch the bus: dashboard, Prometheus metrics, health.
 
@@ -34,5 +42,8 @@ def command(
     """
     with loading():
         from monitor.process import run  # half a second, for which no help has to wait
+        from replicator.telemetry.http import Listen
 
-    run(zookeeper, listen, root, interval, max_streams, session_timeout, log_format)
+    run(
+        zookeeper, Listen(listen, allowed_host, insecure_http), root, interval, max_streams, session_timeout, log_format
+    )

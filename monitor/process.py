@@ -7,20 +7,26 @@ import click
 from monitor.app import create_app
 from replicator.coordination.layout import Layout
 from replicator.telemetry import log
-from replicator.telemetry.http import Address, parse_listen, serve
+from replicator.telemetry.http import Address, Listen, parse_listen, serve
 from replicator.zookeeper.client import ZookeeperCoordinator
 
 
 def run(
-    zookeeper: str, listen: str, root: str, interval: float, max_streams: int, session_timeout: float, log_format: str
+    zookeeper: str,
+    listen: Listen,
+    root: str,
+    interval: float,
+    max_streams: int,
+    session_timeout: float,
+    log_format: str,
 ) -> None:
     """Returns when it was told to stop."""
     log.setup(log_format)
-    address = parse_listen(listen)
+    parse_listen(listen.where)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     try:
         app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams)
-        serve(app, address, "monitor", ready=_announce, stopping=app.state.feed.close)
+        serve(app, listen, "monitor", ready=_announce, stopping=app.state.feed.close)
     finally:
         coordinator.close()
 

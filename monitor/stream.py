@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from monitor.feed import Feed
-from replicator.telemetry.http import Message, Receive, Scope, Send
+from replicator.telemetry.hosts import Message, Receive, Scope, Send
 
 SEND_TIMEOUT = 10.0
 LIFETIME = 900.0

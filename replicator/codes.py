@@ -319,6 +319,16 @@ CODES: dict[str, Entry] = {
                 "Only the transaction that a task has failed at can be skipped.",
                 "`replicator task skip NAME --dry-run` shows which one that is.",
             ),
+            "E5020": (
+                "request from elsewhere",
+                "The Host of a request is none of ours, or a web page of somebody else makes it.",
+                "Use the address that the process listens on, or start it with --allowed-host NAME.",
+            ),
+            "E5021": (
+                "plain HTTP",
+                "Off the loopback address tokens and contents would go over the network unencrypted.",
+                "Listen on 127.0.0.1 behind a proxy that speaks TLS, or accept it with --insecure-http.",
+            ),
         },
     ),
 }

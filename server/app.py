@@ -11,7 +11,7 @@ import replicator
 from replicator.config.task import TaskConfig
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
-from replicator.telemetry.http import App
+from replicator.telemetry.hosts import App
 from server import failures, guard, http
 from server.control import Control
 from server.positions import Positions

@@ -28,7 +28,15 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
 )
 @options.log_format
 def command(
-    zookeeper: str, listen: str, root: str, token_file: Path | None, host: str, session_timeout: float, log_format: str
+    zookeeper: str,
+    listen: str,
+    allowed_host: tuple[str, ...],
+    insecure_http: bool,
+    root: str,
+    token_file: Path | None,
+    host: str,
+    session_timeout: float,
+    log_format: str,
 ) -> None:
     """Create, change and steer tasks over HTTP; `replicator task` talks to it.
 
@@ -36,6 +44,7 @@ def command(
     request but health needs the token in the token file. It starts without ZooKeeper too, and answers 503 until then.
     """
     with loading():
+        from replicator.telemetry.http import Listen
         from server.process import run  # half a second, for which no help has to wait
 
-    run(zookeeper, listen, root, token_file, host, session_timeout, log_format)
+    run(zookeeper, Listen(listen, allowed_host, insecure_http), root, token_file, host, session_timeout, log_format)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 
 from replicator.errors import ConfigError, ProcessError
-from replicator.telemetry.http import App, Message, Receive, Scope, Send
+from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 from server.failures import answer
 
 MAX_BODY = 256 * 1024

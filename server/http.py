@@ -77,10 +77,15 @@ def _name(name: Annotated[str, Path(description="the task's name as its znode ca
 
 def _by(
     request: Request,
-    x_replicator_user: Annotated[str, Header(description="who asks, for the history", max_length=100)] = "",
+    x_replicator_user: Annotated[
+        str, Header(description="who asks on whose behalf, for the history; not proved to anybody", max_length=100)
+    ] = "",
 ) -> str:
-    who = "".join(char for char in x_replicator_user if char.isprintable())
-    return who or (request.client.host if request.client else "") or "api"
+    """What is known of the author comes first: the token, and where it was used. What the client says of itself is only
+    quoted, so that it can't pass for that."""
+    where = request.client.host if request.client else "nowhere"
+    said = "".join(char for char in x_replicator_user if char.isprintable() and char not in "()")
+    return f"token@{where}" + (f" (says {said})" if said.strip() else "")
 
 
 def _version(

@@ -10,7 +10,7 @@ import click
 from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.layout import Layout
 from replicator.telemetry import log
-from replicator.telemetry.http import Address, parse_listen, serve
+from replicator.telemetry.http import Address, Listen, parse_listen, serve
 from replicator.zookeeper.client import ZookeeperCoordinator
 from server.app import create_app
 from server.control import Control
@@ -19,11 +19,17 @@ from server.membership import Membership
 
 
 def run(
-    zookeeper: str, listen: str, root: str, token_file: Path | None, host: str, session_timeout: float, log_format: str
+    zookeeper: str,
+    listen: Listen,
+    root: str,
+    token_file: Path | None,
+    host: str,
+    session_timeout: float,
+    log_format: str,
 ) -> None:
     """Returns when it was told to stop."""
     log.setup(log_format)
-    address = parse_listen(listen)
+    parse_listen(listen.where)  # what is wrong with it is said before a token is made
     path = token_file or default_token_file()
     token, made = ensure_token(path)
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
@@ -38,7 +44,7 @@ def run(
         click.echo(real.url)
 
     try:
-        serve(create_app(coordinator, layout, token), address, "server", ready=ready)
+        serve(create_app(coordinator, layout, token), listen, "server", ready=ready)
     finally:
         for one in duties:
             one.stop()

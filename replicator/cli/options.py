@@ -41,7 +41,31 @@ def zookeeper(meaning: str = "Asked of ZooKeeper, seconds.") -> Callable[[F], F]
 
 
 def listen(default: str) -> Callable[[F], F]:
-    return click.option("--listen", default=default, show_default=True, metavar="HOST:PORT", help="Port 0: any.")
+    """--listen, --allowed-host and --insecure-http of a process that answers HTTP."""
+
+    def add(command: F) -> F:
+        for option in (
+            click.option(
+                "--insecure-http",
+                is_flag=True,
+                envvar="REPLICATOR_INSECURE_HTTP",
+                show_envvar=True,
+                help="Listen on other addresses than loopback although everything goes unencrypted.",
+            ),
+            click.option(
+                "--allowed-host",
+                multiple=True,
+                metavar="NAME",
+                envvar="REPLICATOR_ALLOWED_HOST",
+                show_envvar=True,
+                help="A name that requests may call us by, of a proxy say; repeatable.",
+            ),
+            click.option("--listen", default=default, show_default=True, metavar="HOST:PORT", help="Port 0: any."),
+        ):
+            command = option(command)
+        return command
+
+    return add
 
 
 log_format = click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)

@@ -1,7 +1,7 @@
-"""Starts an HTTP process: address, port, signals, security headers. Shared by Server and Monitor.
+"""Starts an HTTP process: address, port, signals, who may ask, security headers. Shared by Server and Monitor.
 
-    address = parse_listen("127.0.0.1:8080")
-    serve(app, address, "monitor")            # blocks until SIGTERM or SIGINT, then returns
+    listen = Listen("127.0.0.1:8080")
+    serve(app, listen, "monitor")            # blocks until SIGTERM or SIGINT, then returns
 
 The port is bound before anything else starts, so that a port in use is an error with a code instead of a traceback in
 the middle of the start, and so that port 0 (any free port) can be printed.
@@ -13,18 +13,14 @@ import errno
 import re
 import socket
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import uvicorn
 
 from replicator.errors import ProcessError
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+from replicator.telemetry import hosts
+from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -56,6 +52,20 @@ class Address(NamedTuple):
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
+class Listen(NamedTuple):
+    """What a process is told of its listener.
+
+    Attributes:
+        where: for `parse_listen`.
+        allowed_hosts: names that requests may call us by, besides our address (`hosts.Names`).
+        insecure_http: listen where others can read along: there is no TLS.
+    """
+
+    where: str
+    allowed_hosts: tuple[str, ...] = ()
+    insecure_http: bool = False
+
+
 def parse_listen(text: str) -> Address:
     """`HOST:PORT`, `[IPV6]:PORT` or `:PORT` (loopback); port 0 takes any free one. Raises ProcessError E5012."""
     match = _LISTEN.match(text.strip())
@@ -64,19 +74,35 @@ def parse_listen(text: str) -> Address:
     return Address(match["six"] or match["host"] or "127.0.0.1", int(match["port"]))
 
 
-def bind(address: Address) -> socket.socket:
-    """A bound socket, not yet listening. Raises ProcessError E5001 (port in use) or E5012 (no such address here)."""
+def bind(address: Address, *, insecure_http: bool = False) -> socket.socket:
+    """A socket that listens. Raises ProcessError E5001 (port in use), E5012 (no such address here), or E5021 (reached
+    from elsewhere, and `insecure_http` is not given)."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         # On Linux this only skips the wait for closed connections; it does not share a port that somebody listens on.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(tuple(address))
+        _check_reach(bound, address, insecure_http)
         bound.listen(128)
     except OSError as error:
         bound.close()
         raise _refused(address, error) from error
+    except ProcessError:
+        bound.close()
+        raise
     return bound
+
+
+def _check_reach(bound: socket.socket, address: Address, insecure_http: bool) -> None:
+    if insecure_http or hosts.is_loopback(bound.getsockname()[0]):
+        return
+    raise ProcessError(
+        "E5021",
+        f"on {address.host} everything would go over the network unencrypted",
+        found="plain HTTP off the loopback address",
+        fix="Listen on 127.0.0.1 behind a proxy that speaks TLS, or accept it with --insecure-http.",
+    )
 
 
 def _refused(address: Address, error: OSError) -> ProcessError:
@@ -119,7 +145,7 @@ class _Server(uvicorn.Server):
 
 def serve(
     app: App,
-    listen: Address,
+    listen: Listen,
     name: str,
     *,
     ready: Callable[[Address], None] | None = None,
@@ -129,18 +155,22 @@ def serve(
 
     Args:
         app: an ASGI application; its lifespan runs.
-        listen: where; port 0 takes any free one.
+        listen: where, and who may call; port 0 takes any free one.
         name: of the process, for the line `NAME: listening on http://HOST:PORT` on stderr.
         ready: called with the real address once the socket listens.
         stopping: called from the signal handler, to end long answers (event streams) that would hold up the stop.
 
     Raises:
-        ProcessError: E5001, E5012, or E5011 when the application's start failed.
+        ProcessError: E5001, E5012, E5021, or E5011 when the application's start failed.
     """
-    bound = bind(listen)
-    real = Address(listen.host, bound.getsockname()[1])
+    address = parse_listen(listen.where)
+    bound = bind(address, insecure_http=listen.insecure_http)
+    host, port = bound.getsockname()[:2]
+    real = Address(address.host, port)
+    own = hosts.names(address.host, host, listen.allowed_hosts)
     config = uvicorn.Config(
-        secure(app),
+        secure(hosts.guarded(app, own)),
+        proxy_headers=False,  # X-Forwarded-For says what the client likes to
         log_config=None,
         access_log=False,
         server_header=False,
@@ -150,6 +180,9 @@ def serve(
     )
     server = _Server(config, stopping)
     print(f"{name}: listening on {real.url}", file=sys.stderr, flush=True)
+    if not own.loopback:
+        open_to = "the network, WITHOUT TLS: tokens and contents can be read on the way (--insecure-http)"
+        print(f"{name}: open to {open_to}", file=sys.stderr, flush=True)
     if ready is not None:
         ready(real)
     try:

@@ -19,6 +19,7 @@ from replicator.coordination.machines import Machines
 from replicator.coordination.memory import MemoryEnsemble
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import InstanceRecord, MachineRecord, TaskFigures
+from replicator.telemetry import hosts
 from replicator.telemetry.http import Address, bind
 from server.app import create_app
 
@@ -41,9 +42,11 @@ sink:
 
 @contextmanager
 def serving(app: Any) -> Iterator[str]:
-    """The URL of `app`, served from a thread."""
+    """The URL of `app`, served from a thread as `telemetry.http.serve` does it."""
     bound = bind(Address("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off"))
+    own = hosts.names("127.0.0.1", "127.0.0.1")
+    options: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "proxy_headers": False}
+    server = uvicorn.Server(uvicorn.Config(hosts.guarded(app, own), **options))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     try:

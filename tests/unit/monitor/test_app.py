@@ -15,6 +15,7 @@ import uvicorn
 
 from monitor.app import create_app
 from replicator.coordination.memory import MemoryCoordinator
+from replicator.telemetry.hosts import guarded, names
 from replicator.telemetry.http import Address, bind, secure
 from tests.support.waiting import eventually
 from tests.unit.monitor.scene import Bus, night
@@ -26,8 +27,11 @@ class Served:
         self.coordinator: MemoryCoordinator = bus.session()
         self.app = create_app(self.coordinator, bus.layout, interval=0.05, max_streams=max_streams)
         socket = bind(Address("127.0.0.1", 0))
+        own = names("127.0.0.1", "127.0.0.1")
         self.url = f"http://127.0.0.1:{socket.getsockname()[1]}"
-        self.server = uvicorn.Server(uvicorn.Config(secure(self.app), log_config=None, timeout_graceful_shutdown=1))
+        self.server = uvicorn.Server(
+            uvicorn.Config(secure(guarded(self.app, own)), log_config=None, timeout_graceful_shutdown=1)
+        )
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [socket]}, daemon=True)
         self.thread.start()
         self.client = httpx.Client(base_url=self.url, trust_env=False, timeout=5)
@@ -138,3 +142,19 @@ def test_nothing_is_written_to_zookeeper(served: Served) -> None:
     before = [tree.get(path).stat for path in paths]
     time.sleep(0.3)
     assert [tree.get(path).stat for path in paths] == before
+
+
+def test_no_route_is_read_by_the_name_of_somebody_else(served: Served) -> None:
+    """DNS rebinding: the page's own name leads to our address, and stands in Host."""
+    from monitor.app import Monitor
+
+    routes = [route.path for route in Monitor(None, None, "").routes()]  # type: ignore[arg-type,attr-defined]
+    assert len(routes) >= 9
+    for path in ["/static/monitor.js" if path == "/static" else path for path in routes]:
+        for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "192.0.2.1", ""):
+            answer = served.client.get(path, headers={"host": host})
+            assert answer.status_code == 421 and "E5020" in answer.text, (path, host)
+            assert "copy_hot_item" not in answer.text and "<" not in answer.text
+        if path != "/events":  # which does not end
+            for host in ("localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST."):
+                assert served.client.get(path, headers={"host": host}).status_code == 200, (path, host)

@@ -97,13 +97,18 @@ def test_pause_and_resume(made: World) -> None:
         f"/tasks/{NAME}/pause", json={"reason": "maintenance"}, headers={"x-replicator-user": "bob"}
     )
     assert answer.json()["desired"] == "paused"
-    assert (answer.json()["desired_by"], answer.json()["desired_reason"]) == ("bob", "maintenance")
+    assert (answer.json()["desired_by"], answer.json()["desired_reason"]) == (
+        "token@127.0.0.1 (says bob)",
+        "maintenance",
+    )
     made.http.post(f"/tasks/{NAME}/pause")
     assert made.http.post(f"/tasks/{NAME}/resume").json()["desired"] == "running"
     items = made.http.get(f"/tasks/{NAME}/history").json()["items"]
     assert [(item["happened"], item["by"]) for item in items] == [
-        ("created", "ann"), ("pause", "bob"), ("resume", "127.0.0.1"),
-    ]  # fmt: skip
+        ("created", "token@127.0.0.1 (says ann)"),
+        ("pause", "token@127.0.0.1 (says bob)"),
+        ("resume", "token@127.0.0.1"),
+    ]
     assert len(made.http.get(f"/tasks/{NAME}/history?limit=1").json()["items"]) == 1
     assert code(made.http.post(f"/tasks/{NAME}/pause", json={"why": "x"})) == (422, "E1002")
     assert code(made.http.post(f"/tasks/{NAME}/pause", content=b"{")) == (400, "E1001")

@@ -18,7 +18,7 @@ import sys
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
-from replicator.telemetry.http import parse_listen, serve
+from replicator.telemetry.http import Listen, serve
 import asyncio
 over = False
 def stop():
@@ -29,10 +29,10 @@ async def endless():
         yield b"tick"
         await asyncio.sleep(0.05)
 async def home(request):
-    return PlainTextResponse("hello", headers={"X-Frame-Options": "SAMEORIGIN"})
+    return PlainTextResponse("hello", headers={"X-Frame-Options": "SAMEORIGIN", "X-Client": request.client.host})
 async def stream(request):
     return StreamingResponse(endless())
-serve(Starlette(routes=[Route("/", home), Route("/stream", stream)]), parse_listen("127.0.0.1:0"), "probe",
+serve(Starlette(routes=[Route("/", home), Route("/stream", stream)]), Listen("127.0.0.1:0"), "probe",
       ready=lambda address: print(address.url, flush=True), stopping=stop)
 print("stopped", flush=True)
 """
@@ -71,8 +71,21 @@ def test_port_in_use() -> None:
 
 def test_address_of_another_machine() -> None:
     with pytest.raises(ProcessError) as caught:
-        bind(Address("203.0.113.7", 0))
+        bind(Address("203.0.113.7", 0), insecure_http=True)
     assert caught.value.code == "E5012"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_off_loopback_nothing_listens_unless_told_to(host: str) -> None:
+    with pytest.raises(ProcessError) as caught:
+        bind(Address(host, 0))
+    assert caught.value.code == "E5021" and "--insecure-http" in caught.value.fix
+    bind(Address(host, 0), insecure_http=True).close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.8.7", "localhost", "::1"])
+def test_on_loopback_something_listens(host: str) -> None:
+    bind(Address(host, 0)).close()
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
@@ -81,8 +94,10 @@ def test_serves_with_security_headers_and_stops_cleanly(how: signal.Signals) -> 
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip()
-            answer = httpx.get(url, trust_env=False)
-            assert answer.text == "hello"
+            answer = httpx.get(url, headers={"x-forwarded-for": "192.0.2.9"}, trust_env=False)
+            assert (answer.text, answer.headers["x-client"]) == ("hello", "127.0.0.1")
+            rebound = httpx.get(url, headers={"host": "evil.example"}, trust_env=False)
+            assert (rebound.status_code, rebound.headers["x-content-type-options"]) == (421, "nosniff")
             assert "script-src 'self'" in answer.headers["content-security-policy"]
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert answer.headers.get_list("x-frame-options") == ["SAMEORIGIN"]

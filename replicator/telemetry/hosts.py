@@ -1,0 +1,144 @@
+"""Whether a request was meant for us: the names that we may be called by, and where a page that asks comes from.
+
+A web page can have its own name resolve to an address of ours (DNS rebinding) and then reads everything that needs no
+login, or that its visitor's address lets it. It can't choose the Host header: that is its own name. And it can't hide
+where it comes from when it changes something.
+
+Pure but for the ASGI layer at the end.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+
+from replicator.errors import ProcessError
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_AUTHORITY = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9._-]{1,253}))(?::\d{1,5})?$")
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_PAGE = frozenset({b"same-origin", b"none"})
+
+
+class Names(NamedTuple):
+    """What may stand in Host.
+
+    Attributes:
+        listen: the host that we were told to listen on.
+        loopback: whether only this machine reaches us.
+        allowed: further names, of proxies and service discovery (`--allowed-host`).
+    """
+
+    listen: str
+    loopback: bool
+    allowed: frozenset[str] = frozenset()
+
+    def know(self, host: str) -> bool:
+        """Numeric addresses can't be rebound: off loopback all of them are ours, as they may be a router's."""
+        address = _address(host)
+        if address is not None:
+            return not self.loopback or is_loopback(host)
+        own = {"localhost", _name(self.listen)} | (set() if self.loopback else {_name(socket.gethostname())})
+        return host in own or host in self.allowed
+
+
+def names(listen: str, bound: str, allowed: Iterable[str] = ()) -> Names:
+    """listen: as the operator wrote it; bound: the address that it came to. Raises ProcessError E5012."""
+    found = set()
+    for given in allowed:
+        host = host_of(given)
+        if host is None:
+            raise ProcessError("E5012", "--allowed-host is no name of a host", found=repr(given), wanted="NAME")
+        found.add(host)
+    return Names(listen, is_loopback(bound), frozenset(found))
+
+
+def is_loopback(address: str) -> bool:
+    found = _address(address)
+    mapped = getattr(found, "ipv4_mapped", None)
+    return found is not None and (mapped or found).is_loopback
+
+
+def host_of(authority: str) -> str | None:
+    """The host of `HOST[:PORT]`, in small letters and without a dot at its end; None for anything else."""
+    match = _AUTHORITY.match(authority)
+    return _name(match["six"] or match["host"]) if match is not None else None
+
+
+def refusal(method: str, headers: Iterable[tuple[bytes, bytes]], own: Names) -> tuple[int, ProcessError] | None:
+    """Status and error for a request that is not meant for us, or that a page of somebody else makes."""
+    given: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        given.setdefault(name.lower(), []).append(value)
+    asked = given.get(b"host", [])
+    host = host_of(asked[0].decode("latin-1")) if len(asked) == 1 else None
+    if host is None or not own.know(host):
+        fix = "Use the address that it listens on, or start it with --allowed-host NAME."
+        found = f"Host: {host}" if host else "no usable Host"
+        return 421, ProcessError("E5020", "this process is not called so", found=found, fix=fix)
+    if method not in _SAFE and not _from_own_page(given, asked[0], own):
+        fix = "Use the command line, or a client that is no browser."
+        return 403, ProcessError("E5020", "a page from elsewhere may change nothing here", fix=fix)
+    return None
+
+
+def _from_own_page(given: dict[bytes, list[bytes]], host: bytes, own: Names) -> bool:
+    """Whoever is no browser says nothing of pages."""
+    if any(site not in _OWN_PAGE for site in given.get(b"sec-fetch-site", [])):
+        return False
+    for origin in given.get(b"origin", []):
+        authority = origin.partition(b"://")[2]
+        if authority.lower() != host.lower() and host_of(authority.decode("latin-1")) not in own.allowed:
+            return False
+    return True
+
+
+def guarded(app: App, own: Names) -> App:
+    """Wraps an ASGI application so that only requests reach it that are meant for it."""
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await app(scope, receive, send)
+            return
+        refused = refusal(scope.get("method", "GET"), scope["headers"], own)
+        if refused is None:
+            await app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await _answer(send, *refused)
+
+    return wrapped
+
+
+async def _answer(send: Send, status: int, error: ProcessError) -> None:
+    body = msgspec.json.encode({"error": error.to_dict(), "errors": [error.to_dict()]})
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", b"%d" % len(body)),
+        (b"cache-control", b"no-store"),
+        (b"connection", b"close"),  # the request's body is not read
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _name(host: str) -> str:
+    return host.lower().rstrip(".")
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
