@@ -14,7 +14,7 @@ from replicator.cli.loading import loading
 @options.zookeeper("Asked of ZooKeeper, seconds. A standby takes over that long after a leader's death.")
 @click.option("--task", "tasks", multiple=True, metavar="NAME", help="Stand for this task only; repeatable.")
 @click.option("--host", default=socket.gethostname, help="Our name; default: this machine's.")
-@host_options.file_sinks()
+@host_options.host_access()
 @options.log_format
 def command(
     zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_timeout: float, log_format: str

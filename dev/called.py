@@ -34,7 +34,7 @@ def main() -> None:
     database, kafka = start_servers()
     try:
         Load(database).prepare()
-        os.environ["BENCH_PASSWORD"] = database.replicator[1]
+        os.environ["REPL_BENCH_PASSWORD"] = database.replicator[1]
         runner = Runner(database, kafka)
         found: set[tuple[str, str]] = set()
         for delivery in DELIVERIES:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import msgspec
 from cryptography import x509
 
 from replicator.config.tls import Tls
+from replicator.tls import FilesUnusable, read
 
 _DAY_MS = 86_400_000
 
@@ -35,16 +35,16 @@ def of_files(tls: Tls | None) -> list[Certificate]:
     if tls is None:
         return []
     found = []
-    for path, which in ((tls.cert, min), (tls.ca, max)):
-        ends = _ends(path) if path is not None else []
+    for path, which, public in ((tls.cert, min, False), (tls.ca, max, True)):
+        ends = _ends(path, public) if path is not None else []
         if path is not None and ends:
             found.append(Certificate(which(ends), path))
     return found
 
 
-def _ends(path: str) -> list[int]:
+def _ends(path: str, public: bool) -> list[int]:
     try:
-        certificates = x509.load_pem_x509_certificates(Path(path).read_bytes())
-    except (OSError, ValueError):
+        certificates = x509.load_pem_x509_certificates(read(path, public=public)[1])
+    except (FilesUnusable, ValueError):
         return []
     return [int(each.not_valid_after_utc.timestamp() * 1000) for each in certificates]

@@ -38,7 +38,7 @@ CODES: dict[str, Entry] = {
             ),
             "E1006": (
                 "secret not resolvable",
-                "The reference points to nothing.",
+                "The reference points to nothing that can be used.",
                 "Set the variable or create the file.",
             ),
             "E1007": ("name not usable", "Kafka or ZooKeeper can't carry this name.", "Choose another name."),
@@ -46,6 +46,11 @@ CODES: dict[str, Entry] = {
             "E1009": ("identity changed", "A running task can't change what its position means.", "Make a new task."),
             "E1010": ("filter not readable", "A filter is not an expression of docs/transforms.md.", "Correct it."),
             "E1011": ("transforms do not fit", "They name what the source's tables do not have.", "Correct them."),
+            "E1012": (
+                "secret not allowed",
+                "The reference, or a file of `tls`, is not among what the host's operator has set aside for tasks.",
+                "Put it there, or start the process with --secrets-directory or --secrets-env-prefix.",
+            ),
         },
     ),
     **_table(
@@ -60,6 +65,11 @@ CODES: dict[str, Entry] = {
             "E2101": ("login refused", "User or password is wrong.", "Correct `source.user` / `source.password`."),
             "E2102": ("TLS refused", "No encrypted connection could be made.", "Check `source.tls`."),
             "E2104": ("grant missing", "The account lacks a privilege.", "GRANT it as shown."),
+            "E2105": (
+                "password in clear",
+                "The server asks for the password as it is, or nearly so, over a connection that is not verified.",
+                "Add `source.tls` with the authority of the server's certificate, or give the account another plugin.",
+            ),
             "E2201": ("binlog off", "log_bin is OFF: there is nothing to read.", "Start the server with log_bin."),
             "E2202": ("binlog_format", "Only ROW events carry rows.", "SET PERSIST binlog_format = 'ROW';"),
             "E2203": ("row image", "Only FULL images carry whole rows.", "SET PERSIST binlog_row_image = 'FULL';"),

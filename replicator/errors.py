@@ -65,9 +65,9 @@ class ReplicatorError(Exception):
         entry = CODES[code]
         self.code = code
         self.area = entry.area
-        self.what = what
-        self.found = found
-        self.wanted = wanted
+        self.what = plain(what)
+        self.found = plain(found)
+        self.wanted = plain(wanted)
         self.fix = fix or entry.remedy
         self.position = position
         self.table = table
@@ -103,6 +103,14 @@ class ReplicatorError(Exception):
         }
         rest = {"table": self.table, "transaction": self.transaction, "transaction_end": self.transaction_end}
         return {**fields, **{key: text for key, text in rest.items() if text}}
+
+
+def plain(text: str) -> str:
+    """Without what moves a terminal's cursor, turns the direction of writing or can't be encoded: errors quote servers,
+    brokers and files."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char == "\n" else "\ufffd" for char in text)
 
 
 def _rebuild(kind: type[ReplicatorError], fields: dict[str, str]) -> ReplicatorError:

@@ -42,9 +42,11 @@ __all__ = [
 
 # What an operator would set where tasks may use everything. Tests of the confinement set something narrower.
 os.environ[access.FILE_SINK_DIRECTORY] = "/"
+os.environ[access.SECRETS_DIRECTORY] = "/"
+os.environ[access.SECRETS_ENV_PREFIX] = "*"
 
 # Workers are forked from a template that keeps the environment of whichever test forks the first one.
-os.environ.setdefault("BENCH_PASSWORD", "replicator")
+os.environ.setdefault("REPL_BENCH_PASSWORD", "replicator")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -58,7 +58,7 @@ def _mysqlbinlog(job: Job, folder: Path) -> None:
 
 def _socket(job: Job, folder: Path) -> None:
     """Our own reader of the protocol, into a file and no further. For servers that mysqlbinlog refuses."""
-    os.environ["BENCH_PASSWORD"] = job.password
+    os.environ["REPL_BENCH_PASSWORD"] = job.password
     stream = build_source(parse_task(task(job))).open(Position(job.file, job.start))
     left = job.end - job.start
     try:

@@ -30,7 +30,7 @@ _TRIES = 3
 
 def fleet(runner: Runner, tasks: int, seconds: float) -> Iterator[Entry]:
     """tasks: on one Core; seconds: of rest that are measured, when all of them run."""
-    os.environ["BENCH_PASSWORD"] = runner.database.replicator[1]
+    os.environ["REPL_BENCH_PASSWORD"] = runner.database.replicator[1]
     names = [f"fleet_{int(time.time())}_{number}" for number in range(tasks)]  # none has left a position before
     with tempfile.TemporaryDirectory(prefix="mysql-replicator-bench-") as folder, contextlib.ExitStack() as open_:
         zookeeper = ZooKeeper(fast=True)

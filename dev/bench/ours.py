@@ -113,7 +113,7 @@ def steady() -> tuple[int, float, float] | None:
 
 
 def task(job: Job) -> dict[str, Any]:
-    """The task's configuration; its password is read from BENCH_PASSWORD."""
+    """The task's configuration; its password is read from REPL_BENCH_PASSWORD."""
     sink = {
         "type": "kafka",
         "bootstrap_servers": [job.bootstrap],
@@ -131,7 +131,7 @@ def task(job: Job) -> dict[str, Any]:
             "host": job.host,
             "port": job.port,
             "user": job.user,
-            "password": "env:BENCH_PASSWORD",
+            "password": "env:REPL_BENCH_PASSWORD",
             "tables": ["bench.orders"],
             "start": {"file": job.file, "position": job.start},
         },
@@ -142,7 +142,7 @@ def task(job: Job) -> dict[str, Any]:
 def run(job: Job, **others: Any) -> int:
     """Delivers the whole segment. Returns the row changes delivered and acknowledged. others: parts of the pipeline
     in place of the usual ones."""
-    os.environ["BENCH_PASSWORD"] = job.password
+    os.environ["REPL_BENCH_PASSWORD"] = job.password
     config = parse_task(task(job))
     parts: dict[str, Any] = {
         "term": Term.unlimited(job.name, "bench"),

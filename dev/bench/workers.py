@@ -18,7 +18,7 @@ class Crew:
     """Starts workers and answers them. Nothing is stored: a checkpoint counts as saved when it comes."""
 
     def __init__(self, password: str) -> None:
-        os.environ["BENCH_PASSWORD"] = password
+        os.environ["REPL_BENCH_PASSWORD"] = password
         self._launcher = Launcher("json")
         self._launcher.warm()
         self._workers: list[Worker] = []

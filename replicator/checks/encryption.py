@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from replicator import certificates
 from replicator.checks.finding import Finding
 from replicator.config.tls import Tls
+from replicator.host.network import is_loopback, numeric
 from replicator.tls import EARLY_DAYS
-
-_LOOPBACK: Final = ("127.", "localhost", "::1", "[::1]")
 
 
 def encrypted(part: str, tls: Tls | None, hosts: Iterable[str]) -> Finding:
@@ -21,9 +19,14 @@ def encrypted(part: str, tls: Tls | None, hosts: Iterable[str]) -> Finding:
         return Finding(which, "warn", "encrypted, the server's certificate is not verified", "verified", fix)
     if tls is not None:
         return Finding.ok(which, "encrypted and verified")
-    if all(host.startswith(_LOOPBACK) for host in hosts):
+    if all(is_loopback(_host(each)) for each in hosts):
         return Finding.ok(which, "not encrypted, on this machine")
-    return Finding(which, "warn", "not encrypted", "TLS", f"Add `{which}: {{ca: /path/to/ca.pem}}`.")
+    found = "not encrypted: rows, and with some logins the password, can be read on the way"
+    return Finding(which, "warn", found, "TLS", f"Add `{which}: {{ca: /path/to/ca.pem}}`.")
+
+
+def _host(address: str) -> str:
+    return address if numeric(address) else address.rpartition(":")[0] or address
 
 
 def ending_files(part: str, tls: Tls | None) -> list[Finding]:

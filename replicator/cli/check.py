@@ -33,7 +33,7 @@ _NARROWEST = 40
 )
 @click.option("--root", default=DEFAULT_ROOT, show_default=True, help="Root znode.")
 @click.option("--session-timeout", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds.")
-@host_options.file_sinks("the current directory, as `replicator run` has it")
+@host_options.host_access("the current directory, as `replicator run` has it")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(path: Path, zookeeper: str | None, root: str, session_timeout: float, output: str) -> int:
     """Asks the source, the sink and ZooKeeper that the task of FILE needs, and changes nothing.

@@ -5,32 +5,60 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from replicator.cli.options import F
 from replicator.host import access
 
-
-def file_sinks(default: str = "tasks may not write files") -> Callable[[F], F]:
-    """--file-sink-directory. `default`: what holds without it, for the help."""
-    return click.option(
-        "--file-sink-directory",
-        type=click.Path(file_okay=False, path_type=Path),
-        envvar=access.FILE_SINK_DIRECTORY,
-        show_envvar=True,
-        expose_value=False,
-        callback=_keep(access.FILE_SINK_DIRECTORY),
-        help=f"Sinks of type file write below it; default: {default}.",
-    )
+_DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
-def _keep(variable: str) -> Callable[[click.Context, click.Parameter, Path | None], Path | None]:
-    """Into the environment, where this process and those that it starts find it."""
+def host_access(files: str = "tasks write no files") -> Callable[[F], F]:
+    """--secrets-directory, --secrets-env-prefix, --file-sink-directory. They go into the environment, where this
+    process and those that it starts find them. `files`: what holds without the last one."""
 
-    def keep(context: click.Context, option: click.Parameter, value: Path | None) -> Path | None:
-        if value is not None:
+    def add(command: F) -> F:
+        for option in (
+            _option(
+                "--file-sink-directory",
+                access.FILE_SINK_DIRECTORY,
+                f"Sinks of type file write below it; default: {files}.",
+                type=_DIRECTORY,
+            ),
+            _option(
+                "--secrets-env-prefix",
+                access.SECRETS_ENV_PREFIX,
+                f"env: secrets begin with it; repeatable; *: any; default: {access.DEFAULT_ENV_PREFIX}",
+                multiple=True,
+                metavar="PREFIX",
+            ),
+            _option(
+                "--secrets-directory",
+                access.SECRETS_DIRECTORY,
+                "file: secrets and the files of tls are below it; repeatable; default: "
+                f"{access.DEFAULT_SECRETS_DIRECTORY}",
+                multiple=True,
+                type=_DIRECTORY,
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+def _option(name: str, variable: str, meaning: str, **more: Any) -> Callable[[F], F]:
+    def keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+        if isinstance(value, Path):
             os.environ[variable] = str(value.absolute())
-        return value
+        elif value:
+            paths = any(isinstance(each, Path) for each in value)
+            os.environ[variable] = (os.pathsep if paths else " ").join(
+                str(each.absolute()) if paths else each for each in value
+            )
 
-    return keep
+    return click.option(
+        name, envvar=variable, show_envvar=True, expose_value=False, callback=keep, help=meaning, **more
+    )

@@ -31,7 +31,7 @@ from replicator.telemetry import log
 @click.option("--state", type=click.Path(dir_okay=False, path_type=Path), help="SQLite file that holds the position.")
 @click.option("--sink", metavar="stdout|file:PATH", help="Instead of the task's sink; PATH may be anywhere.")
 @click.option("--until-current", is_flag=True, help="Stop at the position that is the source's end now.")
-@host_options.file_sinks("the current directory")
+@host_options.host_access("the current directory")
 @options.log_format
 def command(path: Path, state: Path | None, sink: str | None, until_current: bool, log_format: str) -> None:
     """Streams the task of FILE until Ctrl-C, from where the last run stopped.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -10,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from replicator.config.annotated import SecretRef
 from replicator.config.base import Model
 from replicator.config.tls import Tls
+from replicator.host.network import is_loopback
 
 Adjustment = Literal["none", "avro", "avro_unicode"]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/@,?#]+(/[^\s@,?#]*)?$", max_length=1000)]
@@ -38,15 +40,18 @@ class SchemaRegistry(Model):
     @model_validator(mode="after")
     def _sensible(self) -> SchemaRegistry:
         if (self.user is None) != (self.password is None):
-            raise PydanticCustomError(
-                "replicator",
-                "{what}",
-                {
-                    "code": "E1003",
-                    "what": "schema_registry has one of user and password",
-                    "found": "",
-                    "wanted": "both or none",
-                    "fix": "",
-                },
-            )
+            raise _wrong("schema_registry has one of user and password", "both or none")
+        if self.user is not None and not (self.tls and self.tls.insecure) and not all(map(_is_closed, self.urls)):
+            what = "schema_registry would send the password for everybody on the way to read"
+            raise _wrong(what, "https://, or http:// to this machine")
         return self
+
+
+def _is_closed(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "https" or is_loopback(parts.hostname or "")
+
+
+def _wrong(what: str, wanted: str) -> PydanticCustomError:
+    fields = {"code": "E1003", "what": what, "found": "", "wanted": wanted, "fix": ""}
+    return PydanticCustomError("replicator", "{what}", fields)

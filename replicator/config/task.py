@@ -172,12 +172,13 @@ class KafkaSink(Records):
 
 
 def _check_login(sink: KafkaSink) -> None:
-    if sink.sasl is not None and sink.sasl.mechanism == "PLAIN" and sink.tls is None:
+    verified = sink.tls is not None and not sink.tls.insecure
+    if sink.sasl is not None and sink.sasl.mechanism == "PLAIN" and not verified:
         raise ConfigError(
             "E1003",
             "sink.sasl would send the password for everybody on the way to read",
-            found="mechanism PLAIN without sink.tls",
-            wanted="sink.tls, or mechanism SCRAM-SHA-512",
+            found="mechanism PLAIN without sink.tls, or with sink.tls.insecure",
+            wanted="sink.tls that verifies the brokers, or mechanism SCRAM-SHA-512",
         )
 
 

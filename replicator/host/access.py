@@ -18,6 +18,7 @@ FILE_SINK_DIRECTORY: Final = "REPLICATOR_FILE_SINK_DIRECTORY"
 """The directory below which file sinks write."""
 
 DEFAULT_SECRETS_DIRECTORY: Final = "/etc/mysql-replicator/secrets"
+"""Not /run/secrets, where Kubernetes puts the token of the pod."""
 DEFAULT_ENV_PREFIX: Final = "REPL_"
 TRUST_STORES: Final = (
     Path("/etc/ssl"),

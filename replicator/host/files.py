@@ -21,6 +21,10 @@ class NotUsable(Exception):
     """The file may not, or can't, be used; the text says why and has nothing of its content."""
 
 
+class NotAllowed(NotUsable):
+    """It is outside of the directories that it has to be in."""
+
+
 def below(path: str, base: Path) -> tuple[str, ...]:
     """The components of `path` under `base`, which it is relative to unless it is absolute. Looks at text alone.
 
@@ -86,7 +90,7 @@ def create_file(folder: int, name: str, flags: int, mode: int = 0o666) -> int:
 
 def locate(path: str, bases: Iterable[Path]) -> tuple[Path, Path]:
     """The real path of a file that is below one of `bases`, and that base's own. Links are followed as long as they
-    stay below it (Kubernetes mounts secrets so). Raises NotUsable."""
+    stay below it (Kubernetes mounts secrets so). Raises NotUsable, and NotAllowed without a look at the file."""
     allowed = tuple(bases)
     for base in allowed:
         try:
@@ -99,9 +103,9 @@ def locate(path: str, bases: Iterable[Path]) -> tuple[Path, Path]:
         except (OSError, ValueError, RuntimeError) as error:
             raise NotUsable(reason(error)) from None
         if not real.is_relative_to(home):
-            raise NotUsable(f"a symbolic link out of {base}")
+            raise NotAllowed(f"a symbolic link out of {base}")
         return real, home
-    raise NotUsable(f"not below {' or '.join(map(str, allowed)) or 'any directory that is allowed'}")
+    raise NotAllowed(f"not below {' or '.join(map(str, allowed)) or 'any directory that is allowed'}")
 
 
 def read(path: str, bases: Iterable[Path], limit: int) -> tuple[Path, bytes]:

@@ -9,7 +9,6 @@ Pure but for the ASGI layer at the end.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 
 from replicator.errors import ProcessError
+from replicator.host.network import is_loopback, numeric
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -45,8 +45,7 @@ class Names(NamedTuple):
 
     def know(self, host: str) -> bool:
         """Numeric addresses can't be rebound: off loopback all of them are ours, as they may be a router's."""
-        address = _address(host)
-        if address is not None:
+        if numeric(host) is not None:
             return not self.loopback or is_loopback(host)
         own = {"localhost", _name(self.listen)} | (set() if self.loopback else {_name(socket.gethostname())})
         return host in own or host in self.allowed
@@ -61,12 +60,6 @@ def names(listen: str, bound: str, allowed: Iterable[str] = ()) -> Names:
             raise ProcessError("E5012", "--allowed-host is no name of a host", found=repr(given), wanted="NAME")
         found.add(host)
     return Names(listen, is_loopback(bound), frozenset(found))
-
-
-def is_loopback(address: str) -> bool:
-    found = _address(address)
-    mapped = getattr(found, "ipv4_mapped", None)
-    return found is not None and (mapped or found).is_loopback
 
 
 def host_of(authority: str) -> str | None:
@@ -135,10 +128,3 @@ async def _answer(send: Send, status: int, error: ProcessError) -> None:
 
 def _name(host: str) -> str:
     return host.lower().rstrip(".")
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    try:
-        return ipaddress.ip_address(host)
-    except ValueError:
-        return None

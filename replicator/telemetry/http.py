@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import uvicorn
 
 from replicator.errors import ProcessError
+from replicator.host.network import is_loopback
 from replicator.telemetry import hosts
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 
@@ -95,7 +96,7 @@ def bind(address: Address, *, insecure_http: bool = False) -> socket.socket:
 
 
 def _check_reach(bound: socket.socket, address: Address, insecure_http: bool) -> None:
-    if insecure_http or hosts.is_loopback(bound.getsockname()[0]):
+    if insecure_http or is_loopback(bound.getsockname()[0]):
         return
     raise ProcessError(
         "E5021",

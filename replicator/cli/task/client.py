@@ -9,7 +9,7 @@ import os
 import socket
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -17,9 +17,11 @@ from replicator.codes import CODES
 from replicator.config.token import default_token_file, read_token
 from replicator.coordination.layout import escape
 from replicator.errors import ConfigError, CoordinationError, ProcessError, ReplicatorError
+from replicator.host.network import is_loopback
 
 DEFAULT_SERVER = "http://127.0.0.1:8080"
 TIMEOUT = 30.0
+INSECURE = "REPLICATOR_INSECURE_HTTP"
 
 
 def find_token(token_file: Path | None) -> str:
@@ -38,6 +40,7 @@ def find_token(token_file: Path | None) -> str:
 class Client:
     def __init__(self, server: str, token: str, timeout: float = TIMEOUT) -> None:
         self.server = server.rstrip("/")
+        _check_way(self.server)
         try:
             # no proxies from the environment: a control API is an inner address
             self._http = httpx.Client(
@@ -144,6 +147,23 @@ class Client:
         if "error" in content:
             raise _error(content)
         return content
+
+
+def _check_way(server: str) -> None:
+    """The token is not sent over the network as it is, unless the user says so."""
+    try:
+        parts = urlsplit(server)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return  # no address: said where it is used
+    closed = parts.scheme != "http" or not host or is_loopback(host)
+    if not closed and os.environ.get(INSECURE) not in ("1", "true"):
+        raise ProcessError(
+            "E5021",
+            f"the token would go to {server} over the network unencrypted",
+            wanted="https://, or a Server on this machine",
+            fix=f"Use a proxy that speaks TLS, or accept it: export {INSECURE}=1",
+        )
 
 
 def _path(name: str) -> str:

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import ssl
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import httpx
+import msgspec
 
 from replicator import tls
 from replicator.config.avro import SchemaRegistry
 from replicator.config.secrets import resolve
 from replicator.config.tls import Tls
+from replicator.encode.avro.answer import Answer, ask, failure, shown_schema
 from replicator.errors import ConfigError, RegistryError, RegistryUnavailable
 
 _TYPE: Final = "application/vnd.schemaregistry.v1+json"
 _MISSING: Final = frozenset({40401, 40402, 40403})
 """Codes of the registry: no such subject, version, schema. A 404 without them is a path that is not its."""
 _BUSY: Final = frozenset({408, 429})
-_SHOWN: Final = 2000
+
+
+T = TypeVar("T")
+
+
+class _Id(msgspec.Struct):
+    id: int
+
+
+class _Schema(msgspec.Struct):
+    schema: str
 
 
 class Registry:
@@ -46,15 +58,15 @@ class Registry:
 
     def schema(self, number: int) -> str:
         """The schema with this id."""
-        return str(self._answer(self._ask("GET", f"/schemas/ids/{number}"), f"schema {number}")["schema"])
+        return self._answer(self._ask("GET", f"/schemas/ids/{number}"), f"schema {number}", _Schema).schema
 
     def latest(self, subject: str) -> str | None:
         """The subject's last schema; None: it has none."""
         response = self._ask("GET", f"/subjects/{_path(subject)}/versions/latest")
-        return None if _missing(response) else str(self._answer(response, f"subject {subject}")["schema"])
+        return None if _missing(response) else self._answer(response, f"subject {subject}", _Schema).schema
 
     def subjects(self) -> list[str]:
-        return list(self._answer(self._ask("GET", "/subjects"), "the list of subjects"))
+        return self._answer(self._ask("GET", "/subjects"), "the list of subjects", list[str])
 
     def close(self) -> None:
         if self._client is not None:
@@ -63,9 +75,9 @@ class Registry:
 
     def _register(self, subject: str, schema: str) -> int:
         response = self._ask("POST", f"/subjects/{_path(subject)}/versions", {"schema": schema})
-        if response.status_code == httpx.codes.CONFLICT:
+        if response.status == httpx.codes.CONFLICT:
             raise self._incompatible(subject, schema, response)
-        return int(self._answer(response, f"subject {subject}", schema)["id"])
+        return self._answer(response, f"subject {subject}", _Id, schema).id
 
     def _find(self, subject: str, schema: str) -> int:
         response = self._ask("POST", f"/subjects/{_path(subject)}", {"schema": schema})
@@ -73,48 +85,48 @@ class Registry:
             raise RegistryError(
                 "E3305",
                 f"the schema registry has no such schema under {subject}",
-                found=_shown(self.latest(subject)),
-                wanted=_shown(schema),
+                found=shown_schema(self.latest(subject)),
+                wanted=schema,
                 fix="Register it, or set `schema_registry.auto_register: true`.",
             )
-        return int(self._answer(response, f"subject {subject}", schema)["id"])
+        return self._answer(response, f"subject {subject}", _Id, schema).id
 
-    def _incompatible(self, subject: str, schema: str, response: httpx.Response) -> RegistryError:
+    def _incompatible(self, subject: str, schema: str, response: Answer) -> RegistryError:
         """Both schemas, and what the registry has against it."""
         return RegistryError(
             "E3302",
-            f"the schema registry takes no such version of {subject}: {_message(response)}",
-            found=_shown(self.latest(subject)),
-            wanted=_shown(schema),
+            f"the schema registry takes no such version of {subject}: {response.message}",
+            found=shown_schema(self.latest(subject)),
+            wanted=schema,
             fix=f"Let the subject take it (PUT /config/{subject} with a weaker `compatibility`, NONE say), register it "
             "by hand, or undo the change of the table; then start the task again.",
         )
 
-    def _answer(self, response: httpx.Response, about: str, schema: str = "") -> Any:
+    def _answer(self, response: Answer, about: str, kind: type[T], schema: str = "") -> T:
         if response.is_success:
             try:
-                return response.json()
-            except ValueError:
-                found = f"HTTP {response.status_code} with no JSON from {response.request.url}"
+                return msgspec.json.decode(response.content, type=kind)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                found = f"HTTP {response.status} without a registry's JSON"
                 raise RegistryError("E3303", "what answers is no schema registry", found=found) from None
-        found = f"HTTP {response.status_code} {_message(response)}"
-        if response.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+        found = f"HTTP {response.status} {response.message}"
+        if response.status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
             raise RegistryError("E3304", f"the schema registry does not let us see or change {about}", found=found)
-        raise RegistryError("E3303", f"the schema registry refuses {about}", found=found, wanted=_shown(schema))
+        raise RegistryError("E3303", f"the schema registry refuses {about}", found=found, wanted=schema)
 
-    def _ask(self, method: str, path: str, body: dict[str, str] | None = None) -> httpx.Response:
+    def _ask(self, method: str, path: str, body: dict[str, str] | None = None) -> Answer:
         """The answer of the first server that has one."""
         client = self._connected()
         failed = "no server"
         for url in self._options.urls:
             try:
-                response = client.request(method, url + path, json=body)
-            except httpx.TransportError as error:
-                failed = f"{url}: {type(error).__name__} {error}"
+                response = ask(client, method, url + path, body, self._options.timeout_s)
+            except httpx.RequestError as error:
+                failed = failure(url, error)
                 continue
-            if response.status_code < httpx.codes.INTERNAL_SERVER_ERROR and response.status_code not in _BUSY:
+            if response.status < httpx.codes.INTERNAL_SERVER_ERROR and response.status not in _BUSY:
                 return response
-            failed = f"{url}: HTTP {response.status_code} {_message(response)}"
+            failed = f"{url}: HTTP {response.status} {response.message}"
         raise RegistryUnavailable("E3301", "the schema registry does not answer", found=failed)
 
     def _connected(self) -> httpx.Client:
@@ -154,24 +166,5 @@ def _path(subject: str) -> str:
     return subject if subject.strip(".") else subject.replace(".", "%2E")
 
 
-def _missing(response: httpx.Response) -> bool:
-    return response.status_code == httpx.codes.NOT_FOUND and _code(response) in _MISSING
-
-
-def _code(response: httpx.Response) -> int | None:
-    try:
-        return int(response.json()["error_code"])
-    except (ValueError, TypeError, KeyError):
-        return None
-
-
-def _message(response: httpx.Response) -> str:
-    try:
-        text = str(response.json()["message"])
-    except (ValueError, TypeError, KeyError):
-        text = response.text
-    return text[:_SHOWN]
-
-
-def _shown(schema: str | None) -> str:
-    return schema or "none"
+def _missing(response: Answer) -> bool:
+    return response.status == httpx.codes.NOT_FOUND and response.code in _MISSING

@@ -29,6 +29,9 @@ AWAY = frozenset(
 )
 """The server is full, going down, or cut the connection: trying again makes sense."""
 
+_SHOWN = 1000
+"""Characters of a server's message; its own have a few hundred."""
+
 _NEEDED = re.compile(r"you need \(at least one of\) the (.+?) privilege")
 
 _BEHIND = "the server lacks transactions that this task has already delivered"
@@ -134,5 +137,5 @@ def _tls_fix(number: int, text: str) -> str:
 
 def _parts(error: Exception) -> tuple[int, str]:
     if isinstance(error, pymysql.err.MySQLError) and len(error.args) >= 2 and isinstance(error.args[0], int):
-        return error.args[0], str(error.args[1])
-    return 0, str(error) or type(error).__name__
+        return error.args[0], str(error.args[1])[:_SHOWN]
+    return 0, str(error)[:_SHOWN] or type(error).__name__

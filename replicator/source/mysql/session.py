@@ -14,7 +14,7 @@ from pymysql.cursors import SSCursor
 from replicator import tls
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
-from replicator.source.mysql import faults
+from replicator.source.mysql import faults, logins
 
 _REMINDER = tls.Reminder()
 
@@ -30,6 +30,7 @@ class Session:
         self.where = f"{config.host}:{config.port}"
         self.user = config.user
         context = _context(config)
+        verified = config.tls is not None and not config.tls.insecure
         try:
             self.connection: Connection[Any] = pymysql.connect(
                 host=config.host,
@@ -44,9 +45,13 @@ class Session:
                 program_name="mysql-replicator",
                 ssl=context,
                 ssl_disabled=context is None,
+                local_infile=False,
+                auth_plugin_map={} if verified else logins.refused(self.where),
             )
         except (pymysql.err.MySQLError, OSError) as error:
             raise faults.of_connect(error, self.where, config.user) from error
+        except logins.NONSENSE as error:
+            raise logins.nonsense(error, self.where) from error
         self.certificate_days = tls.days_left(self.connection._sock)
         _REMINDER.look(self.where, self.certificate_days)
 
@@ -57,6 +62,8 @@ class Session:
                 return list(cursor.fetchall())
         except (pymysql.err.MySQLError, OSError) as error:
             raise faults.of_query(error, self.where, self.user) from error
+        except logins.NONSENSE as error:
+            raise logins.nonsense(error, self.where) from error
 
     def each(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """Rows of an answer that is too long to be held, as they come. The next question has to wait until all are
@@ -68,6 +75,8 @@ class Session:
                     yield row
         except (pymysql.err.MySQLError, OSError) as error:
             raise faults.of_query(error, self.where, self.user) from error
+        except logins.NONSENSE as error:
+            raise logins.nonsense(error, self.where) from error
 
     def value(self, sql: str, values: Sequence[object] = ()) -> Any:
         """The first column of the first row; None without rows."""

@@ -3,8 +3,11 @@ tests/integration/test_avro.py)."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -32,6 +35,8 @@ class Answers(BaseHTTPRequestHandler):
             status, body = 401, {"error_code": 401, "message": "Unauthorized"}
         text = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
+        if status == 302:
+            self.send_header("Location", f"http://localhost:{self.server.server_address[1]}/other")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
@@ -59,6 +64,10 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def client(*urls: str, user: str = "ann", **options: Any) -> Registry:
     account = {"user": user, "password": "env:REGISTRY_PASSWORD"}
     return Registry(SchemaRegistry.model_validate({"url": list(urls), "timeout_s": 2, **account, **options}))
+
+
+def anonymous(*urls: str, **options: Any) -> Registry:
+    return Registry(SchemaRegistry.model_validate({"url": list(urls), "timeout_s": 2, **options}))
 
 
 def refused(registry: Registry) -> ReplicatorError:
@@ -104,8 +113,8 @@ def test_both_schemas_are_shown_where_they_do_not_go_together(url: str) -> None:
     ("answer", "code", "found"),
     [
         ((422, {"error_code": 42201, "message": "not a schema"}), "E3303", "HTTP 422 not a schema"),
-        ((404, "<html>"), "E3303", "HTTP 404 <html>"),
-        ((200, "<html>"), "E3303", "no JSON"),
+        ((404, "<html>"), "E3303", "HTTP 404 without a message"),
+        ((200, "<html>"), "E3303", "without a registry's JSON"),
         ((403, {"error_code": 40301, "message": "not yours"}), "E3304", "HTTP 403 not yours"),
     ],
 )
@@ -137,3 +146,109 @@ def test_files_of_tls_that_are_not_there(monkeypatch: pytest.MonkeyPatch) -> Non
     error = refused(registry)
     assert isinstance(error, ConfigError)
     assert (error.code, "tls" in error.what) == ("E1006", True)
+
+
+SECRET = "ami-id root:x:0:0 the content of another service"
+
+
+@pytest.mark.parametrize("status", [200, 301, 400, 401, 403, 404, 409, 422, 500, 503])
+@pytest.mark.parametrize(
+    "body",
+    [
+        SECRET,
+        f"<html><body>{SECRET}</body></html>",
+        {"password": SECRET},
+        {"message": SECRET},
+        {"error_code": SECRET, "message": SECRET},
+        {"error_code": "401", "message": [SECRET]},
+        [SECRET],
+        {"schema": f"{{{SECRET}"},
+        {"schema": json.dumps([SECRET])},
+        {"id": SECRET},
+        {"id": None, "x": SECRET},
+    ],
+    ids=lambda body: str(body)[:20],
+)
+def test_of_what_is_no_registry_nothing_is_shown(url: str, status: int, body: Any) -> None:
+    """Who may write configurations chooses whom this host asks, and reads what becomes of it."""
+    for path in ("", "/versions", "/versions/latest"):
+        Answers.known[f"/subjects/t-value{path}"] = (status, body)
+    for options in ({}, {"auto_register": False}):
+        error = refused(client(url, **options))
+        assert error.code[:3] == "E33"
+        assert "root:" not in json.dumps(error.to_dict()) and "ami-id" not in json.dumps(error.to_dict())
+
+
+def test_messages_of_a_registry_are_short_and_clean(url: str) -> None:
+    message = "\x1b[2J\u202eevil\r\n" + "x" * 5000
+    Answers.known["/subjects/t-value/versions"] = (422, {"error_code": 42201, "message": message})
+    found = refused(client(url)).found
+    assert "evil" in found and len(found) < 250 and found.isprintable()
+
+
+def test_redirections_are_not_followed(url: str) -> None:
+    Answers.known["/subjects/t-value/versions"] = (302, "elsewhere")
+    Answers.known["/other"] = (200, {"id": 7})
+    assert refused(client(url)).code == "E3303"
+    assert [path for _, path, _ in Answers.asked] == ["/subjects/t-value/versions"]
+
+
+def serve_raw(*parts: bytes, every: float = 0.0) -> tuple[str, socket.socket]:
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def run() -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                for part in parts:
+                    connection.sendall(part)
+                    time.sleep(every)
+
+    threading.Thread(target=run, daemon=True).start()
+    return f"http://127.0.0.1:{listener.getsockname()[1]}", listener
+
+
+def test_what_does_not_speak_http_is_not_quoted() -> None:
+    where, listener = serve_raw(b"SSH-2.0-OpenSSH_9.2p1 " + SECRET.encode() + b"\r\n")
+    error = refused(anonymous(where))
+    listener.close()
+    assert (error.code, "OpenSSH" in str(error), "root:" in str(error)) == ("E3301", False, False)
+
+
+def test_an_answer_without_an_end_is_given_up() -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    where, listener = serve_raw(head, *[b"100000\r\n" + b" " * 0x100000 + b"\r\n"] * 12)
+    assert refused(anonymous(where)).code == "E3301"
+    listener.close()
+    where, listener = serve_raw(head, *[b"1\r\n \r\n"] * 1000, every=0.1)
+    started = time.monotonic()
+    assert refused(anonymous(where, timeout_s=0.5)).code == "E3301"
+    assert time.monotonic() - started < 30
+    listener.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "tls", "allowed"),
+    [
+        ("https://registry:8081", None, True),
+        ("http://127.0.0.1:8081", None, True),
+        ("http://localhost/x", None, True),
+        ("http://[::1]:8081", None, True),
+        ("http://registry:8081", None, False),
+        ("http://127.0.0.1.evil.example", None, False),
+        ("http://localhost.evil.example", None, False),
+        ("http://registry:8081", {"ca": "/x.pem"}, False),
+        ("http://registry:8081", {"insecure": True}, True),
+    ],
+)
+def test_a_password_goes_over_https_or_stays_here(address: str, tls: Any, allowed: bool) -> None:
+    account = {"user": "ann", "password": "env:REPL_X"}
+    SchemaRegistry.model_validate({"url": address, "tls": tls})
+    for urls in (address, ["https://first", address]):
+        options = {"url": urls, "tls": tls, **account}
+        if allowed:
+            SchemaRegistry.model_validate(options)
+        else:
+            with pytest.raises(ValueError, match="for everybody on the way"):
+                SchemaRegistry.model_validate(options)

@@ -246,6 +246,52 @@ def test_links_devices_pipes_and_sockets(tmp_path: Path, path: Path) -> None:
     listener.close()
 
 
+def test_a_file_of_two_names(path: Path) -> None:
+    """Empty or even ours: under its other name it is somebody else's."""
+    other = path.with_name("other")
+    other.touch()
+    os.link(other, path)
+    assert refused(sink(path)).code == "E3203"
+    assert not path.with_name("out.jsonl.position").exists()
+    path.unlink()
+    ours = delivered(path)
+    os.link(path, path.with_name("second"))
+    assert refused(sink(path)).code == "E3203"
+    assert path.read_bytes() == ours
+
+
+@pytest.mark.parametrize("kind", ["link", "file", "pipe", "gone"])
+def test_a_file_that_is_replaced_between_the_look_and_the_opening(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    target = tmp_path / "passwd"
+    target.touch()  # an empty file would be taken
+    path.touch()
+    real = os.stat
+
+    def stat(name: object, **how: object) -> os.stat_result:
+        found = real(name, **how)  # type: ignore[arg-type]
+        if name == path.name:
+            path.rename(path.with_name(f"moved-{len(list(path.parent.iterdir()))}"))
+            if kind == "link":
+                path.symlink_to(target)
+            elif kind == "file":
+                path.touch()
+            elif kind == "pipe":
+                os.mkfifo(path)
+        return found
+
+    monkeypatch.setattr("replicator.host.files.os.stat", stat)
+    if kind == "gone":
+        made = sink(path)
+        made.open(TERM)  # as if it had never been there
+        made.close()
+    else:
+        assert refused(sink(path)).code == "E3201"
+        assert not path.with_name("out.jsonl.position").exists()
+    assert target.stat().st_size == 0
+
+
 def test_links_where_the_mark_goes(tmp_path: Path, path: Path) -> None:
     target = tmp_path / "passwd"
     target.write_text(SECRET)

@@ -1,0 +1,43 @@
+"""What a server may ask of us: not the password as it is, unless we know who it is, and never a file.
+
+The server chooses how an account logs in. One that is not the one we mean, or somebody on the way, could choose a way
+that gives him the password.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+from replicator.errors import SourceError
+
+CLEAR: Final = ("mysql_clear_password", "dialog", "mysql_old_password")
+"""Plugins that send the password as it is; the last one a hash of it that is found by trying within minutes."""
+
+NONSENSE: Final = (RuntimeError, struct.error, IndexError, UnicodeDecodeError, AssertionError)
+"""What the client library raises for packets that no server sends, and for a server that asks for one of our files."""
+
+
+def refused(where: str) -> dict[str, Any]:
+    """For the library's `auth_plugin_map` of a connection whose server (`where`: host:port) is not verified."""
+
+    class Refused:
+        def __init__(self, connection: object) -> None:
+            pass
+
+        def authenticate(self, packet: object) -> None:
+            raise SourceError(
+                "E2105",
+                f"{where} asks for the password in clear",
+                found="one of " + ", ".join(CLEAR),
+                wanted="a connection that is encrypted and verified",
+                fix="Add `source.tls: {ca: /path/to/ca.pem}`, or give the account another plugin.",
+            )
+
+    return dict.fromkeys(CLEAR, Refused)
+
+
+def nonsense(error: Exception, where: str) -> SourceError:
+    asks = "LOAD_LOCAL" in str(error)
+    found = "it asks for a file of this machine (LOAD DATA LOCAL)" if asks else type(error).__name__
+    return SourceError("E2211", f"{where} is no server that we can talk to", found=found)

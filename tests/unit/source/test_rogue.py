@@ -1,0 +1,188 @@
+"""A server that is none: what it asks for it does not get, and what it says can't be mistaken for ours."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replicator.config.task import MySQLSource
+from replicator.errors import SourceError
+from replicator.source.mysql.session import Session
+from tests.support.authority import Authority
+
+PASSWORD = "the-password-of-the-bus"
+_OK = b"\0\0\0\2\0\0\0"
+_SSL, _PLUGIN = 1 << 11, 1 << 19
+
+
+class Rogue:
+    """Greets like MySQL, then does what the test says; `heard` is all that it was told after its greeting.
+
+    Args:
+        act: (say, hear) -> what happens: `say(payload)`, `hear() -> payload`.
+    """
+
+    def __init__(self, act: Callable[[Callable[[bytes], None], Callable[[], bytes]], object], **options: Any) -> None:
+        self.heard = b""
+        self._act = act
+        self._connection: socket.socket | None = None
+        self._tls: ssl.SSLContext | None = options.get("tls")
+        self._plugin: bytes = options.get("plugin", b"mysql_native_password")
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._listener.close()
+        self._thread.join(5)
+        if self._connection is not None:
+            self._connection.close()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = self._listener.accept()
+            self._connection = connection
+            connection.settimeout(3)
+            self._number = 0
+            flags = 0x00FF_FFFF & ~_SSL | (_SSL if self._tls else 0) | _PLUGIN
+            low, high = flags & 0xFFFF, flags >> 16
+            head = b"\x0a8.4.0\0" + struct.pack("<I8sxHBHHB10x", 7, b"saltsalt", low, 45, 2, high, 21)
+            self._say(head + b"saltsaltsalt\0" + self._plugin + b"\0")
+            first = self._hear()
+            if self._tls and len(first) == 32:
+                self._connection = self._tls.wrap_socket(connection, server_side=True)
+                self._hear()
+            self._act(self._say, self._hear)
+            while self._hear():
+                pass
+
+    def _say(self, payload: bytes) -> None:
+        assert self._connection is not None
+        self._connection.sendall(struct.pack("<I", len(payload))[:3] + bytes([self._number]) + payload)
+        self._number = (self._number + 1) % 256
+
+    def _hear(self) -> bytes:
+        assert self._connection is not None
+        head = self._connection.recv(4)
+        if len(head) < 4:
+            return b""
+        payload = b""
+        while len(payload) < int.from_bytes(head[:3], "little"):
+            payload += self._connection.recv(65536)
+        self._number = head[3] + 1
+        self.heard += payload
+        return payload
+
+
+@pytest.fixture
+def rogue() -> Iterator[Callable[..., Rogue]]:
+    made: list[Rogue] = []
+
+    def make(*arguments: Any, **options: Any) -> Rogue:
+        made.append(Rogue(*arguments, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+def refused(server: Rogue, **tls: Any) -> SourceError:
+    with pytest.raises(SourceError) as raised:
+        login(server, **tls)
+    server.close()
+    return raised.value
+
+
+def login(server: Rogue, **tls: Any) -> Session:
+    config = {"type": "mysql", "host": "127.0.0.1", "port": server.port, "user": "bus", "password": "env:X"}
+    return Session(MySQLSource.model_validate({**config, "connect_timeout_s": 3, "tls": tls or None}), PASSWORD)
+
+
+def switch(plugin: bytes, *more: bytes) -> Any:
+    def act(say: Callable[[bytes], None], hear: Callable[[], bytes]) -> None:
+        say(b"\xfe" + plugin + b"\0" + (b"\4Password: " if plugin == b"dialog" else b"saltsaltsaltsaltsalt\0"))
+        hear()
+        for each in more:
+            say(each)
+
+    return act
+
+
+@pytest.mark.parametrize("plugin", [b"mysql_clear_password", b"dialog", b"mysql_old_password"])
+def test_the_password_is_not_sent_in_clear(rogue: Callable[..., Rogue], plugin: bytes) -> None:
+    server = rogue(switch(plugin))
+    assert refused(server).code == "E2105"
+    server.close()
+    assert PASSWORD.encode() not in server.heard
+    assert b"bus" in server.heard, "it was asked"
+    greets = rogue(lambda say, hear: say(b"\1more"), plugin=plugin)
+    refused(greets)
+    greets.close()
+    assert PASSWORD.encode() not in greets.heard
+
+
+def test_nor_over_tls_that_is_not_verified(rogue: Callable[..., Rogue], tmp_path: Path) -> None:
+    authority = Authority(tmp_path, "a")
+    certificate, key = authority.leaf("127.0.0.1")
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(certificate, key)
+    server = rogue(switch(b"mysql_clear_password"), tls=tls)
+    assert refused(server, insecure=True).code == "E2105"
+    server.close()
+    assert PASSWORD.encode() not in server.heard
+    verified = rogue(switch(b"mysql_clear_password", _OK, _OK), tls=tls)
+    with contextlib.suppress(SourceError):
+        login(verified, ca=str(authority.ca)).close()
+    verified.close()
+    assert PASSWORD.encode() in verified.heard, "which is what the plugin is for"
+
+
+def test_a_server_without_tls_does_not_get_past_it(rogue: Callable[..., Rogue]) -> None:
+    server = rogue(switch(b"mysql_clear_password"))
+    assert refused(server, insecure=True).code == "E2102"
+    server.close()
+    assert b"bus" not in server.heard
+
+
+def test_no_file_is_sent_to_a_server_that_asks_for_one(rogue: Callable[..., Rogue], tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("content of a file of this machine")
+
+    def act(say: Callable[[bytes], None], hear: Callable[[], bytes]) -> None:
+        say(_OK)
+        hear()  # SET NAMES
+        say(_OK)
+        hear()
+        say(b"\xfb" + str(secret).encode())
+
+    server = rogue(act)
+    session = login(server)
+    with pytest.raises(SourceError) as raised:
+        session.rows("SELECT 1")
+    error = raised.value
+    session.close()
+    assert error.code == "E2211" and "LOAD DATA LOCAL" in error.found
+    server.close()
+    assert b"content of a file" not in server.heard
+
+
+def test_what_it_says_is_cut_and_cleaned(rogue: Callable[..., Rogue]) -> None:
+    text = b"\x1b[2J\xe2\x80\xaeE0000 all is well" + b"x" * 100_000
+    error = refused(rogue(lambda say, hear: say(b"\xff" + struct.pack("<H", 1045) + b"#28000" + text)))
+    assert error.code == "E2101" and "all is well" in error.found
+    assert error.found.isprintable() and len(str(error)) < 1500
+
+
+@pytest.mark.parametrize("answer", [b"", b"\xfe", b"\x01", b"\x01\x09", b"\x0b" * 50, b"\xff", b"\xfb/etc/passwd"])
+def test_nonsense_is_an_error_with_a_code(rogue: Callable[..., Rogue], answer: bytes) -> None:
+    assert refused(rogue(lambda say, hear: say(answer))).code in ("E2211", "E2001", "E2101", "E2105")
