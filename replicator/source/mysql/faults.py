@@ -94,6 +94,7 @@ def of_query(error: Exception, where: str, user: str) -> SourceError:
 
 def of_server(number: int, message: str, where: str, user: str, position: str = "") -> SourceError:
     """For an ERR packet. 0: the server ended the stream without a reason, as it does when it is told to stop."""
+    message = message[:_SHOWN]
     if number == 0 or number in AWAY:
         found = f"error {number}: {message}" if number else "end of stream"
         return SourceUnavailable("E2002", f"{where} ended the stream", found=found, position=position)

@@ -58,8 +58,26 @@ def test_no_such_file(replicator: Replicator) -> None:
 
 
 def test_a_secret_that_is_nowhere(replicator: Replicator) -> None:
-    (replicator.folder / "task.yaml").write_text(GOOD.replace("REPL_PASSWORD", "NO_SUCH_NAME"))
-    replicator("run", "-f", "task.yaml").refused("E1006", "NO_SUCH_NAME", "Fix: export NO_SUCH_NAME=")
+    (replicator.folder / "task.yaml").write_text(GOOD.replace("REPL_PASSWORD", "REPL_NO_SUCH_NAME"))
+    replicator("run", "-f", "task.yaml").refused("E1006", "REPL_NO_SUCH_NAME", "Fix: export REPL_NO_SUCH_NAME=")
     checked = replicator("check", "-f", "task.yaml")
     assert checked.status == 11
-    assert "NO_SUCH_NAME" in checked.out
+    assert "REPL_NO_SUCH_NAME" in checked.out
+
+
+@pytest.mark.parametrize("command", ["run", "check"])
+def test_secrets_that_tasks_may_not_read(replicator: Replicator, command: str) -> None:
+    """Neither the variable nor the file is read, and the option that allows it is named."""
+    (replicator.folder / "secret").write_text("s3cret")
+    replicator.environment["DATABASE_URL"] = "mysql://u:s3cret@db"
+    for reference, option in (
+        ("env:DATABASE_URL", "--secrets-env-prefix"),
+        ("env:NOT_EVEN_SET", "--secrets-env-prefix"),
+        (f"file:{replicator.folder}/secret", "--secrets-directory"),
+        ("file:/etc/passwd", "--secrets-directory"),
+    ):
+        (replicator.folder / "task.yaml").write_text(GOOD.replace("env:REPL_PASSWORD", reference))
+        ended = replicator(command, "-f", "task.yaml")
+        said = ended.err + ended.out
+        assert ended.status != 0 and "E1012" in said and option in said, said
+        assert "s3cret" not in said and "root:" not in said

@@ -165,3 +165,25 @@ def test_connections_are_all_taken(local: Local) -> None:
             connection.close()
     running.end().ok()
     local.arrives()
+
+
+def test_what_the_operator_allows_is_used(local: Local) -> None:
+    """A variable of another name, a secret's file, a directory for files: each by its option, at a real server."""
+    folder = local.replicator.folder
+    (folder / "secrets").mkdir()
+    (folder / "secrets" / "password").write_text("replicator\n")
+    local.replicator.environment["BUS_PASSWORD"] = "replicator"
+    local.begin()
+    local.config["source"]["password"] = "env:BUS_PASSWORD"
+    local.run().refused("E1012", "BUS_PASSWORD", "--secrets-env-prefix")
+    local.insert()
+    local.run("--secrets-env-prefix", "BUS_").ok()
+    local.config["source"]["password"] = f"file:{folder}/secrets/password"
+    local.run().refused("E1012", "--secrets-directory")
+    local.insert()
+    local.run("--secrets-directory", "secrets").ok()
+    assert local.delivered() == local.committed
+    (folder / "elsewhere").mkdir()
+    allowed = ("--secrets-directory", "secrets", "--file-sink-directory", "elsewhere")
+    local.run(*allowed).refused("E3202", str(local.output))
+    assert local.delivered() == local.committed

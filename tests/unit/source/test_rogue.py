@@ -75,9 +75,9 @@ class Rogue:
         head = self._connection.recv(4)
         if len(head) < 4:
             return b""
-        payload = b""
-        while len(payload) < int.from_bytes(head[:3], "little"):
-            payload += self._connection.recv(65536)
+        payload, size = b"", int.from_bytes(head[:3], "little")
+        while len(payload) < size and (part := self._connection.recv(size - len(payload))):
+            payload += part
         self._number = head[3] + 1
         self.heard += payload
         return payload
