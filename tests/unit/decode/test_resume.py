@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from replicator import compiled
 from replicator.decode import collector as collector_module
 from replicator.decode import events, payload
 from replicator.decode.native.decoder import CompiledDecoder
@@ -34,6 +35,8 @@ def native(*, position=None, **options):
 
 @pytest.fixture(params=[twin, native], ids=["twin", "compiled"])
 def decoder(request):
+    if request.param is native and not compiled.available():
+        pytest.skip(compiled.why_not())
     return request.param
 
 
