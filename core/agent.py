@@ -34,7 +34,10 @@ from replicator.errors import CoordinationError, NotConnected, ReplicatorError
 from replicator.telemetry import log
 
 STOP_SECONDS = 12.0
-"""After which a process that was asked to end kills its workers and goes."""
+"""After which a process that was asked to end kills its workers and goes; later while a worker drains and its position
+moves (`facts.STOP_MOST`)."""
+_RELEASE_SECONDS = 4.0
+"""For what follows the drain."""
 _CUT_OFF_SECONDS = 3.0
 """The same without a connection: nothing can be released then."""
 _HOLD_SECONDS = 0.2
@@ -333,7 +336,9 @@ class Agent:
             return False
         now = self._clock()
         cut_off = self._cut_off_since is not None and now - self._cut_off_since > _CUT_OFF_SECONDS
-        return cut_off or now >= self._stop_at or all(entry.participant.gone for entry in self._runners.values())
+        drains = max((entry.participant.drains_until for entry in self._runners.values()), default=0.0)
+        late = now >= max(self._stop_at, drains + _RELEASE_SECONDS)
+        return cut_off or late or all(entry.participant.gone for entry in self._runners.values())
 
     def _end(self) -> None:
         """Workers first: the session, and with it our nodes, must outlive every one of them."""

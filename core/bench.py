@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from typing import Protocol
 
 from core.checkpoints import CheckpointWriter
 from core.histories import HistoryKeeper
 from core.leases import LeaseKeeper
-from core.pipes import PipeReader
-from core.protocol import FromWorker, ToWorker, WorkerSpec
+from core.pipes import PipeReader, Speaker
+from core.protocol import ToWorker, WorkerSpec
 from replicator.checks.outlook import Outlook
 from replicator.coordination.layout import Layout
 from replicator.coordination.participant import Identity
@@ -19,14 +18,11 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.view import Validate
 
 
-class WorkerProcess(Protocol):
+class WorkerProcess(Speaker, Protocol):
     """What `core.launcher.Worker` is to us; tests have plain objects."""
 
     @property
     def pid(self) -> int: ...
-
-    @property
-    def connection(self) -> Connection: ...
 
     @property
     def beat(self) -> float: ...
@@ -34,8 +30,6 @@ class WorkerProcess(Protocol):
     def extend(self, deadline: float) -> None: ...
 
     def send(self, message: ToWorker) -> None: ...
-
-    def receive(self) -> list[FromWorker] | None: ...
 
     def kill(self) -> None: ...
 

@@ -13,11 +13,14 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from core import channel
+from core.channel import AgentEnd
+from core.mortality import end_with_the_template
 from core.protocol import FromWorker, ToWorker, WorkerSpec
 from replicator.checks.outlook import Outlook, look
 from replicator.config.load import parse_task
@@ -32,38 +35,41 @@ class Worker:
     """A running worker process, seen from the agent. Methods are thread-safe.
 
     Attributes:
-        connection: for `multiprocessing.connection.wait`; read it through `receive` only.
+        pid: of the process.
     """
 
-    def __init__(
-        self, spec: WorkerSpec, process: BaseProcess, connection: Connection, deadline: Any, beat: Any
-    ) -> None:
+    def __init__(self, spec: WorkerSpec, process: BaseProcess, way: AgentEnd, deadline: Any, beat: Any) -> None:
         self.spec = spec
         self.pid: int = process.pid or 0
-        self.connection = connection
+        self._way = way
         self._process = process
         self._deadline = deadline
         self._beat = beat
-        self._sending = threading.Lock()
+
+    def fileno(self) -> int:
+        return self._way.fileno()
+
+    def when_stalled(self, call: Callable[[], None]) -> None:
+        self._way.stalled = call
+
+    @property
+    def waits(self) -> bool:
+        return self._way.waits
+
+    def flush(self) -> None:
+        self._way.flush()
 
     def extend(self, deadline: float) -> None:
         """Sets the end of the lease (monotonic seconds) in shared memory. 0.0: the worker emits nothing more."""
         self._deadline.value = deadline
 
     def send(self, message: ToWorker) -> None:
-        """Never raises: a dead worker shows in `receive`."""
-        with self._sending, contextlib.suppress(OSError, ValueError):
-            self.connection.send(message)
+        """Never blocks and never raises: a dead worker shows in `receive`, a frozen one in its beat."""
+        self._way.send(message)
 
     def receive(self) -> list[FromWorker] | None:
         """Messages that have arrived, without waiting; None when the worker is gone and all was read."""
-        messages: list[FromWorker] = []
-        try:
-            while self.connection.poll(0):
-                messages.append(self.connection.recv())
-        except (EOFError, OSError, ValueError):
-            return messages or None
-        return messages
+        return self._way.receive()
 
     @property
     def beat(self) -> float:
@@ -84,8 +90,11 @@ class Worker:
         with contextlib.suppress(OSError, ValueError):
             self._process.kill()
             self._process.join(_REAP_SECONDS)
-        with contextlib.suppress(OSError):
-            self.connection.close()
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Closes our end of the pipe: a worker that runs ends at once."""
+        self._way.close()
 
 
 class Launcher:
@@ -107,15 +116,20 @@ class Launcher:
 
     def start(self, spec: WorkerSpec, deadline: float) -> Worker:
         """deadline: end of the lease on the monotonic clock, seconds."""
-        ours, theirs = self._context.Pipe()
+        ours, theirs = channel.pair()
         shared = self._context.RawValue("d", deadline)
         beat = self._context.RawValue("d", 0.0)
         process = self._context.Process(
             target=_work, args=(theirs, shared, beat, spec, self._log_style), name=f"worker {spec.task}", daemon=True
         )
-        process.start()
-        theirs.close()
-        worker = Worker(spec, process, ours, shared, beat)
+        try:
+            process.start()
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        worker = Worker(spec, process, channel.AgentEnd(ours), shared, beat)
         with self._lock:
             self._workers = [known for known in self._workers if known.alive] + [worker]
         return worker
@@ -155,10 +169,12 @@ def _end(process: BaseProcess) -> None:
 def _work(*given: Any) -> None:
     from core.worker import main  # the data path is loaded by the template, and not by the Core
 
+    end_with_the_template()
     main(*given)
 
 
 def _look(connection: Connection, config: dict[str, Any]) -> None:
+    end_with_the_template()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent ends us
     os.nice(10)
     logging.disable()  # the worker, which has a log, meets the same servers

@@ -13,6 +13,7 @@ import json
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -91,7 +92,7 @@ class WatchedSink:
             self._roles.emitted(*done)
         return position
 
-    def flush(self, timeout: float) -> None:
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         self._sink.flush(timeout)
 
     def close(self) -> None:

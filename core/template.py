@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import gc
 import importlib
+import signal
 import sys
 from typing import Any, Final
 
 from core.called import gather, read
 from core.gaps import fill
+from core.mortality import end_with_the_parent
 from replicator import compiled, memory
 from replicator.assembly import build_pipeline
 from replicator.checkpoint.memory import MemoryStore
@@ -28,6 +30,7 @@ from replicator.telemetry import log
 
 MODULES: Final = (
     "core.worker",
+    "core.channel",
     "core.launcher",  # has the function that a worker begins with
     # What the data path imports late, so that other processes need not load it.
     "replicator.source.mysql",
@@ -59,6 +62,8 @@ _TASK: Final[dict[str, Any]] = {
 
 def load() -> None:
     """Imports everything, the compiled part too, does what every worker does before it connects, and freezes it all."""
+    end_with_the_parent()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to the whole group or unit: the agent drains the workers first
     memory.keep()
     for name in MODULES:
         importlib.import_module(name)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
-from multiprocessing.connection import Connection
 from typing import Any
 
 import msgspec
 
+from core.channel import WorkerEnd
 from core.protocol import (
     Drain,
     Drained,
@@ -52,23 +53,21 @@ LEASE_OVER, AGENT_GONE = 3, 4  # exit statuses
 class Link:
     """The worker's end of the pipe: sends what happens, waits for what the agent says."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._sending = threading.Lock()
+    def __init__(self, way: WorkerEnd) -> None:
+        self._way = way
         self._saved = 0
         self._changed = threading.Condition()
         self.drain = threading.Event()
         self.history = AgentHistory(self.send)
 
     def send(self, message: FromWorker) -> None:
-        with self._sending:
-            self._connection.send(message)
+        self._way.send(message)
 
     def listen(self, on_drain: Any) -> None:
         """Runs in a thread of its own. A closed pipe means that the agent is gone: nothing more may leave."""
         while True:
             try:
-                message: ToWorker = self._connection.recv()
+                message: ToWorker = self._way.receive()
             except (EOFError, OSError):
                 os._exit(AGENT_GONE)
             if isinstance(message, Drain):
@@ -159,20 +158,21 @@ class AgentObserver:
         self._store.report(checkpoint)
 
 
-def main(connection: Connection, deadline: Any, beat: Any, spec: WorkerSpec, log_style: str | None) -> None:
+def main(way: socket.socket, deadline: Any, beat: Any, spec: WorkerSpec, log_style: str | None) -> None:
     """Entry point of the process. Ends with `Drained` or `Failed`, or without a word when term or agent are gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent drains us
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     log.setup(log_style)
     logger = log.get_logger("worker").bind(task=spec.task, epoch=spec.epoch)
     term = Term(spec.task, spec.uid, spec.epoch, lambda: float(deadline.value))
-    link = Link(connection)
+    end = WorkerEnd(way)
+    link = Link(end)
     threading.Thread(target=_watch_lease, args=(term, beat), name="lease", daemon=True).start()
     try:
         link.send(_run(link, spec, term, logger))
     except OSError:
         os._exit(AGENT_GONE)
-    connection.close()
+    end.close()
     os._exit(0)
 
 

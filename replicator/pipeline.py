@@ -341,7 +341,7 @@ class Pipeline:
         if ready is not None:
             self._commit(ready)
         self._term.check()
-        self._sink.flush(_FLUSH_SECONDS)
+        self._sink.flush(_FLUSH_SECONDS, self._acknowledge)
         self._acknowledge(force=True)
 
     def _commit(self, position: Position) -> None:

@@ -3,7 +3,7 @@ runs over every implementation."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from replicator.errors import ReplicatorError
@@ -201,8 +201,9 @@ class Sink(Protocol):
         a send in the background."""
         ...
 
-    def flush(self, timeout: float) -> None:
-        """Blocks until everything written and committed is acknowledged. Raises SinkUnavailable after `timeout` s."""
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
+        """Blocks until everything written and committed is acknowledged. Calls `progress`, from the calling thread, as
+        parts of it are. Raises SinkUnavailable when nothing is acknowledged for `timeout` s."""
         ...
 
     def close(self) -> None:

@@ -67,7 +67,7 @@ class Nowhere:
     def acknowledged(self) -> Position | None:
         return self._committed
 
-    def flush(self, timeout: float) -> None:
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         return
 
     def close(self) -> None:

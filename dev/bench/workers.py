@@ -51,7 +51,7 @@ class Crew:
     def _answer(self) -> None:
         while not self._ended:
             with self._lock:
-                ways = {worker.connection: worker for worker in self._workers}
+                ways = {worker.fileno(): worker for worker in self._workers}
             try:
                 ready = wait(list(ways), 0.1) if ways else []
             except (OSError, ValueError):

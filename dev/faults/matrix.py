@@ -110,4 +110,6 @@ MATRIX: tuple[Row, ...] = (
         "An operator skips a transaction that the task did not fail at",
         "Refused by Server and leader; nothing lost",
     ),
+    Row(90, "A worker is stopped and its Core is killed", "The worker ends with it; a standby goes on"),
+    Row(91, "A host is asked to end right after an outage of Kafka", "It waits while acknowledgements come"),
 )

@@ -10,19 +10,22 @@ from replicator.coordination.state import State
 from replicator.coordination.view import Config, Problem
 from replicator.model.checkpoint import Checkpoint
 
-DRAIN_LIMIT = 20.0
-"""Seconds a worker may take to reach a transaction boundary before it is killed; its sink then drops what is open."""
-STOP_LIMIT = 8.0
-"""The same when the process was asked to end: whoever asked waits."""
+DRAIN_LIMIT, DRAIN_MOST = 20.0, 60.0
+"""Seconds after which a draining worker is killed; its sink then drops what is open. The first without any progress of
+its position, the second in all: what was sent and is acknowledged only after the kill is sent again (at_least_once)."""
+STOP_LIMIT, STOP_MOST = 8.0, 45.0
+"""The same when the process was asked to end. Whoever asked (systemd, Docker) must wait for longer than the second."""
 
 
 class WorkerFacts(msgspec.Struct, frozen=True):
-    """A worker that is there. `drain_until`: monotonic time after which it is killed; 0.0 while it is not draining."""
+    """A worker that is there. `drain_until`: monotonic time after which it is killed; 0.0 while it is not draining.
+    `drain_most`: up to which progress moves that."""
 
     config: Config
     streaming: bool = False
     drain_reason: DrainReason | None = None
     drain_until: float = 0.0
+    drain_most: float = 0.0
 
 
 class Stuck(msgspec.Struct, frozen=True):

@@ -7,12 +7,15 @@ import contextlib
 import msgspec
 
 from replicator.coordination.layout import Layout
+from replicator.coordination.machine_payload import cut
 from replicator.coordination.ports import Coordinator, Create, Watcher
 from replicator.coordination.records import HistoryRecord, dump, load
 from replicator.coordination.task_nodes import create_in_task
 from replicator.errors import CoordinationError, NodeMissing
 
 KEPT = 200
+_MOST_TEXT = 2000
+"""Characters of a reason: 200 entries are read at once."""
 _SLACK = 20
 """So that not every entry costs a deletion too."""
 
@@ -31,6 +34,9 @@ class History:
 
     def append(self, task: str, record: HistoryRecord) -> None:
         """Raises NodeMissing E5003 (no such task)."""
+        record = msgspec.structs.replace(
+            record, reason=cut(record.reason, _MOST_TEXT), position=cut(record.position, _MOST_TEXT)
+        )
         entry = Create(self._layout.history_prefix(task), dump(record), sequential=True)
         path = create_in_task(self._coordinator, self._layout, task, entry)
         number = _number(path)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from replicator.coordination.layout import Layout, unescape
+from replicator.coordination.machine_payload import pack, unpack
 from replicator.coordination.ports import Coordinator, Watcher
-from replicator.coordination.records import MachineRecord, dump, load
+from replicator.coordination.records import MachineRecord
 from replicator.errors import CoordinationError, NodeExists, NodeMissing
 
 
@@ -40,7 +41,7 @@ class Machines:
 
     def _create(self, path: str, name: str, record: MachineRecord) -> None:
         try:
-            self._coordinator.create(path, dump(record), ephemeral=True, parents=True)
+            self._coordinator.create(path, pack(record), ephemeral=True, parents=True)
         except NodeExists:
             present = self.read(name)
             if present is None or present.owner != self._coordinator.session_id:
@@ -49,7 +50,7 @@ class Machines:
 
     def _set(self, path: str, name: str, record: MachineRecord) -> None:
         try:
-            self._coordinator.set(path, dump(record))
+            self._coordinator.set(path, pack(record))
         except NodeMissing:
             self._create(path, name, record)
 
@@ -60,7 +61,7 @@ class Machines:
         except NodeMissing:
             return None
         try:
-            return MachineNode(name, node.stat.owner, load(MachineRecord, node.data, path))
+            return MachineNode(name, node.stat.owner, unpack(node.data, path))
         except CoordinationError:
             return MachineNode(name, node.stat.owner, None)
 

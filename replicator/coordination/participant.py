@@ -15,7 +15,7 @@ import msgspec
 from replicator.coordination.actions import Action, Hold
 from replicator.coordination.decision import decide
 from replicator.coordination.election import Election
-from replicator.coordination.facts import Facts, Failure, Stuck
+from replicator.coordination.facts import DRAIN_LIMIT, STOP_LIMIT, Facts, Failure, Stuck
 from replicator.coordination.grace import remember
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
@@ -216,7 +216,12 @@ class Participant:
     def on_progress(self, checkpoint: Checkpoint) -> None:
         known = self.facts.checkpoint or (self.view.commit.checkpoint if self.view else None)
         self._steps.note_quarantine(known.quarantined if known else (), checkpoint.quarantined)
-        self.facts = msgspec.structs.replace(self.facts, checkpoint=checkpoint)
+        worker = self.facts.worker
+        if worker is not None and worker.drain_reason and (known is None or known.position != checkpoint.position):
+            limit = STOP_LIMIT if worker.drain_reason == "stop" else DRAIN_LIMIT
+            until = max(worker.drain_until, min(self.clock() + limit, worker.drain_most))
+            worker = msgspec.structs.replace(worker, drain_until=until)
+        self.facts = msgspec.structs.replace(self.facts, checkpoint=checkpoint, worker=worker)
 
     def on_drained(self, checkpoint: Checkpoint | None) -> None:
         if self.facts.worker is None:
@@ -268,6 +273,12 @@ class Participant:
     def stop(self) -> None:
         """The process ends: turns from now on drain, release and withdraw."""
         self.facts = msgspec.structs.replace(self.facts, stopping=True)
+
+    @property
+    def drains_until(self) -> float:
+        """Monotonic time up to which the worker may drain; 0.0 when none does."""
+        worker = self.facts.worker
+        return worker.drain_until if worker is not None else 0.0
 
     @property
     def gone(self) -> bool:

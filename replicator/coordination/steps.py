@@ -36,7 +36,7 @@ from replicator.coordination.clock import now_ms
 from replicator.coordination.commands import Commands
 from replicator.coordination.commits import Commits, behind
 from replicator.coordination.election import Election
-from replicator.coordination.facts import DRAIN_LIMIT, STOP_LIMIT, WorkerFacts
+from replicator.coordination.facts import DRAIN_LIMIT, DRAIN_MOST, STOP_LIMIT, STOP_MOST, WorkerFacts
 from replicator.coordination.history import History
 from replicator.coordination.ports import Delete
 from replicator.coordination.records import CommitRecord, HistoryRecord
@@ -208,9 +208,11 @@ class Steps:
             owner.move(Event.DRAIN)
             owner.move(Event.DRAINED)
             return
-        limit = STOP_LIMIT if action.reason == "stop" else DRAIN_LIMIT
-        until = worker.drain_until or owner.clock() + limit
-        draining = msgspec.structs.replace(worker, drain_reason=action.reason, drain_until=until)
+        now = owner.clock()
+        limit, most = (STOP_LIMIT, STOP_MOST) if action.reason == "stop" else (DRAIN_LIMIT, DRAIN_MOST)
+        until = worker.drain_until or now + limit
+        last = min(worker.drain_most or now + most, now + most)
+        draining = msgspec.structs.replace(worker, drain_reason=action.reason, drain_until=until, drain_most=last)
         if owner.state is State.DRAINING:
             owner.facts = msgspec.structs.replace(owner.facts, worker=draining)
             return

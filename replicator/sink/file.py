@@ -15,7 +15,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -143,7 +143,7 @@ class FileSink:
             self._mark(self._size, self._waiting)
         return self._acknowledged
 
-    def flush(self, timeout: float) -> None:
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         self._opened[1].check()
         if self._waiting is not None:
             self._mark(self._size, self._waiting)

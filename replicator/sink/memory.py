@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from replicator.errors import ReplicatorError, SinkFenced, SinkUnavailable
@@ -163,7 +164,7 @@ class MemorySink:
         self._fault("acknowledged", applied=False)
         return self._acknowledged
 
-    def flush(self, timeout: float) -> None:
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         self._ready()
         if self._marks:
             raise SinkUnavailable("E3002", "not everything was acknowledged in time")

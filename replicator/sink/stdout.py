@@ -6,6 +6,7 @@ What is written can't be taken back: lines go out at each commit, or earlier whe
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from replicator.errors import SinkError, SinkUnavailable
 from replicator.model.batch import Batch
@@ -61,7 +62,7 @@ class StdoutSink:
     def acknowledged(self) -> Position | None:
         return self._acknowledged
 
-    def flush(self, timeout: float) -> None:
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         self._opened[0].check()
 
     def close(self) -> None:

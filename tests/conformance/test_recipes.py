@@ -368,6 +368,29 @@ class TestMachines:
         other.close()
         assert machines.list() == []
 
+    @pytest.mark.parametrize(("tasks", "uuids"), [(125, 150), (1000, 150)])
+    def test_figures_of_many_tasks_fit(self, zk, layout, tasks, uuids):
+        """ZooKeeper ends the connection of a write over 1 MB, and figures and reach would stand still."""
+        gtid = ",".join(f"{uuid.uuid4()}:1-{number}" for number in range(uuids))
+        error = {"code": "E2306", "what": "differs", "found": "CREATE TABLE " + "x" * 900_000}
+        figures = TaskFigures(state="running", gtid=gtid, error=error, reach={"source": True, "sink": True})
+        record = MachineRecord(
+            host="host-a",
+            pid=1,
+            process="p",
+            started_ms=1,
+            time_ms=7,
+            tasks={f"copy_{number}": figures for number in range(tasks)},
+        )
+        machines = Machines(zk, layout)
+        machines.publish("host-a", record)
+        machines.publish("host-a", record)
+        found = machines.read("host-a").record
+        assert found.time_ms == 7
+        assert len(found.tasks) == tasks
+        assert found.tasks["copy_9"].error["code"] == "E2306"
+        assert found.tasks["copy_9"].reach == {"source": True, "sink": True}
+
     def test_a_name_of_somebody_else(self, session, zk, layout):
         other = session()
         Machines(other, layout).publish("host-a", machine("host-a"))

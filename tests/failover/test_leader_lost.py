@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Callable
 
+import psutil
 import pytest
 
 from dev.cluster import wait_for
@@ -123,6 +124,25 @@ def test_a_worker_that_is_frozen_for_good_is_replaced_under_the_same_term(make_b
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
     assert (bus.look().host, bus.look().epoch) == (before.host, before.epoch)
+
+
+@pytest.mark.parametrize("stopped", ["worker", "worker and template"])
+def test_90_a_stopped_worker_ends_with_its_core(make_bus: MakeBus, stopped: str) -> None:
+    bus = make_bus()
+    before = bus.look()
+    assert before.figures is not None
+    worker = psutil.Process(before.figures.worker_pid)
+    template = worker.parent()
+    assert template is not None
+    for process in [worker, template] if "template" in stopped else [worker]:
+        process.suspend()
+    bus.cluster.cores[before.host].kill()
+    _, alive = psutil.wait_procs([worker, template], timeout=10)
+    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+    bus.wait_running(other_than=before.host)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
 
 
 def test_05_all_cores_killed_and_one_started_again(make_bus: MakeBus) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from multiprocessing import Pipe
+from collections.abc import Callable
 from typing import Any
 
 from core.agent import Agent
+from core.channel import AgentEnd, WorkerEnd, pair
 from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Streaming, ToWorker, WorkerSpec
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
@@ -31,7 +31,8 @@ class FakeWorker:
         self.spec = spec
         self.pid = 100_000 + number
         self.deadline = deadline
-        self.connection, self._far = Pipe()
+        ours, far = pair()
+        self._way, self._far = AgentEnd(ours), WorkerEnd(far)
         self.offset = spec.checkpoint.position.offset if spec.checkpoint else 0
         self.numbers = 0
         self.saved = 0
@@ -76,20 +77,26 @@ class FakeWorker:
             self.say(Drained(self.checkpoint() if self.offset else None))
 
     def receive(self) -> list[FromWorker] | None:
-        messages = []
-        try:
-            while self.connection.poll(0):
-                messages.append(self.connection.recv())
-        except (EOFError, OSError):
-            return messages or None
-        return messages
+        return self._way.receive()
+
+    def fileno(self) -> int:
+        return self._way.fileno()
+
+    @property
+    def waits(self) -> bool:
+        return self._way.waits
+
+    def flush(self) -> None:
+        self._way.flush()
+
+    def when_stalled(self, call: Callable[[], None]) -> None:
+        self._way.stalled = call
 
     def kill(self) -> None:
         self.killed = True
         self.deadline = 0.0
-        for end in (self.connection, self._far):
-            with contextlib.suppress(OSError):
-                end.close()
+        self._way.close()
+        self._far.close()
 
 
 class FakeLauncher:

@@ -142,7 +142,7 @@ class Recorder:
     def acknowledged(self) -> Position | None:
         return self.done
 
-    def flush(self, timeout: float) -> None:
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         self._call("flush", None)
 
     def close(self) -> None:

@@ -6,6 +6,8 @@ shows consumers what came from whom.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkUnavailable
 from replicator.model.batch import Batch
@@ -52,10 +54,10 @@ class AtLeastOnceSink:
     def acknowledged(self) -> Position | None:
         return self._opened.window.acknowledged()
 
-    def flush(self, timeout: float) -> None:
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         session = self._opened
         session.term.check()
-        session.window.drain(timeout)
+        session.window.drain(timeout, progress)
 
     def close(self) -> None:
         session, self._session = self._session, None

@@ -7,6 +7,7 @@ a consumer with `isolation.level=read_committed` sees either all of a transactio
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkError, SinkFenced, SinkUnavailable
@@ -116,7 +117,7 @@ class ExactlyOnceSink:
             self._commit(session)
         return self._committed
 
-    def flush(self, timeout: float) -> None:
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         session = self._opened
         session.term.check()
         # Rows that were written since do not belong to the position that waits: they may be half a transaction.

@@ -65,10 +65,19 @@ class Window:
                 self._error = error
             self._condition.notify_all()
 
-    def drain(self, timeout: float) -> None:
-        """Waits until nothing is in flight. Raises SinkUnavailable after `timeout` seconds."""
+    def drain(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
+        """Waits until nothing is in flight, for as long as acknowledgements come; `progress` is called after each.
+        Raises SinkUnavailable when none came for `timeout` seconds."""
+        while self._await_next(timeout):
+            if progress is not None:
+                progress()
+
+    def _await_next(self, timeout: float) -> bool:
+        """Waits for the next acknowledgement. False: nothing is in flight."""
         with self._condition:
-            self._wait(lambda: not self._sent, time.monotonic() + timeout)
+            count = len(self._sent)
+            self._wait(lambda: not count or len(self._sent) < count, time.monotonic() + timeout)
+            return count > 0
 
     def mark(self, position: Position) -> None:
         with self._condition:

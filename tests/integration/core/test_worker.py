@@ -179,7 +179,7 @@ def test_it_ends_by_itself_when_the_lease_does(launcher: Launcher, config: Any) 
 def test_it_ends_by_itself_when_the_agent_is_gone(launcher: Launcher, config: Any) -> None:
     agent = Agent(launcher, config)
     agent.wait(Streaming)
-    agent.worker.connection.close()
+    agent.worker.hang_up()
     assert agent.wait_exit() == AGENT_GONE
 
 

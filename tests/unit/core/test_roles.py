@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ class Broker(Sink):
     def acknowledged(self) -> Position | None:
         return self.durable
 
-    def flush(self, timeout: float) -> None: ...
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None: ...
 
     def close(self) -> None: ...
 

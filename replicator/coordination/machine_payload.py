@@ -1,0 +1,105 @@
+"""The payload of a machine node, of bounded size whatever the number of tasks and whatever they report.
+
+One node carries the figures of all tasks of a Core, and a znode holds 1 MB. Over the budget the record is reduced in
+steps, the same for all its tasks: errors are cut, GTID sets are left out (lastCommit has them), then everything is left
+out that no decision needs. The node is written in any case: its presence is the sign of the Core's session.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+import msgspec
+
+from replicator.coordination.records import MachineRecord, TaskFigures, dump, load
+from replicator.errors import CoordinationError
+
+BUDGET: Final = 400_000
+"""Bytes, as written. ZooKeeper's limit is 1 MB, and each Core writes as much once a second."""
+_COMPRESS: Final = 32_000
+"""Bytes of JSON from which on it is compressed: some milliseconds of CPU a second for 1,000 tasks."""
+_MOST: Final = 64_000_000
+"""Bytes that a compressed record may unpack to."""
+_MAGIC: Final = b"zlib1 "
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What remains of a task's figures: `text` characters of each part of an error, of a GTID set, of a name;
+    `names` late consumers; `figures` False: only what decisions and alarms need."""
+
+    text: int
+    names: int
+    figures: bool = True
+
+
+STEPS: Final = (Step(1000, 50), Step(200, 5), Step(60, 1), Step(60, 0, figures=False))
+
+
+def pack(record: MachineRecord) -> bytes:
+    """The payload, at most BUDGET bytes; without any task where not even the last step fits."""
+    for step in STEPS:
+        tasks = {name: _reduced(figures, step) for name, figures in record.tasks.items()}
+        data = _packed(msgspec.structs.replace(record, tasks=tasks))
+        if len(data) <= BUDGET:
+            return data
+    return _packed(msgspec.structs.replace(record, tasks={}))
+
+
+def _packed(record: MachineRecord) -> bytes:
+    data = dump(record)
+    return data if len(data) < _COMPRESS else _MAGIC + zlib.compress(data, 1)
+
+
+def unpack(data: bytes, path: str) -> MachineRecord:
+    """Raises CoordinationError E4009 or E4010."""
+    if not data.startswith(_MAGIC):
+        return load(MachineRecord, data, path)
+    try:
+        unpacked = zlib.decompressobj().decompress(data[len(_MAGIC) :], _MOST)
+    except zlib.error as error:
+        raise CoordinationError("E4009", f"{path} can't be read: {error}", wanted="MachineRecord") from error
+    return load(MachineRecord, unpacked, path)
+
+
+def _reduced(figures: TaskFigures, step: Step) -> TaskFigures:
+    late = dict(list(figures.late_consumers.items())[: step.names])
+    kept = msgspec.structs.replace(
+        figures,
+        position=cut(figures.position, step.text),
+        gtid=figures.gtid if len(figures.gtid) <= step.text else "",
+        certificate=cut(figures.certificate, step.text),
+        late_consumers={cut(name, step.text): cut(said, step.text) for name, said in late.items()},
+        error=_shortened(figures.error, step.text),
+        config_error=_shortened(figures.config_error, step.text),
+        waiting=_shortened(figures.waiting, step.text),
+    )
+    return kept if step.figures else _essential(kept)
+
+
+def _shortened(error: dict[str, str] | None, most: int) -> dict[str, str] | None:
+    return {key: cut(text, most) for key, text in error.items()} if error is not None else None
+
+
+def _essential(figures: TaskFigures) -> TaskFigures:
+    def code(error: dict[str, str] | None) -> dict[str, str] | None:
+        return {"code": error.get("code", ""), "what": error.get("what", "")} if error is not None else None
+
+    return TaskFigures(
+        state=figures.state,
+        guid=figures.guid,
+        epoch=figures.epoch,
+        since_ms=figures.since_ms,
+        lag_s=figures.lag_s,
+        checkpoint_ms=figures.checkpoint_ms,
+        reach=figures.reach,
+        worker_pid=figures.worker_pid,
+        error=code(figures.error),
+        config_error=code(figures.config_error),
+        waiting=code(figures.waiting),
+    )
+
+
+def cut(text: str, most: int) -> str:
+    """At most about `most` characters, with how many are missing."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text) - most} more characters, see the Core's log)"
