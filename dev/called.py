@@ -12,10 +12,12 @@ import threading
 import time
 from collections import defaultdict
 from multiprocessing.connection import Connection
+from socket import socket
 from types import FrameType
 from typing import Any
 
 from core import called, names
+from core.channel import AgentEnd, pair
 from core.protocol import Progress, Recall, Recalled, Remember, Saved, WorkerSpec
 from core.worker import main as work
 from dev.bench.command import start_servers
@@ -65,14 +67,14 @@ def _called(runner: Runner, spec: WorkerSpec) -> tuple[set[tuple[str, str]], Che
     """What a worker called, and how far it came."""
     last = spec.checkpoint
     context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
+    way, theirs = pair()
+    ours = AgentEnd(way)
     told, tell = context.Pipe(duplex=False)
     worker = context.Process(target=_watched, args=(theirs, tell, spec), daemon=True)
     worker.start()
     began, rows = time.monotonic(), 0
     while not told.poll(0.05):
-        while ours.poll(0):
-            message = ours.recv()
+        for message in ours.receive() or []:
             if isinstance(message, Progress):
                 last = message.checkpoint
                 ours.send(Saved(message.number))
@@ -86,7 +88,7 @@ def _called(runner: Runner, spec: WorkerSpec) -> tuple[set[tuple[str, str]], Che
     return found, last
 
 
-def _watched(way: Connection, tell: Connection, spec: WorkerSpec) -> None:
+def _watched(way: socket, tell: Connection, spec: WorkerSpec) -> None:
     found: set[tuple[str, str]] = set()
 
     def seen(frame: FrameType, event: str, _: Any) -> None:
