@@ -149,15 +149,16 @@ def test_91_sigterm_right_after_an_outage_waits_for_what_is_acknowledged(
         bus = make_bus(kafka=broker, rate=20, sink={"delivery": "at_least_once"})
         bus.writer.stop()
         bus.database.execute(f"CREATE TABLE {bus.name}.bulk (id INT PRIMARY KEY, padding VARCHAR(2000))")
-        time.sleep(2)
+        bus.database.execute(f"INSERT INTO {bus.name}.bulk VALUES (0, '')")
+        wait_for(lambda: bulk_ids(bus), "the topic", 30, every=0.5)
         leader = bus.look().host
         proxy.throttle(500_000, "up")
         broker.pause()
-        rows = 20_000
-        for first in range(0, rows, 250):
+        rows = 20_001
+        for first in range(1, rows, 250):
             values = ",".join(f"({number}, '{number:0>400}')" for number in range(first, first + 250))
             bus.database.execute(f"INSERT INTO {bus.name}.bulk VALUES {values}")
-        time.sleep(5)
+        time.sleep(3)
         broker.resume()
         began = time.monotonic()
         assert bus.cluster.cores[leader].terminate(60) == 0
