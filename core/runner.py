@@ -173,9 +173,9 @@ class Runner:
         return changed
 
     def _error(self) -> dict[str, str] | None:
-        failure = self.participant.facts.failure
-        if failure is not None:
-            return failure.error
+        problem = self.participant.problem
+        if problem is not None:
+            return problem
         view = self.participant.view
         return (view.config_error or view.status_error) if view else None
 
@@ -194,7 +194,7 @@ class Runner:
             lease_left_s=round(self._bench.leases.left(self.task), 3),
             lease_least_s=round(self._bench.leases.least(self.task), 3),
             config_version=facts.worker.config.version if facts.worker else (facts.good.version if facts.good else -1),
-            error=facts.failure.error if facts.failure else None,
+            error=self.participant.problem,
             config_error=(view.config_error or view.status_error) if view else None,
             reach=self._bench.reach(self.task),
             checkpoint_ms=self._bench.writer.written_ms.get(self.task, stored.time_ms if stored else 0),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+Scope: TypeAlias = Literal["host", "either", "task"]
 
 
 class Entry(NamedTuple):
@@ -342,3 +344,20 @@ CODES: dict[str, Entry] = {
         },
     ),
 }
+
+_SCOPES: Final[dict[str, Scope]] = {
+    "E1006": "host",  # its variables and files
+    "E2311": "host",  # its disk
+    "E3201": "host",
+    "E2101": "either",  # accounts are bound to hosts: 'replicator'@'core-1'
+    "E2102": "either",  # the CA file, or the server's certificate
+    "E2104": "either",
+    "E3103": "either",
+    "E3110": "either",
+    "E3304": "either",
+}
+
+
+def scope_of(code: str) -> Scope:
+    """Where an error that fails a task comes from: "host", the Core's machine; "either", perhaps; else "task"."""
+    return _SCOPES.get(code, "task")

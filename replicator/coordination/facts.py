@@ -36,10 +36,11 @@ class Stuck(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a task is FAILED, and under which version of its configuration."""
+    """Why a task is FAILED, under which version of its configuration, and since when (monotonic s)."""
 
     error: Problem
     config_version: int
+    since: float = 0.0
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from replicator.coordination.commands import Pending
 from replicator.coordination.commits import behind
 from replicator.coordination.election import Contender
 from replicator.coordination.facts import Facts
+from replicator.coordination.host_faults import pass_on
 from replicator.coordination.moves import stood
 from replicator.coordination.skips import skip
 from replicator.coordination.state import State
@@ -60,7 +61,9 @@ def lead(facts: Facts, view: TaskView, now: float) -> Actions:
             return [] if config is None else [Retry("configured")]
         case State.FAILED:
             delivered = _delivered_before_failing(facts, view)
-            return [Save(delivered)] if delivered is not None else _failed(facts, view)
+            if delivered is not None:
+                return [Save(delivered)]
+            return _failed(facts, view) or pass_on(facts, view, now)
     return []
 
 

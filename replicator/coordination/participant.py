@@ -17,12 +17,13 @@ from replicator.coordination.decision import decide
 from replicator.coordination.election import Election
 from replicator.coordination.facts import DRAIN_LIMIT, STOP_LIMIT, Facts, Failure, Stuck
 from replicator.coordination.grace import remember
+from replicator.coordination.host_faults import due, told
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import InstanceRecord
 from replicator.coordination.state import LEADING, Event, State, step
 from replicator.coordination.steps import Steps
-from replicator.coordination.view import Config, Problem, TaskView, Validate, ViewReader
+from replicator.coordination.view import Config, Problem, TaskView, Tried, Validate, ViewReader
 from replicator.coordination.watches import Watches
 from replicator.errors import CoordinationError, NotConnected, VersionConflict
 from replicator.model.checkpoint import Checkpoint
@@ -95,6 +96,8 @@ class Participant:
         self._steps = Steps(self)
         self._watches = Watches(wake)
         self._deaths = 0
+        self._looked_around = 0.0
+        self._tried: tuple[Tried, ...] = ()
         self._described: tuple[str, State] | None = None
 
     # Turns
@@ -147,7 +150,8 @@ class Participant:
     def _read(self) -> TaskView:
         facts = self.facts
         stuck = facts.stuck.side if facts.stuck and self.leads else ""
-        view = self._reader.read(facts.guid, self._watches, self.leads, not self.leads, stuck)
+        failing = self.leads and due(facts, self._looked_around, self.clock())
+        view = self._reader.read(facts.guid, self._watches, self.leads, not self.leads, stuck, failing)
         now = self.clock()
         if view.uid and facts.memory.uid and view.uid != facts.memory.uid:
             facts = msgspec.structs.replace(facts, good=None, checkpoint=None, failure=None)
@@ -155,6 +159,8 @@ class Participant:
             facts, memory=remember(facts.memory, view, now), good=view.config or facts.good
         )
         self.view = view
+        if failing:
+            self._looked_around, self._tried = now, view.tried
         if view.own is not None:
             self.watch_node(self.layout.contender(self.task, view.own.name))
         return view
@@ -255,7 +261,7 @@ class Participant:
             self.fail(error)
 
     def fail(self, error: Problem) -> None:
-        failure = Failure(error, self.view.config_version if self.view else -1)
+        failure = Failure(error, self.view.config_version if self.view else -1, self.clock())
         if self.facts.worker is not None:
             self.workers.kill()
         if self.state is State.FAILED:
@@ -273,6 +279,12 @@ class Participant:
     def stop(self) -> None:
         """The process ends: turns from now on drain, release and withdraw."""
         self.facts = msgspec.structs.replace(self.facts, stopping=True)
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the task is FAILED here, and on other hosts before."""
+        failure = self.facts.failure
+        return told(failure.error, self._tried, self.identity.process) if failure is not None else None
 
     @property
     def drains_until(self) -> float:

@@ -108,7 +108,7 @@ class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
     "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "quarantined" (of the
     table in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since
-    the instance was first in line; of "released" and "switchover": since the drain began."""
+    the instance was first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
 
     kind: str
     time_ms: int
@@ -119,6 +119,7 @@ class HistoryRecord(Record):
     by: str = ""
     reason: str = ""
     seconds: float = 0.0
+    process: str = ""
 
 
 class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -307,6 +307,7 @@ class Steps:
                 by=by,
                 reason=reason,
                 seconds=seconds,
+                process=self._owner.identity.process,
             )
         )
 

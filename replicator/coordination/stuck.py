@@ -27,9 +27,9 @@ def give_up(facts: Facts, view: TaskView, now: float) -> list[Action]:
         return []
     if view.desired != "running" or view.maintenance or view.gave_up >= MOST or facts.guid in view.reaching:
         return []
-    patience = _patience(facts)
+    seconds = patience(facts)
     successor = next((one for one in view.field.contenders if one != view.own and one.guid in view.reaching), None)
-    if not patience or successor is None or now < stuck.since + patience * 2**view.gave_up:
+    if not seconds or successor is None or now < stuck.since + seconds * 2**view.gave_up:
         return []
     worker = facts.worker
     if worker is None:
@@ -41,6 +41,7 @@ def give_up(facts: Facts, view: TaskView, now: float) -> list[Action]:
     return [Hold(worker.drain_until)]
 
 
-def _patience(facts: Facts) -> float:
+def patience(facts: Facts) -> float:
+    """Seconds; 0: the task is never handed over for a fault."""
     value = facts.good.data.get("hand_over_after_s", PATIENCE) if facts.good else PATIENCE
     return float(value) if isinstance(value, int | float) else PATIENCE

@@ -7,15 +7,17 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from replicator.codes import scope_of
 from replicator.coordination.clock import now_ms
 from replicator.coordination.commands import Commands, Pending
 from replicator.coordination.commits import Commit, Commits
 from replicator.coordination.election import Contender, Election, Field
-from replicator.coordination.history import History
+from replicator.coordination.history import KEPT, Entry, History
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines import Machines
 from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import HistoryRecord, TaskFigures
 from replicator.coordination.registry import Registry
 from replicator.coordination.removal import is_remains
 from replicator.coordination.status import UNKNOWN, Status
@@ -27,6 +29,8 @@ HOUR_MS = 3_600_000
 _AT_A_POSITION = ("running", "position")
 """What stands in the history of tasks that have had a position."""
 _TRIES = 5
+_RECENT = 60
+"""Entries of the history that are read of a failed task: hours of it."""
 Problem: TypeAlias = dict[str, str]
 """`ReplicatorError.to_dict()`."""
 Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
@@ -38,6 +42,14 @@ class Config(msgspec.Struct, frozen=True):
 
     version: int
     data: dict[str, Any]
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """A Core process that led the task and failed with what may be a fault of its host."""
+
+    process: str
+    host: str
+    reason: str
 
 
 class TaskView(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +67,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         maintenance: nobody may be promoted.
         reaching: guids of those that reach what we don't; gave_up: how often the task was given up for that in the last
             hour. Both read only where we are stuck.
+        tried, healthy: who failed likewise, and guids of standbys that reach what the task needs. Read only where we
+            have failed by what may be a fault of our host, with `gave_up`.
         machines: transaction in which the last machine node came or went, read after `field`; 0 when not asked for.
     """
 
@@ -77,6 +91,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     maintenance: bool = False
     reaching: frozenset[str] = frozenset()
     gave_up: int = 0
+    tried: tuple[Tried, ...] = ()
+    healthy: frozenset[str] = frozenset()
     machines: int = 0
 
 
@@ -99,8 +115,11 @@ class ViewReader:
         self._trail = Trail(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
-    def read(self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str = "") -> TaskView:
-        """Raises NotConnected. `stuck`: what we don't reach, "source" or "sink".
+    def read(
+        self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str = "", failing: bool = False
+    ) -> TaskView:
+        """Raises NotConnected. `stuck`: what we don't reach, "source" or "sink"; `failing`: we have failed, perhaps by
+        a fault of our host.
 
         The parts are read one by one. A task that is removed meanwhile, or created again, is read again as a whole:
         half a task looks like one that has lost its progress.
@@ -108,7 +127,7 @@ class ViewReader:
         for _ in range(_TRIES):
             view = self._read(guid, watches, commands, machines, stuck)
             if view is not None:
-                return view
+                return self._with_others(view, stuck, failing)
         raise NotConnected("E4002", f"'{self._task}' changes as fast as it is read", found="several incarnations")
 
     def _read(self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str) -> TaskView | None:
@@ -144,8 +163,20 @@ class ViewReader:
             commit_error=commit_error,
             delivered=commit.version < 0 and commit_error is None and self._has_delivered(),
             commands=self._read_commands(watches) if commands else (),
-            reaching=self._read_reaching(stuck) if stuck else frozenset(),
-            gave_up=self._read_gave_up() if stuck else 0,
+        )
+
+    def _with_others(self, view: TaskView, stuck: str, failing: bool) -> TaskView:
+        """What decides whether the task is handed over because of a fault."""
+        if not (stuck or failing):
+            return view
+        figures = self._read_figures()
+        recent = self._history.read(self._task, KEPT if stuck else _RECENT)
+        return msgspec.structs.replace(
+            view,
+            gave_up=_gave_up(recent),
+            reaching=frozenset(one.guid for one in figures if one.reach.get(stuck)),
+            tried=_tried(recent) if failing else (),
+            healthy=frozenset(one.guid for one in figures if one.state == "standby" and all(one.reach.values())),
         )
 
     def _czxid(self) -> int:
@@ -237,16 +268,38 @@ class ViewReader:
         with watches.on("children", self._layout.commands(self._task)) as watch:
             return tuple(self._commands.pending(self._task, watch))
 
-    def _read_reaching(self, side: str) -> frozenset[str]:
+    def _read_figures(self) -> list[TaskFigures]:
+        """Of this task on each machine that is online."""
         records = [machine.record for machine in self._machines.list() if machine.record is not None]
-        figures = [record.tasks[self._task] for record in records if self._task in record.tasks]
-        return frozenset(one.guid for one in figures if one.reach.get(side))
-
-    def _read_gave_up(self) -> int:
-        since = now_ms() - HOUR_MS
-        records = [entry.record for entry in self._history.read(self._task)]
-        return sum(record.kind == "gave up" and record.time_ms > since for record in records)
+        return [record.tasks[self._task] for record in records if self._task in record.tasks]
 
     def _read_machines(self) -> int:
         stat = self._coordinator.exists(self._layout.machines)
         return stat.pzxid if stat else 0
+
+
+_NEW_ROUND = frozenset({"created", "configured", "retry", "resumed", "resume", "position"})
+"""Deeds of operators after which every host may try again."""
+
+
+def _gave_up(recent: list[Entry]) -> int:
+    since = now_ms() - HOUR_MS
+    return sum(entry.record.kind == "gave up" and entry.record.time_ms > since for entry in recent)
+
+
+def _tried(recent: list[Entry]) -> tuple[Tried, ...]:
+    """Within the hour before the last failure, so that a task stays where it failed last once all have tried."""
+    found: dict[str, Tried] = {}
+    last = 0
+    for entry in reversed(recent):
+        record = entry.record
+        if record.kind in _NEW_ROUND or (last and record.time_ms < last - HOUR_MS):
+            break
+        if _failed_by_host(record):
+            last = last or record.time_ms
+            found.setdefault(record.process, Tried(record.process, record.host, record.reason))
+    return tuple(found.values())
+
+
+def _failed_by_host(record: HistoryRecord) -> bool:
+    return record.kind == "failed" and scope_of(record.reason[:5]) != "task"

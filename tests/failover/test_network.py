@@ -97,6 +97,22 @@ def test_60_what_only_the_standby_reaches_makes_it_lead(
     clean(bus)
 
 
+def test_92_a_variable_that_one_host_lacks_makes_another_lead(make_bus: MakeBus, mysql: MySQL) -> None:
+    secret = {"environment": {"ONE_HOST_HAS_IT": mysql.replicator[1]}}
+    bus = make_bus(
+        "host-a",
+        "host-b",
+        how={"host-b": secret},
+        source={"password": "env:ONE_HOST_HAS_IT"},
+        settings={"hand_over_after_s": 2},
+    )
+    assert bus.wait_running().host == "host-b"
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    assert sum(entry.record.kind == "gave up" for entry in History(bus.coordinator, bus.layout).read(bus.name)) <= 1
+
+
 def test_60_what_nobody_reaches_moves_nothing(make_bus: MakeBus, islands: dict[str, Island]) -> None:
     bus = make_bus("host-a", how={"host-a": {"prefix": islands["host-a"].enter}}, session_seconds=4.0, settings=QUICK)
     bus.cluster.core("host-b", prefix=islands["host-b"].enter)

@@ -166,6 +166,13 @@ class Leadership(RuleBasedStateMachine):
             core.workers.kill()
             core.participant.on_fenced()
 
+    @rule(index=CORES, code=st.sampled_from(["E1006", "E2101", "E2303"]))
+    def fails(self, index: int, code: str) -> None:
+        """By a fault of its host, perhaps of its host, or of the task."""
+        core = self.core(index)
+        if core.workers.lease is not None and core.runs:
+            core.participant.on_failed({"code": code, "what": "made up"})
+
     @rule(index=CORES, count=st.integers(1, 3))
     def hold_write(self, index: int, count: int) -> None:
         """A client that queues: what is asked while the connection is down is done when it is back."""

@@ -6,6 +6,7 @@ import pytest
 
 from replicator.coordination.commands import Commands
 from replicator.coordination.election import Election
+from replicator.coordination.facts import DRAIN_MOST
 from replicator.coordination.history import History
 from replicator.coordination.lease import Lease
 from replicator.coordination.ports import Stat
@@ -161,9 +162,19 @@ def test_a_drain_that_hangs_is_ended(world, leader, standby):
     Commands(world.admin, world.layout).submit(TASK, "switchover")
     leader.turn()
     assert leader.participant.state is State.DRAINING
+    leader.work = lambda: None
     world.settle(25)
     assert standby.participant.state is State.RUNNING
     assert leader.participant.state is State.STANDBY
+
+
+def test_a_drain_that_makes_progress_is_waited_for_but_not_for_ever(world, leader, standby):
+    leader.workers.drain = lambda: None  # it goes on delivering
+    Commands(world.admin, world.layout).submit(TASK, "switchover")
+    world.settle(DRAIN_MOST - 10)
+    assert leader.participant.state is State.DRAINING
+    world.settle(15)
+    assert standby.participant.state is State.RUNNING
 
 
 def test_lost_reply_of_a_release(world, leader, standby):

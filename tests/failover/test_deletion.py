@@ -34,7 +34,7 @@ def remains(site: Site) -> list[str]:
     return site.admin.children(site.layout.tasks)
 
 
-def test_tasks_deleted_right_after_they_started_leave_nothing(site: Site) -> None:
+def test_93_tasks_deleted_right_after_they_started_leave_nothing(site: Site) -> None:
     agents = [site.start(f"host-{name}") for name in "abc"]
     control = Control(site.admin, site.layout)
     rng = random.Random(4)
@@ -49,7 +49,7 @@ def test_tasks_deleted_right_after_they_started_leave_nothing(site: Site) -> Non
     assert remains(site) == []
 
 
-def test_a_task_created_again_at_once_is_another_and_runs(site: Site) -> None:
+def test_93_a_task_created_again_at_once_is_another_and_runs(site: Site) -> None:
     """Two Servers delete it at once: the slower one must not touch the new one."""
     agents = [site.start("host-a"), site.start("host-b")]
     control = Control(site.admin, site.layout)
@@ -78,7 +78,7 @@ def test_a_task_created_again_at_once_is_another_and_runs(site: Site) -> None:
     eventually(lambda: remains(site) == [])
 
 
-def test_a_task_with_thousands_of_nodes_is_removed_in_steps(site: Site) -> None:
+def test_93_a_task_with_thousands_of_nodes_is_removed_in_steps(site: Site) -> None:
     """A request over 1 MB would end the connection, here and in every Core that stands for the task."""
     site.registry.create(TASK, {"name": TASK}, "test")
     site.admin.create(site.layout.schema(TASK))
@@ -94,7 +94,7 @@ def test_a_task_with_thousands_of_nodes_is_removed_in_steps(site: Site) -> None:
     assert lost == []
 
 
-def test_what_an_earlier_version_left_of_a_deleted_task_goes(site: Site) -> None:
+def test_93_what_an_earlier_version_left_of_a_deleted_task_goes(site: Site) -> None:
     """An empty node, made as the parent of a late write; a node with content that we can't read stays."""
     history, junk = site.layout.history("remains"), site.layout.task("junk")
     site.admin.create(f"{history}/entry-", b"{}", sequential=True, parents=True)
