@@ -111,7 +111,6 @@ MATRIX: tuple[Row, ...] = (
         "Refused by Server and leader; nothing lost",
     ),
     Row(90, "A worker is stopped and its Core is killed", "The worker ends with it; a standby goes on"),
-    Row(91, "A host is asked to end right after an outage of Kafka", "It waits while acknowledgements come"),
     Row(92, "A host lacks what the task needs", "A host that has it goes on; when none does, all are named"),
     Row(93, "A task is deleted while Cores start it", "Nothing of it stays; the name can be used again at once"),
 )
