@@ -33,7 +33,7 @@ from replicator.coordination.view import Validate
 from replicator.errors import CoordinationError, NotConnected, ReplicatorError
 from replicator.telemetry import log
 
-STOP_SECONDS = 12.0
+STOP_SECONDS = 16.0
 """After which a process that was asked to end kills its workers and goes; later while a worker drains and its position
 moves (`facts.STOP_MOST`)."""
 _RELEASE_SECONDS = 4.0

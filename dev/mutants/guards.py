@@ -304,4 +304,32 @@ GUARDS: tuple[Guard, ...] = (
         "    return True or any(",
         ("tests/unit/config/test_secrets.py",),
     ),
+    Guard(
+        "a removal takes nothing from a task that was created again",
+        "replicator/coordination/removal.py",
+        "if stat is None or stat.czxid != node.stat.czxid:",
+        "if False:",
+        ("tests/unit/coordination/test_removal.py",),
+    ),
+    Guard(
+        "a view is of one incarnation of a task",
+        "replicator/coordination/view.py",
+        "if not whole and self._czxid() != czxid:",
+        "if False:",
+        ("tests/unit/coordination/test_removal.py",),
+    ),
+    Guard(
+        "nothing is started under a status that can't be read",
+        "replicator/coordination/leading.py",
+        'if view.desired in ("paused", UNKNOWN):',
+        'if view.desired == "paused":',
+        (_DECISION,),
+    ),
+    Guard(
+        "a fault of a host is handed over to each process once",
+        "replicator/coordination/host_faults.py",
+        "process not in tried:",
+        "True:",
+        ("tests/unit/coordination/test_host_faults.py",),
+    ),
 )

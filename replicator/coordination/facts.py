@@ -13,7 +13,7 @@ from replicator.model.checkpoint import Checkpoint
 DRAIN_LIMIT, DRAIN_MOST = 20.0, 60.0
 """Seconds after which a draining worker is killed; its sink then drops what is open. The first without any progress of
 its position, the second in all: what was sent and is acknowledged only after the kill is sent again (at_least_once)."""
-STOP_LIMIT, STOP_MOST = 8.0, 45.0
+STOP_LIMIT, STOP_MOST = 12.0, 45.0
 """The same when the process was asked to end. Whoever asked (systemd, Docker) must wait for longer than the second."""
 
 

@@ -44,6 +44,10 @@ class Interrupted(MemoryCoordinator):
         self._now("multi")
         return super().multi(ops)
 
+    def create(self, path: str, data: bytes = b"", **how: bool) -> str:
+        self._now("create")
+        return super().create(path, data, **how)
+
     def get(self, path: str, watch: Any = None) -> Any:
         self._now(f"get {path}")
         return super().get(path, watch)
@@ -98,6 +102,7 @@ def bench() -> Bench:
 @pytest.mark.parametrize(
     "when",
     [
+        "create",
         "multi",
         f"get {LAYOUT.task(TASK)}",
         f"get {LAYOUT.status(TASK)}",
