@@ -155,6 +155,7 @@ class Participant:
         now = self.clock()
         if view.uid and facts.memory.uid and view.uid != facts.memory.uid:
             facts = msgspec.structs.replace(facts, good=None, checkpoint=None, failure=None)
+            self._steps.forget_notes()
         self.facts = msgspec.structs.replace(
             facts, memory=remember(facts.memory, view, now), good=view.config or facts.good
         )

@@ -311,6 +311,10 @@ class Steps:
             )
         )
 
+    def forget_notes(self) -> None:
+        """They are of an incarnation of the task that was deleted."""
+        self._notes.clear()
+
     def write_notes(self) -> None:
         """What can't be written now is written by a later turn; a task that is gone has no history."""
         while self._notes:
