@@ -347,6 +347,7 @@ CODES: dict[str, Entry] = {
 
 _SCOPES: Final[dict[str, Scope]] = {
     "E1006": "host",  # its variables and files
+    "E1012": "host",  # what its operator has set aside
     "E2311": "host",  # its disk
     "E3201": "host",
     "E2101": "either",  # accounts are bound to hosts: 'replicator'@'core-1'

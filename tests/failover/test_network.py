@@ -98,12 +98,12 @@ def test_60_what_only_the_standby_reaches_makes_it_lead(
 
 
 def test_92_a_variable_that_one_host_lacks_makes_another_lead(make_bus: MakeBus, mysql: MySQL) -> None:
-    secret = {"environment": {"ONE_HOST_HAS_IT": mysql.replicator[1]}}
+    secret = {"environment": {"REPL_ONE_HOST_HAS_IT": mysql.replicator[1]}}
     bus = make_bus(
         "host-a",
         "host-b",
         how={"host-b": secret},
-        source={"password": "env:ONE_HOST_HAS_IT"},
+        source={"password": "env:REPL_ONE_HOST_HAS_IT"},
         settings={"hand_over_after_s": 2},
     )
     assert bus.wait_running().host == "host-b"
