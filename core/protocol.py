@@ -65,7 +65,8 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
     """Worker -> agent, about five times a second while something changes, and at once when `urgent`: everything up to
     `checkpoint` is delivered. The agent writes it to lastCommit, paced by `checkpoint_interval_ms`, at once when
     `urgent`, and answers `Saved(number)`, unless it stands there already. rows, transactions and bytes count what this
-    worker delivered since it started; runway_s: until the source may purge what we still need."""
+    worker delivered since it started; pieces: acknowledged ones during a drain;
+    runway_s: until the source may purge what we still need."""
 
     number: int
     checkpoint: Checkpoint
@@ -76,6 +77,7 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
     lag_s: float = 0.0
     last_event_ms: int = 0
     runway_s: float | None = None
+    pieces: int = 0
 
 
 class Streaming(msgspec.Struct, frozen=True, tag=True):

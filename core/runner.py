@@ -40,6 +40,7 @@ class Runner:
         self._bench = bench
         self._worker: WorkerProcess | None = None
         self._pulse = PulseCheck()
+        self._pieces = 0
         self._since_ms = now_ms()
         self._told = State.ABSENT
         self._told_error: dict[str, str] | None = None
@@ -110,7 +111,10 @@ class Runner:
         """A message of the current worker; None when it is gone without a last word."""
         participant = self.participant
         match message:
-            case Progress(checkpoint=checkpoint):
+            case Progress(checkpoint=checkpoint, pieces=pieces):
+                if pieces != self._pieces:
+                    self._pieces = pieces
+                    participant.on_acknowledged()
                 participant.on_progress(checkpoint)
             case Streaming(position):
                 self.gauge.streaming(position)

@@ -121,6 +121,7 @@ class AgentStore:
                 lag_s=figures.lag_s,
                 last_event_ms=figures.last_event_ms,
                 runway_s=self.runway_s,
+                pieces=figures.pieces,
             )
         )
 

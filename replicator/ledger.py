@@ -14,13 +14,15 @@ from replicator.model.position import Position
 
 class Figures(msgspec.Struct):
     """What a pipeline has done since it was made. lag_s: seconds between commit at the source and delivery; 0 when
-    everything read is delivered and the source is quiet. last_event_ms: commit time of the last delivered event."""
+    everything read is delivered and the source is quiet. last_event_ms: commit time of the last delivered event.
+    pieces: acknowledged ones of what was in flight at the end; a position may wait for many."""
 
     rows: int = 0
     transactions: int = 0
     bytes: int = 0
     lag_s: float = 0.0
     last_event_ms: int = 0
+    pieces: int = 0
 
 
 class Ledger:

@@ -341,8 +341,12 @@ class Pipeline:
         if ready is not None:
             self._commit(ready)
         self._term.check()
-        self._sink.flush(_FLUSH_SECONDS, self._acknowledge)
+        self._sink.flush(_FLUSH_SECONDS, self._piece_acknowledged)
         self._acknowledge(force=True)
+
+    def _piece_acknowledged(self) -> None:
+        self.figures.pieces += 1
+        self._acknowledge()
 
     def _commit(self, position: Position) -> None:
         self._term.check()

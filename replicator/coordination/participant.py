@@ -223,12 +223,17 @@ class Participant:
     def on_progress(self, checkpoint: Checkpoint) -> None:
         known = self.facts.checkpoint or (self.view.commit.checkpoint if self.view else None)
         self._steps.note_quarantine(known.quarantined if known else (), checkpoint.quarantined)
+        if known is None or known.position != checkpoint.position:
+            self.on_acknowledged()
+        self.facts = msgspec.structs.replace(self.facts, checkpoint=checkpoint)
+
+    def on_acknowledged(self) -> None:
+        """The sink acknowledges something: a worker that drains gets its time anew."""
         worker = self.facts.worker
-        if worker is not None and worker.drain_reason and (known is None or known.position != checkpoint.position):
+        if worker is not None and worker.drain_reason:
             limit = STOP_LIMIT if worker.drain_reason == "stop" else DRAIN_LIMIT
             until = max(worker.drain_until, min(self.clock() + limit, worker.drain_most))
-            worker = msgspec.structs.replace(worker, drain_until=until)
-        self.facts = msgspec.structs.replace(self.facts, checkpoint=checkpoint, worker=worker)
+            self.facts = msgspec.structs.replace(self.facts, worker=msgspec.structs.replace(worker, drain_until=until))
 
     def on_drained(self, checkpoint: Checkpoint | None) -> None:
         if self.facts.worker is None:

@@ -177,6 +177,18 @@ def test_a_drain_that_makes_progress_is_waited_for_but_not_for_ever(world, leade
     assert standby.participant.state is State.RUNNING
 
 
+def test_a_drain_whose_records_are_acknowledged_is_waited_for(world, leader, standby):
+    """Though the position does not move: it may wait for many of them."""
+    leader.workers.drain = lambda: None
+    Commands(world.admin, world.layout).submit(TASK, "switchover")
+    leader.turn()
+    leader.work = leader.participant.on_acknowledged
+    world.settle(DRAIN_MOST - 10)
+    assert leader.participant.state is State.DRAINING
+    world.settle(15)
+    assert standby.participant.state is State.RUNNING
+
+
 def test_lost_reply_of_a_release(world, leader, standby):
     Commands(world.admin, world.layout).submit(TASK, "switchover")
     leader.turn()
