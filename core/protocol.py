@@ -13,13 +13,15 @@ import msgspec
 
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.quarantine import Orders
 from replicator.model.schema import SchemaRecord
 
 
 class WorkerSpec(msgspec.Struct, frozen=True):
     """Everything a worker is started with. config: the validated task configuration as plain data (references to
     secrets, never secrets); checkpoint: of lastCommit, read after this term was won; clean: the checkpoint was written
-    by a term that released on purpose; server_id: our replica id, 0: as the task's configuration or name says."""
+    by a term that released on purpose; server_id: our replica id, 0: as the task's configuration or name says; orders:
+    of operators, of tables in quarantine."""
 
     task: str
     uid: str
@@ -28,6 +30,7 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     config: dict[str, Any]
     checkpoint: Checkpoint | None = None
     server_id: int = 0
+    orders: Orders = Orders()
 
 
 class Drain(msgspec.Struct, frozen=True, tag=True):

@@ -57,7 +57,7 @@ class Runner:
         server_id = ReplicaIds(bench.coordinator, bench.layout).of(task, uid, configured)
         path = bench.layout.contender(task, name)
         lease = bench.leases.begin(task, path, epoch)
-        spec = WorkerSpec(task, uid, epoch, bench.identity.host, config.data, checkpoint, server_id)
+        spec = WorkerSpec(task, uid, epoch, bench.identity.host, config.data, checkpoint, server_id, config.orders)
         try:
             worker = bench.launcher.start(spec, lease.deadline)
         except (OSError, EOFError) as error:

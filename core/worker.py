@@ -190,6 +190,8 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
             store=store,
             observer=AgentObserver(link, store, logger),
             history=link.history,
+            orders=spec.orders,
+            server_id=spec.server_id or None,
             save_interval=PROGRESS_SECONDS,
         )
         threading.Thread(target=link.listen, args=(pipeline.drain,), name="agent", daemon=True).start()

@@ -22,6 +22,7 @@ _TONES: dict[str, Tone] = {
     "gave up": "warn",
     "position": "warn",
     "failed": "bad",
+    "quarantine": "warn",
     "quarantined": "bad",
     "refused": "warn",
 }

@@ -20,6 +20,7 @@ from replicator.encode import formats
 from replicator.encode.topics import Topics
 from replicator.errors import ConfigError
 from replicator.model.position import Position
+from replicator.model.quarantine import Orders
 from replicator.model.replica_id import derived
 from replicator.model.term import Term
 from replicator.pipeline import Observer, Pipeline
@@ -69,20 +70,13 @@ def build_source(config: TaskConfig, server_id: int | None = None) -> Source:
     return open_source(config, resolve(config.source.password), server_id, statements=config.sink.statements)
 
 
-def _beside(config: TaskConfig) -> Callable[[Position], Stream]:
+def _beside(config: TaskConfig, server_id: int | None) -> Callable[[Position], Stream]:
     """Opens a second stream of the source. It is another replica to the server, which has room for one of each id."""
 
     def open_stream(position: Position) -> Stream:
-        source = config.source.model_copy(update={"server_id": derived(f"{config.name}/beside")})
-        return build_source(config.model_copy(update={"source": source})).open(position)
+        return build_source(config, derived(f"{config.name}/{server_id or ''}/beside")).open(position)
 
     return open_stream
-
-
-def _quarantine(config: TaskConfig) -> Quarantine:
-    source = config.source
-    by_error = source.on_table_error == "quarantine"
-    return Quarantine(source.quarantine, by_error=by_error, mended=source.mended, replay=source.replay)
 
 
 def _place(given: FilePosition | None) -> Position | None:
@@ -99,15 +93,19 @@ def build_pipeline(
     sink: Sink | None = None,
     reread: Callable[[Position], Stream] | None = None,
     history: HistoryStore | None = None,
+    orders: Orders | None = None,
+    server_id: int | None = None,
     save_interval: float = 1.0,
 ) -> Pipeline:
     """Connects nothing yet. `source`, `sink` and `reread` (see `BinlogDecoder`): instead of the configured ones.
-    `history`: where the schema history is kept; None: without one.
+    `history`: where the schema history is kept; None: without one. `orders`: of operators, of tables in quarantine.
+    `server_id`: our replica id, where it is not the one that the configuration gives.
 
     Raises ConfigError for a secret or a template that can't be used.
     """
     planner, narrator = build_planner(config)
-    source_config, quarantine = config.source, _quarantine(config)
+    source_config, by_error = config.source, config.source.on_table_error == "quarantine"
+    quarantine = Quarantine(orders, by_error=by_error)
     stopping = threading.Event()
     catalog = build_catalog(config, history, stopping=stopping.is_set) if history is not None else None
     renderers = build_rendering(config)
@@ -128,12 +126,12 @@ def build_pipeline(
             row_image=config.source.row_image,
             rule=rule(config, left_out, quarantine.only),
             repeats=repeats,
-            reread=reread or _beside(config),
+            reread=reread or _beside(config, server_id),
             rendering=renderers,
         )
 
     return Pipeline(
-        source=source or build_source(config),
+        source=source or build_source(config, server_id),
         make_decoder=make_decoder,
         sink=sink or open_sink(config.sink, config.name),
         store=store,

@@ -34,7 +34,7 @@ def build_catalog(
         store, mariadb=config.source.type == "mariadb", live=live, scope=config.source.tables, choose=TableFilter
     )
 
-    def make(position: Position, left_out: Collection[str] = config.source.quarantine) -> Catalog:
+    def make(position: Position, left_out: Collection[str] = ()) -> Catalog:
         return SchemaCatalog(history, position, selection, needed=needed, left_out=left_out)
 
     return make

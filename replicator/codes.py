@@ -53,6 +53,11 @@ CODES: dict[str, Entry] = {
                 "The reference, or a file of `tls`, is not among what the host's operator has set aside for tasks.",
                 "Put it there, or start the process with --secrets-directory or --secrets-env-prefix.",
             ),
+            "E1013": (
+                "state in a configuration",
+                "Which tables are in quarantine is ordered by commands, whatever file is applied again.",
+                "Take the key away; `replicator task quarantine NAME DATABASE.TABLE` does it, with --release it ends.",
+            ),
         },
     ),
     **_table(
@@ -330,6 +335,11 @@ CODES: dict[str, Entry] = {
                 "not the failed transaction",
                 "Only the transaction that a task has failed at can be skipped.",
                 "`replicator task skip NAME --dry-run` shows which one that is.",
+            ),
+            "E5017": (
+                "state of another sink",
+                "A position says what one sink has got; a state file is of a task and a sink.",
+                "Give the file that is meant with --state.",
             ),
             "E5020": (
                 "request from elsewhere",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import msgspec
 
 from replicator.errors import ConfigError, DecodeError, ReplicatorError
 from replicator.model.position import CatchUp, Position
-from replicator.model.quarantine import Problem, Quarantined, left_out, marked
+from replicator.model.quarantine import Orders, Problem, Quarantined, left_out, marked
 
 MOST: Final = 50
 """Tables in quarantine by an error: more are no matter of single tables, and the marks have to fit into a znode."""
@@ -21,27 +20,19 @@ _SCHEMA: Final = "E3302"
 class Quarantine:
     """
     Args:
-        tables: `database.table` that operators chose.
+        orders: of operators.
         by_error: a table with an error of its own is left out, too, instead of stopping the task.
-        mended, replay: see `marked`.
 
     Attributes:
         tables: left out at the moment.
         only: the one table that is read at the moment, to deliver what was left out of it; "" otherwise.
     """
 
-    def __init__(
-        self,
-        tables: Collection[str] = (),
-        *,
-        by_error: bool = False,
-        mended: Mapping[str, int] | None = None,
-        replay: Mapping[str, int] | None = None,
-    ) -> None:
-        self.tables = self._chosen = frozenset(tables)
+    def __init__(self, orders: Orders | None = None, *, by_error: bool = False) -> None:
+        self._orders = orders or Orders()
+        self.tables = self._chosen = frozenset(self._orders.tables)
         self.only = ""
         self._by_error = by_error
-        self._mended, self._replay = mended or {}, replay or {}
         self._errors: dict[str, Problem] = {}
         self._begun: CatchUp | None = None  # of this process; nothing of it may have been committed yet
 
@@ -66,10 +57,8 @@ class Quarantine:
             behind = self._begun  # stopped before its first commit: else it would begin again, for ever
         if behind is not None:
             present, position = self._caught_up(present, position, behind, now_ms)
-        marks = marked(
-            present, self._chosen, position, now_ms, errors=self._errors, mended=self._mended, replay=self._replay
-        )
-        if position.rows and (marks != present or any(map(self._is_due, marks))):
+        marks = marked(present, self._orders, position, now_ms, self._errors)
+        if position.rows and (marks != present or any(map(self._orders.is_due, marks))):
             # Its rows are counted differently with a table more or less: the transaction is begun again.
             position = msgspec.structs.replace(position.transaction_start, reset=position.reset + 1)
             return self.marks(present, position, now_ms)
@@ -79,15 +68,19 @@ class Quarantine:
         self, present: tuple[Quarantined, ...], position: Position, behind: CatchUp, now_ms: int
     ) -> tuple[tuple[Quarantined, ...], Position]:
         replace, table = msgspec.structs.replace, behind.table
+        released = behind.time_ms <= self._orders.mended.get(table, 0)
         stopped = table in self._chosen or table in self._errors
-        if not (behind.done or stopped):
+        if not (behind.done or stopped or released):
             return present, position
         here = replace(position, catch_up=None, reset=position.reset + int(not behind.done))
         if behind.done:
             new: dict[str, Any] = {"until": here, "replayed": True}
-        else:  # the rest of it stays in quarantine
+        elif stopped:  # the rest of it stays in quarantine
+            time_ms = max(self._orders.tables.get(table, now_ms), behind.time_ms + 1)
             since = behind.at.transaction_start
-            new = {"since": since, "time_ms": max(now_ms, behind.time_ms + 1), "error": self._errors.get(table)}
+            new = {"since": since, "time_ms": time_ms, "error": self._errors.get(table, {})}
+        else:  # the rest of it stays out
+            new = {"since": behind.at.transaction_start}
         marks = [
             replace(mark, **new) if (mark.table, mark.time_ms, mark.until) == (table, behind.time_ms, None) else mark
             for mark in present
@@ -99,17 +92,13 @@ class Quarantine:
         self.tables = left_out(marks)
         self._errors.clear()
         if position.catch_up is None:
-            due = [mark for mark in marks if self._is_due(mark)]
+            due = [mark for mark in marks if self._orders.is_due(mark)]
             if due:
                 catch_up = CatchUp(due[0].table, due[0].time_ms, due[0].since)
                 position = msgspec.structs.replace(position, catch_up=catch_up)
         self._begun = position.catch_up
         self.only = position.catch_up.table if position.catch_up is not None else ""
         return position
-
-    def _is_due(self, mark: Quarantined) -> bool:
-        asked = mark.time_ms <= self._replay.get(mark.table, 0)
-        return mark.until is None and asked and mark.table not in self._chosen
 
 
 def _is_plain(table: str) -> bool:

@@ -18,11 +18,13 @@ from replicator.coordination.machines import MachineNode
 from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.overview import InstanceOverview, Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
+from replicator.coordination.quarantines import Ordered, Quarantines
 from replicator.coordination.records import CommandRecord, HistoryRecord
 from replicator.coordination.registry import Registry
 from replicator.coordination.state import State
 from replicator.coordination.status import Status
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, ProcessError, VersionConflict
+from replicator.model.quarantine import Orders
 
 _POLL = 0.1
 
@@ -38,6 +40,7 @@ class Control:
         self._commands = Commands(coordinator, layout)
         self._history = History(coordinator, layout)
         self._maintenance = Maintenance(coordinator, layout)
+        self._quarantines = Quarantines(coordinator, layout)
 
     # Reading
 
@@ -56,8 +59,10 @@ class Control:
 
     # Configuration
 
-    def create(self, config: TaskConfig, by: str, dry_run: bool = False) -> None:
-        """Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted)."""
+    def create(self, config: TaskConfig, by: str, dry_run: bool = False, orders: Orders | None = None) -> None:
+        """`orders`: of tables that are left out from its beginning.
+
+        Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted)."""
         with contextlib.suppress(NodeMissing):
             self._not_deleting(config.name)
         if dry_run:
@@ -65,7 +70,7 @@ class Control:
                 if self._registry.read(config.name).configured:
                     raise ProcessError("E5004", f"task '{config.name}' exists")
             return
-        self._registry.create(config.name, to_data(config), by)
+        self._registry.create(config.name, to_data(config), by, orders)
         self._note(config.name, "created", by)
 
     def replace(self, name: str, config: TaskConfig, by: str, version: int | None, dry_run: bool = False) -> bool:
@@ -110,6 +115,19 @@ class Control:
             return node.version, parse_task(node.record.config) if node.record.config is not None else None
         except ConfigError:
             return node.version, None
+
+    # Tables in quarantine
+
+    def orders(self, name: str) -> Ordered:
+        """Raises CoordinationError E4009/E4010 where they can't be read."""
+        self._not_deleting(name)
+        return self._quarantines.read(name)
+
+    def order(self, name: str, before: Ordered, orders: Orders, by: str, what: str) -> None:
+        """Writes orders of tables, which the worker takes up at a transaction boundary. Raises VersionConflict E4006
+        when they are not `before` any more."""
+        self._quarantines.write(name, orders, before.version)
+        self._note(name, "quarantine", by, what)
 
     # Steering
 

@@ -22,6 +22,8 @@ from replicator.coordination.state import State
 from replicator.coordination.trail import Trail
 from replicator.errors import ConfigError, NodeExists, ProcessError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.quarantine import Orders, left_out
+from replicator.model.quarantine_orders import forked
 
 _STILL = (State.PAUSED.value, State.FAILED.value, State.UNCONFIGURED.value)
 """States of an instance that leads without a worker."""
@@ -102,8 +104,9 @@ class Positions:
             self._commands.submit(name, "skip", {"transaction": error["transaction"], "reason": reason}, by)
         return move, error
 
-    def forked(self, name: str, new: str, text: str) -> dict[str, Any]:
-        """The configuration of a new task that begins where `name` stood at a time ("": where it stands now)."""
+    def forked(self, name: str, new: str, text: str) -> tuple[dict[str, Any], Orders | None]:
+        """The configuration of a new task that begins where `name` stood at a time ("": where it stands now), and the
+        tables that it leaves out, because `name` did there."""
         view = self._overview.task(name)
         if view.config is None:
             raise ProcessError("E5007", f"task '{name}' has no configuration to copy")
@@ -114,7 +117,9 @@ class Positions:
         start: dict[str, Any] = {"gtid": position.gtid}
         if not position.gtid:
             start = {"file": position.file, "position": position.offset}
-        return {**view.config, "name": new, "source": {**view.config["source"], "start": start}}
+        tables = left_out(point.quarantined) | (frozenset() if text else frozenset(view.orders.tables))
+        orders = forked(tables, now_ms()) if tables else None
+        return {**view.config, "name": new, "source": {**view.config["source"], "start": start}}, orders
 
     def _commit(self, name: str) -> Commit:
         return self._commits.read(name)

@@ -6,50 +6,87 @@ from typing import Any
 
 from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
+from replicator.coordination.clock import now_ms
 from replicator.coordination.overview import TaskOverview
-from replicator.errors import ProcessError
+from replicator.errors import ConfigError, ProcessError, SourceError
 from replicator.model.position import Position
 from replicator.model.quarantine import Quarantined
+from replicator.model.quarantine_orders import check_name, put, release
+from replicator.model.quarantine_orders import replay as replayed
 from server.control import Control
+from server.schemas import Schemas
 
 
-def set_quarantine(control: Control, name: str, table: str, *, release: bool, by: str) -> bool:
-    """Changes the task's configuration; its worker remembers where the table stops or goes on when it takes that up.
-    False when nothing changes.
+def set_quarantine(control: Control, schemas: Schemas, name: str, table: str, *, leave_out: bool, by: str) -> bool:
+    """Orders that the task leaves a table out, or goes on with it; its worker remembers where the table stops or goes
+    on when it takes that up. False when nothing changes.
 
     Raises:
-        ProcessError: E5007, the task has no configuration.
-        ConfigError: E1003, `table` is not one table.
-        VersionConflict: E4006.
+        ProcessError: E5007, there is no configuration, its tables are not read yet, or `table` is in no quarantine.
+        ConfigError: E1003, `table` is not one table, or none that the task carries.
+        SourceError: E2205, the task knows no such table.
+        VersionConflict: E4006, somebody else ordered something meanwhile.
     """
-    view = control.task(name)
-    data = _config(view)
-    source = data["source"]
-    tables = [one for one in source.get("quarantine", ()) if one != table]
-    source["quarantine"] = tables if release else [*tables, table]
-    if release:
-        source["mended"] = _mended(view, table, source.get("mended", {}))
-    return control.replace(name, parse_task(data), by, view.config_version)
+    view, before = control.task(name), control.orders(name)
+    marks = _marks(view)
+    if leave_out:
+        check_name(table)
+        _check_there(view, schemas, table)
+        orders = put(before.orders, marks, table, now_ms())
+    else:
+        orders = release(before.orders, marks, table, now_ms())
+        if orders == before.orders:
+            raise _not_in(view, table)
+    if orders == before.orders:
+        return False
+    control.order(name, before, orders, by, f"{table}{'' if leave_out else ': release'}")
+    return True
 
 
-def _mended(view: TaskOverview, table: str, before: dict[str, int]) -> dict[str, int]:
-    """With this table, where an error has put it there; without those of which no worker can have a mark any more."""
-    marks, kept = _marks(view), _kept(view, before)
-    open_ = [mark.time_ms for mark in marks if mark.table == table and mark.until is None and mark.error is not None]
-    return {**kept, table: max(open_)} if open_ else kept
+def _check_there(view: TaskOverview, schemas: Schemas, table: str) -> None:
+    """The Server asks no source: the tables are those of the schema history, and the one that the task failed at."""
+    database, _, name = table.partition(".")
+    selection = parse_task(_config(view)).source.selection()
+    if not selection.matches(database, name):
+        wanted = f"a table of source.tables: {', '.join(selection.patterns)}"
+        raise ConfigError("E1003", f"'{view.name}' does not carry the table", found=table, wanted=wanted[:300])
+    if any(problem.get("table") == table for problem in view.problems):
+        return
+    known = schemas.has(view, database, name)
+    if known is None:
+        fix = f"Start it once, or leave the table out with `!{table}` in source.tables."
+        raise ProcessError("E5007", f"'{view.name}' has not read the definitions of its tables yet", fix=fix)
+    if not known:
+        raise SourceError(
+            "E2205",
+            "the task knows no such table where it stands",
+            found=table,
+            wanted="a table that is there",
+            fix=f"`replicator task schema {view.name}` lists them; letters count.",
+        )
 
 
-def replay_first(view: TaskOverview, table: str) -> TaskConfig | None:
-    """The task's configuration with which it delivers first what it leaves out of `table` now, and then goes on with
-    it. None: the table is not in quarantine."""
-    mark = _last(view, table)
-    if mark is None or mark.until is not None:
-        return None
-    data = _config(view)
-    source = data["source"]
-    source["quarantine"] = [one for one in source.get("quarantine", ()) if one != table]
-    source["replay"] = {**_kept(view, source.get("replay", {})), table: mark.time_ms}
-    return parse_task(data)
+def _not_in(view: TaskOverview, table: str) -> ProcessError:
+    fix = f"`replicator task quarantine {view.name} --list` lists the tables that are."
+    return ProcessError("E5007", f"{table} is not in quarantine of '{view.name}'", fix=fix)
+
+
+def replay_first(control: Control, name: str, table: str, *, by: str, dry_run: bool) -> bool:
+    """Orders that the task delivers first what it leaves out of `table` now, and then goes on with it. False: the table
+    is not in quarantine.
+
+    Raises:
+        VersionConflict: E4006.
+        ConfigError: E1003.
+    """
+    check_name(table)
+    view, before = control.task(name), control.orders(name)
+    orders = replayed(before.orders, _marks(view), table, now_ms())
+    if orders is None:
+        return False
+    if not dry_run and orders != before.orders:
+        control.order(name, before, orders, by, f"{table}: replay")
+    return True
 
 
 def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
@@ -67,14 +104,7 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
         raise ProcessError("E5007", f"there is nothing of {table} to replay", found=found)
     data, config = _config(view), parse_task(_config(view))
     source, sink = data["source"], data["sink"]
-    source |= {
-        "tables": [table],
-        "quarantine": [],
-        "mended": {},
-        "replay": {},
-        "on_table_error": "fail",
-        "start": _start(mark.since),
-    }
+    source |= {"tables": [table], "on_table_error": "fail", "start": _start(mark.since)}
     source["until"] = {"file": mark.until.file, "position": mark.until.offset}
     if sink["format"] == "debezium":
         sink["debezium"]["topic_prefix"] = config.sink.debezium.topic_prefix or view.name
@@ -82,10 +112,6 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
     if "dead_letter_topic" in sink:
         sink["dead_letter_topic"] = sink["dead_letter_topic"].replace("{task}", view.name)
     return parse_task({**data, "name": new or f"{view.name}.replay-{table}"})
-
-
-def _kept(view: TaskOverview, times: dict[str, int]) -> dict[str, int]:
-    return {table: time_ms for table, time_ms in times.items() if any(mark.table == table for mark in _marks(view))}
 
 
 def _config(view: TaskOverview) -> dict[str, Any]:

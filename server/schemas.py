@@ -59,6 +59,12 @@ class Schemas:
         keys = sorted(schema.names()) if schema is not None else []
         return Schema(name=name, items=[_known(key, schema.table(key) if schema is not None else None) for key in keys])
 
+    def has(self, view: TaskOverview, database: str, name: str) -> bool | None:
+        """Whether the table is there as of the last statement; None: no definitions were read yet. Raises ProcessError
+        E5014."""
+        schema = self._schema(view).latest()
+        return schema.key((database, name)) in schema.names() if schema is not None else None
+
     def tell(self, name: str, statement: str, by: str, reason: str) -> None:
         """Takes a CREATE TABLE in the place of what is known of its table, as of where the task stands, or a table
         in quarantine has stopped.

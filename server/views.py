@@ -15,7 +15,7 @@ from replicator.coordination.machines import MachineNode
 from replicator.coordination.moves import Move
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.quarantine import Quarantined
+from replicator.model.quarantine import Orders, Quarantined, left_out
 
 API_VERSION = "v1"
 
@@ -40,7 +40,8 @@ class Instance(msgspec.Struct, kw_only=True):
 
 class Quarantine(msgspec.Struct, kw_only=True):
     """A table that is (`until` "") or was left out: no row of it from position `since` to `until` was delivered.
-    `error`: what the task met in it; null where an operator put it there. `replayed`: what was left out was delivered
+    `error`: what the task met in it; null where an operator put it there. `since` "": ordered, and not taken up yet.
+    `replayed`: what was left out was delivered
     before anything behind `until`."""
 
     table: str
@@ -230,6 +231,7 @@ class Health(View, kw_only=True):
 def task(view: TaskOverview) -> Task:
     figures, commit = view.figures, view.last_commit
     checkpoint = commit.checkpoint if commit else None
+    marks = checkpoint.quarantined if checkpoint else ()
     return Task(
         name=view.name,
         uid=view.uid,
@@ -255,7 +257,7 @@ def task(view: TaskOverview) -> Task:
         rows_per_s=figures.rows_per_s if figures else None,
         transactions=figures.transactions if figures else 0,
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
-        quarantined=[_quarantine(mark) for mark in checkpoint.quarantined] if checkpoint else [],
+        quarantined=[*map(_quarantine, marks), *_ordered(view.orders, left_out(marks))],
         last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=figures.checkpoint_ms if figures else 0,
         problems=view.problems,
@@ -271,9 +273,18 @@ def _quarantine(mark: Quarantined) -> Quarantine:
         until=str(mark.until or ""),
         until_gtid=mark.until.gtid if mark.until else "",
         time_ms=mark.time_ms,
-        error=mark.error,
+        error=mark.error or None,
         replayed=mark.replayed,
     )
+
+
+def _ordered(orders: Orders, stopped: frozenset[str]) -> list[Quarantine]:
+    """Tables that no worker has left out yet."""
+    return [
+        Quarantine(table=table, since="", since_gtid="", until="", until_gtid="", time_ms=time_ms)
+        for table, time_ms in sorted(orders.tables.items())
+        if table not in stopped
+    ]
 
 
 def _instance(view: InstanceOverview) -> Instance:

@@ -5,18 +5,31 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from replicator.checkpoint import history
 from replicator.errors import ProcessError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.quarantine import Orders
 
+_Table: TypeAlias = Literal["checkpoint", "quarantine", "owner"]
+T = TypeVar("T")
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS checkpoint (task TEXT PRIMARY KEY, body BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS quarantine (task TEXT PRIMARY KEY, body BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS owner (task TEXT PRIMARY KEY, body BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS incarnation (task TEXT PRIMARY KEY, uid TEXT NOT NULL)",
     *history.SCHEMA,
 )
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """run: id of the runs that use the file; sink: that its position is of, in words."""
+
+    run: str
+    sink: str
 
 
 class SqliteStore:
@@ -57,17 +70,37 @@ class SqliteStore:
         )
 
     def load(self) -> Checkpoint | None:
+        return self._get("checkpoint", Checkpoint)
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        self._put("checkpoint", msgspec.json.encode(checkpoint))
+
+    def claim(self, owner: Owner, *, again: bool = False) -> Owner:
+        """Whose the file is: `owner`, where nobody has claimed it, or `again`."""
+        present = None if again else self._get("owner", Owner)
+        if present is None:
+            self._put("owner", msgspec.json.encode(owner))
+        return present or owner
+
+    def orders(self) -> Orders:
+        """What was ordered of tables in quarantine."""
+        return self._get("quarantine", Orders) or Orders()
+
+    def order(self, orders: Orders) -> None:
+        self._put("quarantine", msgspec.json.encode(orders))
+
+    def _get(self, name: _Table, kind: type[T]) -> T | None:
         try:
-            row = self._db.execute("SELECT body FROM checkpoint WHERE task = ?", (self._task,)).fetchone()
-            return None if row is None else msgspec.json.decode(row[0], type=Checkpoint)
+            row = self._db.execute(f"SELECT body FROM {name} WHERE task = ?", (self._task,)).fetchone()  # noqa: S608
+            return None if row is None else msgspec.json.decode(row[0], type=kind)
         except (sqlite3.Error, msgspec.MsgspecError) as error:
             raise self._unusable(error) from error
 
-    def save(self, checkpoint: Checkpoint) -> None:
+    def _put(self, name: _Table, body: bytes) -> None:
         try:
             self._db.execute(
-                "INSERT INTO checkpoint VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET body = excluded.body",
-                (self._task, msgspec.json.encode(checkpoint)),
+                f"INSERT INTO {name} VALUES (?, ?) ON CONFLICT (task) DO UPDATE SET body = excluded.body",  # noqa: S608
+                (self._task, body),
             )
         except sqlite3.Error as error:
             raise self._unusable(error) from error

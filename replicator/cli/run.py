@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from types import FrameType
 
@@ -17,10 +18,15 @@ from replicator.cli import host_options, options
 from replicator.cli.failures import INTERRUPTED
 from replicator.cli.live import LiveLine, LogLines
 from replicator.cli.loading import loading
+from replicator.cli.run_state import open_state, replica_name
 from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import TaskConfig
+from replicator.coordination.clock import now_ms
 from replicator.errors import ConfigError, ProcessError
 from replicator.host import access
+from replicator.model import quarantine_orders
+from replicator.model.quarantine import Orders
+from replicator.model.replica_id import derived
 from replicator.model.term import Term
 from replicator.pipeline import Pipeline
 from replicator.telemetry import log
@@ -28,23 +34,51 @@ from replicator.telemetry import log
 
 @click.command("run", short_help="Run one task here, without ZooKeeper.")
 @click.option("-f", "--file", "path", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
-@click.option("--state", type=click.Path(dir_okay=False, path_type=Path), help="SQLite file that holds the position.")
-@click.option("--sink", metavar="stdout|file:PATH", help="Instead of the task's sink; PATH may be anywhere.")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="SQLite file of the position; default: by task and sink.",
+)
+@click.option(
+    "--sink",
+    metavar="stdout|file:PATH",
+    help="Instead of the task's sink, with a position of its own; PATH may be anywhere.",
+)
+@click.option(
+    "--quarantine", multiple=True, metavar="DATABASE.TABLE", help="Leave its rows out, until --release or --replay."
+)
+@click.option("--release", multiple=True, metavar="DATABASE.TABLE", help="Deliver its rows again, from here on.")
+@click.option(
+    "--replay", multiple=True, metavar="DATABASE.TABLE", help="Deliver what was left out, then its rows again."
+)
 @click.option("--until-current", is_flag=True, help="Stop at the position that is the source's end now.")
 @host_options.host_access("the current directory")
 @options.log_format
-def command(path: Path, state: Path | None, sink: str | None, until_current: bool, log_format: str) -> None:
+def command(
+    path: Path,
+    state: Path | None,
+    sink: str | None,
+    quarantine: tuple[str, ...],
+    release: tuple[str, ...],
+    replay: tuple[str, ...],
+    until_current: bool,
+    log_format: str,
+) -> None:
     """Streams the task of FILE until Ctrl-C, from where the last run stopped.
 
-    The position is kept in a local SQLite file. In a terminal a live line shows rows, rows/s, lag and position; in a
+    The position is kept in a local SQLite file, one for each task and sink; tables in quarantine are remembered there.
+    A run reads and writes under names of its own: a task of this name on a bus goes on undisturbed, and both write
+    their rows to the topics. In a terminal a live line shows rows, rows/s, lag and position; in a
     pipe plain log lines on stderr do. It is the same data path that a Core runs.
     """
     log.setup(log_format)
     with loading():
         config = _with_sink(_read(path), sink)
         access.default_file_sink_directory(Path.cwd())
-    store = SqliteStore(state or default_state(config.name), config.name)
-    source = build_source(config)
+    store, run = open_state(state, config, chosen=sink is not None)
+    server_id = derived(replica_name(run))
+    orders = _ordered(store, quarantine, release, replay)
+    source = build_source(config, server_id)
     observer = LiveLine(config.name) if sys.stderr.isatty() and log_format == "text" else LogLines(config.name)
     pipeline = build_pipeline(
         config,
@@ -53,6 +87,8 @@ def command(path: Path, state: Path | None, sink: str | None, until_current: boo
         observer=observer,
         source=source,
         history=store.history,
+        orders=orders,
+        server_id=server_id,
         save_interval=min(config.checkpoint_interval_ms / 1000, 1.0),
     )
     received = _drain_on_signals(pipeline)
@@ -89,13 +125,25 @@ def _with_sink(config: TaskConfig, sink: str | None) -> TaskConfig:
     return parse_task({**data, "sink": {**kept, **replacement}})
 
 
-def default_state(task: str) -> Path:
-    """`$XDG_STATE_HOME/mysql-replicator/TASK.sqlite`."""
-    home = os.environ.get("XDG_STATE_HOME")
-    base = Path(home) if home else Path.home() / ".local" / "state"
-    if "/" in task:
-        raise ProcessError("E5010", f"the task's name '{task}' gives no file name", fix="Give the file with --state.")
-    return base / "mysql-replicator" / f"{task}.sqlite"
+def _ordered(store: SqliteStore, put: Iterable[str], release: Iterable[str], replay: Iterable[str]) -> Orders:
+    """What is ordered of tables, and that is remembered. Raises ConfigError E1003, ProcessError E5007."""
+    orders, now = store.orders(), now_ms()
+    checkpoint = store.load()
+    marks = checkpoint.quarantined if checkpoint else ()
+    for table in put:
+        orders = quarantine_orders.put(orders, marks, table, now)
+    for table in release:
+        orders = quarantine_orders.release(orders, marks, table, now)
+    for table in replay:
+        quarantine_orders.check_name(table)
+        asked = quarantine_orders.replay(orders, marks, table, now)
+        if asked is None:
+            raise ProcessError(
+                "E5007", f"nothing of {table} is left out", fix="Only then there is something to replay."
+            )
+        orders = asked
+    store.order(orders)
+    return orders
 
 
 def _drain_on_signals(pipeline: Pipeline) -> list[int]:

@@ -26,6 +26,10 @@ _KINDS = {
 }
 
 
+_STATE = ("quarantine", "mended", "replay")
+"""Keys of `source` that earlier versions kept what operators ordered in."""
+
+
 def problems(error: ValidationError, document: Document) -> list[ConfigError]:
     """One ConfigError per problem, in the order of the text; several of one union member count once."""
     found: dict[tuple[str, Path], tuple[int, ConfigError]] = {}
@@ -104,6 +108,8 @@ def _own(context: dict[str, Any], path: Path, where: str) -> ConfigError:
 
 def _unknown(path: Path, where: str, data: Any) -> ConfigError:
     *parents, key = path
+    if path[:1] == ("source",) and key in _STATE:
+        return ConfigError("E1013", f"{dotted(path)} is not part of a configuration", found=where)
     model = model_at(data, tuple(parents))
     here = list(model.model_fields) if model else []
     near = difflib.get_close_matches(str(key), here, n=1, cutoff=0.6)

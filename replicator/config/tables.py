@@ -79,12 +79,3 @@ class TableFilter:
         """The included tables that are named without * or ?: these must exist."""
         plain = [p for p in self.patterns if not p.startswith("!") and not set(p) & set("*?")]
         return [(database, table) for database, _, table in (p.partition(".") for p in plain)]
-
-
-def check_quarantine(tables: Iterable[str]) -> None:
-    """Each names one table. Raises ConfigError E1003."""
-    for name in tables:
-        database, dot, table = name.partition(".")
-        if not (database and dot and table) or any(char in name for char in "*?!"):
-            wanted = "database.table, without * and ?"
-            raise ConfigError("E1003", "a table in quarantine is named in full", found=repr(name[:100]), wanted=wanted)

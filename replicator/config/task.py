@@ -14,7 +14,7 @@ from replicator.config.debezium import DebeziumOptions
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.names import MAX_NAME, check_task_name, check_task_topic, check_topic
 from replicator.config.sasl import Sasl
-from replicator.config.tables import TableFilter, check_quarantine
+from replicator.config.tables import TableFilter
 from replicator.config.tls import Tls
 from replicator.config.transforms import Transforms
 from replicator.errors import ConfigError
@@ -67,17 +67,8 @@ class MySQLSource(Model):
     user: str = Field(min_length=1, description="account with REPLICATION SLAVE, REPLICATION CLIENT and SELECT")
     password: SecretRef
     tables: Tables = Field(("*.*",), description="database.table with * and ?; a leading ! excludes")
-    quarantine: Annotated[tuple[str, ...], checked(check_quarantine)] = Field(
-        (), max_length=1000, description="database.table of tables whose rows are left out for now (task quarantine)"
-    )
     on_table_error: Literal["fail", "quarantine"] = Field(
         "fail", description="what becomes of the task where it can't go on with one table: stop, or leave that one out"
-    )
-    mended: dict[str, int] = Field(
-        {}, max_length=1000, description="tables whose quarantine by an error is over (task quarantine --release)"
-    )
-    replay: dict[str, int] = Field(
-        {}, max_length=1000, description="tables of which what was left out is delivered first (task replay)"
     )
     start: Start = Field(
         "latest", description="where a task begins that has no position yet: latest, earliest, {file, position}, {gtid}"
@@ -98,9 +89,9 @@ class MySQLSource(Model):
     )
     tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
 
-    def selection(self, left_out: Collection[str] | None = None) -> TableFilter:
-        """The tables whose rows the task carries. `left_out`: those in quarantine; None: by operators."""
-        excluded = [f"!{table}" for table in sorted(self.quarantine if left_out is None else left_out)]
+    def selection(self, left_out: Collection[str] = ()) -> TableFilter:
+        """The tables whose rows the task carries. `left_out`: those in quarantine."""
+        excluded = [f"!{table}" for table in sorted(left_out)]
         return TableFilter((*self.tables, *excluded), hide_copies=self.online_schema_change == "hide")
 
 

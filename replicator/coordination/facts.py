@@ -36,11 +36,13 @@ class Stuck(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a task is FAILED, under which version of its configuration, and since when (monotonic s)."""
+    """Why a task is FAILED, under which versions of its configuration and of the orders beside it, and since when
+    (monotonic s)."""
 
     error: Problem
     config_version: int
     since: float = 0.0
+    orders_version: int = -1
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):

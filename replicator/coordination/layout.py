@@ -6,6 +6,7 @@
         /tasks/TASK/lastCommit                      RUNNING's context (CommitRecord)
         /tasks/TASK/status                          what operators want (StatusRecord)
         /tasks/TASK/maintenance                     there while nobody may be promoted for the task (MaintenanceRecord)
+        /tasks/TASK/quarantine                      tables that operators have left out (QuarantineRecord)
         /tasks/TASK/removing-CZXID                  there while the task is removed
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (TrailRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
@@ -106,6 +107,9 @@ class Layout:
     def maintenance(self, task: str = "") -> str:
         """Of one task, or of all."""
         return f"{self.task(task) if task else self.root}/maintenance"
+
+    def quarantine(self, task: str) -> str:
+        return f"{self.task(task)}/quarantine"
 
     def trail(self, task: str) -> str:
         return f"{self.task(task)}/trail"

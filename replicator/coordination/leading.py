@@ -83,9 +83,11 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
         return _start(facts, view, config, now)
     if view.desired == UNKNOWN:
         return []  # a worker that is drained could not be started again
-    if config is not None and config.version != worker.config.version:
-        return [AdoptConfig(config)] if config.data == worker.config.data else [DrainWorker("configure")]
-    return []
+    if config is None or config == worker.config:
+        return []
+    known = worker.config
+    same = (config.data, config.orders) == (known.data, known.orders)
+    return [AdoptConfig(config)] if same else [DrainWorker("configure")]
 
 
 def _begin(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:
@@ -128,9 +130,10 @@ def _delivered_before_failing(facts: Facts, view: TaskView) -> Checkpoint | None
 
 
 def _failed(facts: Facts, view: TaskView) -> Actions:
-    """A failed task keeps its place, so that nobody fails likewise in turn; a new configuration is a new chance."""
-    failed_with = facts.failure.config_version if facts.failure else -1
-    if view.config is not None and view.config.version != failed_with:
+    """A failed task keeps its place, so that nobody fails likewise in turn; a new configuration is a new chance, and so
+    is a table in quarantine."""
+    failed_with = (facts.failure.config_version, facts.failure.orders_version) if facts.failure else (-1, -1)
+    if view.config is not None and (view.config.version, view.config.orders_version) != failed_with:
         return [Retry("configured")]
     return []
 

@@ -12,11 +12,13 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.machines import MachineNode, Machines
 from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.ports import Coordinator
+from replicator.coordination.quarantines import Quarantines
 from replicator.coordination.records import CommitRecord, StatusRecord, TaskFigures
 from replicator.coordination.registry import Registry
 from replicator.coordination.state import State
 from replicator.coordination.status import UNKNOWN, Status
 from replicator.errors import CoordinationError, NodeMissing
+from replicator.model.quarantine import Orders
 
 
 class InstanceOverview(msgspec.Struct, kw_only=True):
@@ -48,6 +50,7 @@ class TaskOverview(msgspec.Struct, kw_only=True):
         running: the first instance, which leads or is about to; `host`, `epoch` and `figures` are its.
         standbys: the others, next in line first.
         maintenance: "task" or "cluster" while nobody may be promoted, else ""; `maintenance_*` say who wants it.
+        orders: of operators, of tables in quarantine.
         last_commit: the progress in ZooKeeper; `commit_version` changes with each write.
         problems: `ReplicatorError.to_dict()` of everything that is wrong: unreadable nodes, foreign children, errors of
             the task and of its configuration, nobody standing.
@@ -72,6 +75,7 @@ class TaskOverview(msgspec.Struct, kw_only=True):
     running: InstanceOverview | None = None
     standbys: list[InstanceOverview] = []
     figures: TaskFigures | None = None
+    orders: Orders = Orders()
     last_commit: CommitRecord | None = None
     commit_version: int = -1
     problems: list[dict[str, str]] = []
@@ -89,6 +93,7 @@ class Overview:
         self._commits = Commits(coordinator, layout)
         self._machines = Machines(coordinator, layout)
         self._maintenance = Maintenance(coordinator, layout)
+        self._quarantines = Quarantines(coordinator, layout)
 
     def machines(self) -> list[MachineNode]:
         return self._machines.list()
@@ -111,6 +116,7 @@ class Overview:
         self._add_config(view)
         self._add_status(view)
         self._add_maintenance(view)
+        self._add_orders(view)
         self._add_commit(view)
         self._add_instances(view, self.machines() if machines is None else machines)
         # What we can't read, the Core that leads can't read either, and says so too.
@@ -150,6 +156,12 @@ class Overview:
             record = self._maintenance.read(task)
             if record is not None:
                 view.maintenance, view.maintenance_by, view.maintenance_reason = kind, record.by, record.reason
+
+    def _add_orders(self, view: TaskOverview) -> None:
+        try:
+            view.orders = self._quarantines.read(view.name).orders
+        except CoordinationError as error:
+            _note(view, error)
 
     def _add_commit(self, view: TaskOverview) -> None:
         commit = Commit(None)

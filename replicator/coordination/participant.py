@@ -267,7 +267,9 @@ class Participant:
             self.fail(error)
 
     def fail(self, error: Problem) -> None:
-        failure = Failure(error, self.view.config_version if self.view else -1, self.clock())
+        seen = self.view
+        config, orders = (seen.config_version, seen.orders_version) if seen else (-1, -1)
+        failure = Failure(error, config, self.clock(), orders)
         if self.facts.worker is not None:
             self.workers.kill()
         if self.state is State.FAILED:

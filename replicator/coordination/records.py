@@ -13,6 +13,7 @@ import msgspec
 
 from replicator.errors import CoordinationError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.quarantine import Orders
 
 VERSION = 1
 
@@ -79,6 +80,12 @@ class MaintenanceRecord(Record):
     reason: str = ""
 
 
+class QuarantineRecord(Record):
+    """/tasks/TASK/quarantine: what operators have ordered of tables that are left out. No part of the configuration."""
+
+    orders: Orders = Orders()
+
+
 class TrailRecord(Record):
     """/tasks/TASK/trail/HOUR: checkpoints of that hour, at most one a minute, oldest first."""
 
@@ -106,9 +113,10 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "quarantined" (of the
-    table in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since
-    the instance was first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
+    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "quarantine" (ordered),
+    "quarantined" (of the table in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds`
+    of "running": since the instance was first in line; of "released" and "switchover": since the drain began.
+    `process`: of the Core."""
 
     kind: str
     time_ms: int

@@ -14,9 +14,11 @@ import msgspec
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator, Create, Watcher
-from replicator.coordination.records import CommitRecord, StatusRecord, TaskRecord, dump, load
+from replicator.coordination.quarantines import Quarantines
+from replicator.coordination.records import CommitRecord, QuarantineRecord, StatusRecord, TaskRecord, dump, load
 from replicator.coordination.removal import Removal
 from replicator.errors import CoordinationError, NodeExists, NodeMissing
+from replicator.model.quarantine import Orders
 
 _TRIES: Final = 3
 
@@ -63,36 +65,42 @@ class Registry:
             node = self._coordinator.get(path, watch)
         except NodeMissing:
             raise NodeMissing("E5003", f"there is no task '{task}'") from None
-        return TaskNode(task, load(TaskRecord, node.data, path), node.stat.version, node.stat.czxid)
+        record = load(TaskRecord, node.data, path)
+        _drop_state(record.config)
+        return TaskNode(task, record, node.stat.version, node.stat.czxid)
 
     def register(self, task: str, by: str) -> TaskNode:
         """What a Core does: creates the task, not yet configured, when it is first; joins it otherwise."""
         return self._make_or_read(task, TaskRecord(uid=uuid.uuid4().hex, updated_ms=now_ms(), updated_by=by))
 
-    def create(self, task: str, config: dict[str, Any], by: str) -> TaskNode:
-        """What the Server does. A task that a Core registered and nobody configured yet is configured.
+    def create(self, task: str, config: dict[str, Any], by: str, orders: Orders | None = None) -> TaskNode:
+        """What the Server does. A task that a Core registered and nobody configured yet is configured. `orders`: of
+        tables that are left out from its beginning; they are there before anybody sees the configuration.
 
         Raises NodeExists E5004 for a task that is configured already.
         """
         record = TaskRecord(uid=uuid.uuid4().hex, config=config, updated_ms=now_ms(), updated_by=by)
-        present = self._make_or_read(task, record)
+        present = self._make_or_read(task, record, orders)
         if present.record is record:
             return present
         if present.configured:
             raise NodeExists("E5004", f"task '{task}' exists")
+        if orders is not None:
+            quarantines = Quarantines(self._coordinator, self._layout)
+            quarantines.write(task, orders, quarantines.read(task).version)
         return self.configure(task, config, by, present.version)
 
-    def _make_or_read(self, task: str, record: TaskRecord) -> TaskNode:
+    def _make_or_read(self, task: str, record: TaskRecord, orders: Orders | None = None) -> TaskNode:
         """The task as created from `record`, or as it is already. One that is deleted in between is created."""
         for _ in range(_TRIES):
             try:
-                return self._make(task, record)
+                return self._make(task, record, orders)
             except NodeExists:
                 with contextlib.suppress(NodeMissing):
                     return self.read(task)
         raise NodeMissing("E5003", f"task '{task}' is deleted as fast as it is created")
 
-    def _make(self, task: str, record: TaskRecord) -> TaskNode:
+    def _make(self, task: str, record: TaskRecord, orders: Orders | None = None) -> TaskNode:
         self.names()
         layout = self._layout
         status = StatusRecord(by=record.updated_by, time_ms=record.updated_ms)
@@ -103,6 +111,7 @@ class Registry:
                 Create(layout.status(task), dump(status)),
                 Create(layout.commands(task)),
                 Create(layout.history(task)),
+                *([Create(layout.quarantine(task), dump(QuarantineRecord(orders=orders)))] if orders else []),
             ]
         )
         return TaskNode(task, record, 0)
@@ -160,3 +169,15 @@ class Registry:
         Raises ProcessError E5007 while anybody stands for it: the Cores withdraw when they see the status.
         """
         return Removal(self._coordinator, self._layout, task).run()
+
+
+def _drop_state(config: dict[str, Any] | None) -> None:
+    """Earlier versions kept what operators had ordered of tables in the configuration, most of the time nothing. Marks
+    in lastCommit end by an order alone, so that nothing is lost with past orders; a choice that may not have become a
+    mark yet stays, and is refused (E1013)."""
+    source = (config or {}).get("source")
+    if isinstance(source, dict):
+        source.pop("mended", None)
+        source.pop("replay", None)
+        if not source.get("quarantine", True):
+            del source["quarantine"]

@@ -17,6 +17,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.machines import Machines
 from replicator.coordination.maintenance import Maintenance
 from replicator.coordination.ports import Coordinator
+from replicator.coordination.quarantines import Quarantines
 from replicator.coordination.records import HistoryRecord, TaskFigures
 from replicator.coordination.registry import Registry
 from replicator.coordination.removal import is_remains
@@ -24,6 +25,7 @@ from replicator.coordination.status import UNKNOWN, Status
 from replicator.coordination.trail import Trail
 from replicator.coordination.watches import Watches
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, NotConnected, ReplicatorError
+from replicator.model.quarantine import Orders
 
 HOUR_MS = 3_600_000
 _AT_A_POSITION = ("running", "position")
@@ -38,10 +40,13 @@ Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Config(msgspec.Struct, frozen=True):
-    """A validated configuration and the version of the znode it stands in."""
+    """A validated configuration and what operators have ordered of tables beside it; both with the version of the znode
+    they stand in, -1 for none. A worker is started with both, and takes up a change of either."""
 
     version: int
     data: dict[str, Any]
+    orders: Orders = Orders()
+    orders_version: int = -1
 
 
 class Tried(msgspec.Struct, frozen=True):
@@ -58,7 +63,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         session, timeout: of the session that read it.
         exists: the task's znode is there.
-        config: None when there is none, or none that can be used; `config_error` says why.
+        config: None when there is none, or none that can be used; `config_error` says why. Nor is one used where the
+            orders beside it can't be read: tables that are left out would come back.
         field, own: who stands, and which of them we are.
         desired: "running", "paused", "deleted", or UNKNOWN with `status_error`.
         commit: lastCommit; `commit_error` when its content is not understood.
@@ -79,6 +85,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     uid: str = ""
     config: Config | None = None
     config_version: int = -1
+    orders_version: int = -1
     config_error: Problem | None = None
     desired: str = "running"
     status_error: Problem | None = None
@@ -113,6 +120,7 @@ class ViewReader:
         self._machines = Machines(coordinator, layout)
         self._history = History(coordinator, layout)
         self._trail = Trail(coordinator, layout)
+        self._quarantines = Quarantines(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
     def read(
@@ -140,6 +148,7 @@ class ViewReader:
         view = TaskView(task=self._task, session=session, timeout=self._coordinator.session_timeout)
         try:
             present, czxid = self._read_task(view, watches)
+            present = self._with_orders(present, watches)
         except NodeMissing:
             return view
         desired, status_error = self._read_desired(watches)
@@ -217,6 +226,19 @@ class ViewReader:
             config_error=problem,
         )
         return seen, node.czxid
+
+    def _with_orders(self, view: TaskView, watches: Watches) -> TaskView:
+        try:
+            with watches.on("data", self._layout.quarantine(self._task)) as watch:
+                ordered = self._quarantines.read(self._task, watch)
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return msgspec.structs.replace(view, config=None, config_error=view.config_error or error.to_dict())
+        config = view.config
+        if config is not None:
+            config = msgspec.structs.replace(config, orders=ordered.orders, orders_version=ordered.version)
+        return msgspec.structs.replace(view, config=config, orders_version=ordered.version)
 
     def _config(self, uid: str, version: int, data: dict[str, Any] | None) -> tuple[Config | None, Problem | None]:
         if data is None:

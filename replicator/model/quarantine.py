@@ -17,14 +17,16 @@ _KEPT: Final = 20
 
 
 class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A table's time in quarantine.
+    """A table's time in quarantine. It lasts until it is released or replayed by name; that nothing is said of the
+    table any more ends nothing.
 
     Attributes:
         table: `database.table`.
         since: every row before it was delivered, none from there on.
         until: rows are delivered again from there on; None while it lasts.
         time_ms: when it began, wall clock, ms; names this time among those of the table.
-        error: what the task met in the table; None where an operator put it there.
+        error: what the task met in the table; {} where an operator put it there. Versions that kept operators' choices
+            in the configuration wrote None for that, and end what has None as soon as no configuration names it.
         replayed: what was left out has been delivered, before anything behind `until` was.
     """
 
@@ -36,42 +38,61 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
     replayed: bool = False
 
 
+class Orders(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What operators have ordered of tables; see `quarantine_orders`. Times are ms.
+
+    Attributes:
+        tables: left out from where the task takes it up; the time is that of the order, and of the mark that it makes.
+        mended: by table, the `time_ms` of the time in quarantine that is over, with all before it.
+        replay: likewise, of what is delivered first; until that is done the mark stays.
+    """
+
+    tables: dict[str, int] = {}
+    mended: dict[str, int] = {}
+    replay: dict[str, int] = {}
+
+    def lasts(self, mark: Quarantined) -> bool:
+        """Whether the table is still to be left out, or what was left out of it comes first."""
+        return mark.table in self.tables or mark.time_ms > self.mended.get(mark.table, 0)
+
+    def is_due(self, mark: Quarantined) -> bool:
+        """Whether what was left out is to be delivered now."""
+        asked = mark.time_ms <= self.replay.get(mark.table, 0)
+        return mark.until is None and asked and mark.table not in self.tables
+
+    def over_ms(self, table: str) -> int:
+        """No later time of the table in quarantine may have this name or an earlier one."""
+        return max(self.mended.get(table, 0), self.replay.get(table, 0))
+
+
 def marked(
     present: tuple[Quarantined, ...],
-    tables: Collection[str],
+    orders: Orders,
     position: Position,
     now_ms: int,
-    *,
     errors: Mapping[str, Problem] | None = None,
-    mended: Mapping[str, int] | None = None,
-    replay: Mapping[str, int] | None = None,
 ) -> tuple[Quarantined, ...]:
     """The marks once a stream begins at `position` without some tables: new ones where it has not begun yet, an end for
     those that are delivered again.
 
     Args:
-        tables: left out by operators, for as long as they are here.
-        errors: by table, what was met in it now. Such a table is left out until it is `mended`.
-        mended: by table, the `time_ms` of the time that is over, with all before it.
-        replay: likewise, of what is delivered first; until that is done the mark stays.
+        errors: by table, what was met in it now. Such a table is left out until it is released.
     """
-    errors, mended, replay = errors or {}, mended or {}, replay or {}
-
-    def lasts(mark: Quarantined) -> bool:
-        by_error = mark.error is not None and mark.time_ms > mended.get(mark.table, 0)
-        return mark.table in tables or by_error or mark.time_ms <= replay.get(mark.table, 0)
-
-    def over_ms(table: str) -> int:
-        return max(mended.get(table, 0), replay.get(table, 0))
-
+    errors = errors or {}
     over = [
-        mark if mark.until is not None or lasts(mark) else msgspec.structs.replace(mark, until=position)
+        mark if mark.until is not None or orders.lasts(mark) else msgspec.structs.replace(mark, until=position)
         for mark in present
     ]
     open_ = {mark.table for mark in over if mark.until is None}
     new = [
-        Quarantined(table, position, None, max(now_ms, over_ms(table) + 1), errors.get(table))
-        for table in sorted({*tables, *errors} - open_)
+        Quarantined(
+            table,
+            position,
+            None,
+            max(orders.tables.get(table, now_ms), orders.over_ms(table) + 1),
+            errors.get(table, {}),
+        )
+        for table in sorted({*orders.tables, *errors} - open_)
     ]
     ended = [mark for mark in over if mark.until is not None][-_KEPT:]
     return (*ended, *[mark for mark in over if mark.until is None], *new)

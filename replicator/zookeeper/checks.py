@@ -1,4 +1,4 @@
-"""What `replicator check --zookeeper` asks: reachable, negotiated timeout, round trip, and where the task stands."""
+"""What `replicator check --zookeeper HOSTS` asks: reachable, negotiated timeout, round trip, position of the task."""
 
 from __future__ import annotations
 

@@ -89,8 +89,10 @@ def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_r
 def fork(
     control: ControlOf, positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
 ) -> Response:
-    """A new task, {"name": ...}, with this one's configuration, that begins where this one stood {"at": time}."""
+    """A new task, {"name": ...}, with this one's configuration, that begins where this one stood {"at": time} and
+    leaves the same tables out."""
     given = only(arguments, "name", "at")
-    config = parse_task(positions.forked(name, given.get("name", ""), given.get("at", "")))
-    control.create(config, by, dry_run)
+    data, orders = positions.forked(name, given.get("name", ""), given.get("at", ""))
+    config = parse_task(data)
+    control.create(config, by, dry_run, orders)
     return Response(status_code=204) if dry_run else reply(views.task(control.task(config.name)), 201)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from replicator.errors import ConfigError
 from server import views
-from server.http import Arguments, By, ControlOf, Name, body_of, documented, only, reply
+from server.http import Arguments, By, ControlOf, Name, SchemasOf, body_of, documented, only, reply
 from server.quarantine import replay, replay_first, set_quarantine
 
 router = APIRouter(tags=["quarantine"])
@@ -31,16 +31,17 @@ DryRun = Annotated[bool, Query(description="check everything, write nothing")]
     openapi_extra=_QUARANTINE,
     operation_id="quarantineTable",
 )
-def quarantine(control: ControlOf, name: Name, by: By, arguments: Arguments) -> Response:
+def quarantine(control: ControlOf, schemas: SchemasOf, name: Name, by: By, arguments: Arguments) -> Response:
     """Leaves the rows of {"table": "database.table"} out from where the task stands when it takes this up, or with
-    {"release": "true"} delivers them again from there."""
+    {"release": "true"} delivers them again from there. No configuration changes this. 422 E1003 or E2205 for a table
+    that the task does not carry or does not know."""
     given = only(arguments, "table", "release")
     release = given.get("release", "false")
     if release not in ("true", "false"):
         raise ConfigError(
             "E1003", "`release` is neither true nor false", found=repr(release[:40]), wanted="true, false"
         )
-    set_quarantine(control, name, given.get("table", ""), release=release == "true", by=by)
+    set_quarantine(control, schemas, name, given.get("table", ""), leave_out=release == "false", by=by)
     return reply(views.task(control.task(name)))
 
 
@@ -56,12 +57,8 @@ def replay_table(control: ControlOf, name: Name, by: By, arguments: Arguments, d
     table. Of one that was released: a new task, {"name": ...} or NAME.replay-TABLE, delivers it to the same topics, and
     is done then (FAILED with E5015)."""
     given = only(arguments, "table", "name")
-    view = control.task(name)
-    first = replay_first(view, given.get("table", ""))
-    if first is not None:
-        if not dry_run:
-            control.replace(name, first, by, view.config_version)
+    if replay_first(control, name, given.get("table", ""), by=by, dry_run=dry_run):
         return Response(status_code=204) if dry_run else reply(views.task(control.task(name)))
-    config = replay(view, given.get("table", ""), given.get("name", ""))
+    config = replay(control.task(name), given.get("table", ""), given.get("name", ""))
     control.create(config, by, dry_run)
     return Response(status_code=204) if dry_run else reply(views.task(control.task(config.name)), 201)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dev.cluster import wait_for
+from dev.errors import ServerFailed
 from replicator.coordination.history import History
 from replicator.model.quarantine import Quarantined
 from tests.failover.bus import Bus
@@ -127,6 +128,31 @@ def test_a_leader_that_dies_while_it_catches_up(make_bus: MakeBus) -> None:
     ill.count()
     ill.wait_seen(ill.written)
     assert ill.seen() == list(range(ill.written + 1))
+    clean(bus)
+
+
+def test_81_applying_the_file_from_version_control_releases_nothing(make_bus: MakeBus) -> None:
+    bus = make_bus()
+    ill = Ill(bus)
+    ill.count()
+    ill.wait_seen(1)
+    with pytest.raises(ServerFailed, match="E2205"):
+        bus.cluster.cli("task", "quarantine", bus.name, f"{bus.name}.nothing")
+    bus.cluster.cli("task", "quarantine", bus.name, ill.name)
+    mark = ill.wait_left_out()
+    ill.count(3)
+    bus.cluster.apply(bus.task)
+    bus.cluster.apply({**bus.task, "checkpoint_interval_ms": 500})
+    bus.wait_delivered(20)
+    fail_over(bus)
+    bus.wait_delivered(20)
+    assert ill.wait_left_out() == mark and ill.seen() == [0, 1]
+    with pytest.raises(ServerFailed, match=r"E1013.*replicator task quarantine"):
+        bus.cluster.apply({**bus.task, "source": {**bus.task["source"], "quarantine": []}})
+    bus.cluster.cli("task", "replay", bus.name, ill.name)
+    assert ill.wait_back().replayed
+    ill.wait_seen(4)
+    assert ill.seen() == [0, 1, 2, 3, 4]
     clean(bus)
 
 

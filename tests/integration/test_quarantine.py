@@ -31,14 +31,16 @@ def test_the_others_flow_and_nothing_of_it_is_lost(
     insert(1)
     task.run()
     insert(2)
-    task.run(f"{shop}.ill")
+    task.put(f"{shop}.ill")
+    task.run()
     insert(3)
-    task.run(f"{shop}.ill")
+    task.run()
     assert task.rows("well") == [1, 2, 3]
     assert task.rows("ill") == [1]
     insert(4)
     last = task.store.load()
     assert last is not None and last.quarantined[0].until is None
+    task.release(f"{shop}.ill")
     task.run()
     insert(5)
     task.run()
@@ -78,16 +80,16 @@ def test_what_was_left_out_comes_back_in_order(
         insert()
         task.run()
         insert()
-        task.run(ill)
+        task.put(ill)
+        task.run()
         insert()
         server.execute(f"ALTER TABLE {ill} ADD v VARCHAR(9) FIRST")
         insert()
-        task.run(ill)
+        task.run()
         assert (task.rows("well"), task.rows("ill")) == ([1, 2, 3, 4], [1])
-        last = task.store.load()
-        assert last is not None
         insert()
-        task.run(replay={ill: last.quarantined[0].time_ms})
+        task.replay(ill)
+        task.run()
         assert (task.rows("well"), task.rows("ill")) == ([1, 2, 3, 4, 5], [1, 2, 3, 4, 5])
         last = task.store.load()
         assert last is not None and last.quarantined[0].replayed and last.position.catch_up is None
@@ -118,10 +120,12 @@ def test_a_table_that_can_not_be_read_and_is_still_ill(
     assert (task.rows("well"), task.rows("ill")) == ([1], [1])
     mark = task.marks()[-1]
     assert mark.error is not None and (mark.error["code"], mark.table) == ("E2304", ill)
-    task.run(on_table_error="quarantine", replay={ill: mark.time_ms})
+    task.replay(ill)
+    task.run(on_table_error="quarantine")
     again = task.marks()[-1]
     assert (again.since, again.until, again.time_ms > mark.time_ms) == (mark.since, None, True)
-    task.run(row_image="accept_partial", replay={ill: again.time_ms})
+    task.replay(ill)
+    task.run(row_image="accept_partial")
     assert task.marks()[-1].replayed
     assert (task.rows("well"), task.rows("ill")) == ([1], [1, 1, 2])
 
@@ -133,17 +137,19 @@ def test_rows_that_were_prepared_in_quarantine(mysql: Database, database: str, m
         mysql.execute(f"CREATE TABLE {database}.{table} (id INT PRIMARY KEY)")
     file, offset, *_ = mysql.execute("SHOW BINARY LOG STATUS")[0]
     task = Task(mysql, "copy", [f"{database}.*"], Position(file, offset), None)
-    task.run(ill)
+    task.put(ill)
+    task.run()
     xid = f"'{database}'"
     for number, table in enumerate(("ill", "well")):
         connection = mysql.connect(database=database)
         with connection, connection.cursor() as cursor:
             for statement in ("XA START", f"INSERT INTO {table} VALUES (1)", "XA END", "XA PREPARE"):
                 cursor.execute(statement if "INSERT" in statement else f"{statement} {xid},'{number}'")
-    task.run(ill)
-    task.run(replay={ill: task.marks()[-1].time_ms})
+    task.run()
+    task.replay(ill)
+    task.run()
     assert (task.rows("ill"), task.rows("well")) == ([], [])
     for number in range(2):
         mysql.execute(f"XA COMMIT {xid},'{number}'")
-    task.run(replay={ill: task.marks()[-1].time_ms})
+    task.run()
     assert (task.rows("ill"), task.rows("well")) == ([1], [1])

@@ -13,9 +13,11 @@ from replicator.assembly import build_pipeline, build_source
 from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.memory import MemoryStore
 from replicator.config.load import parse_task
+from replicator.coordination.clock import now_ms
 from replicator.errors import ReplicatorError
 from replicator.model.position import Position
-from replicator.model.quarantine import Quarantined
+from replicator.model.quarantine import Orders, Quarantined
+from replicator.model.quarantine_orders import put, release, replay
 from replicator.model.term import Term
 from replicator.sink.memory import MemoryBroker, MemorySink
 from replicator.source.framing import HEADER
@@ -44,16 +46,27 @@ class Task:
         if until is not None:
             source["until"] = {"file": until.file, "position": until.offset}
         self._data: dict[str, Any] = {"name": name, "source": source, "sink": {"type": "stdout"}}
-        self._server, self._until = server, until
+        self._server, self._until, self.orders = server, until, Orders()
         self.broker, self.store, self.history = MemoryBroker(), MemoryStore(), MemoryHistory()
 
-    def run(self, *quarantine: str, **source: Any) -> None:
+    def put(self, table: str) -> None:
+        self.orders = put(self.orders, self.marks(), table, now_ms())
+
+    def release(self, table: str) -> None:
+        self.orders = release(self.orders, self.marks(), table, now_ms())
+
+    def replay(self, table: str) -> None:
+        orders = replay(self.orders, self.marks(), table, now_ms())
+        assert orders is not None, "it is in quarantine"
+        self.orders = orders
+
+    def run(self, **source: Any) -> None:
         """To the end of the log as it is now, as another term. `source`: more keys of it."""
-        changed = {**self._data["source"], "quarantine": list(quarantine), **source}
+        changed = {**self._data["source"], **source}
         config = parse_task({**self._data, "source": changed})
         sink, term = MemorySink(config.name, self.broker), Term.unlimited(config.name)
         pipeline = build_pipeline(
-            config, term=term, store=self.store, observer=Unseen(), sink=sink, history=self.history
+            config, term=term, store=self.store, observer=Unseen(), sink=sink, history=self.history, orders=self.orders
         )
         until = None if self._until else build_source(config).end_position()
         watch = threading.Timer(PATIENCE, pipeline.drain)

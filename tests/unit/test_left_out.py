@@ -14,21 +14,25 @@ from replicator.errors import (
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import CatchUp, Position
-from replicator.model.quarantine import Quarantined
+from replicator.model.quarantine import Orders, Quarantined
 from replicator.quarantine import Quarantine
 from tests.support.scripted import Bench, Recorder, Script, whole
 
 
 def test_where_a_table_stops_is_durable_before_anything_behind_it_is_read() -> None:
     store = MemoryStore(Checkpoint(Position("b.1", 5), 3, rows=40))
-    bench = Bench(Script(whole(5)), Recorder(), store, quarantine=Quarantine(["shop.t"]))
+    bench = Bench(Script(whole(5)), Recorder(), store, quarantine=Quarantine(Orders({"shop.t": 5})))
     bench.run_until(6)
     first = next(saved for saved in bench.store.saved if saved.quarantined)
     last = bench.store.saved[-1]
     assert [(mark.table, mark.since) for mark in first.quarantined] == [("shop.t", Position("b.1", 5))]
     assert (first.position.offset, first.rows) == (5, 40)
     assert (last.position.offset, last.rows, last.quarantined) == (6, 41, first.quarantined)
-    again = Bench(Script(whole(6)), Recorder(), MemoryStore(last))
+    unsaid = Bench(Script(whole(6)), Recorder(), MemoryStore(last))
+    unsaid.run_until(7)
+    assert unsaid.store.saved[-1].quarantined == first.quarantined, "no word of it releases nothing"
+    over = Quarantine(Orders(mended={"shop.t": 5}))
+    again = Bench(Script(whole(6)), Recorder(), MemoryStore(last), quarantine=over)
     again.run_until(7)
     (mark,) = again.store.saved[-1].quarantined
     assert (mark.since, mark.until) == (Position("b.1", 5), Position("b.1", 6))
@@ -37,7 +41,10 @@ def test_where_a_table_stops_is_durable_before_anything_behind_it_is_read() -> N
 def test_a_transaction_is_begun_again_where_its_rows_are_counted_differently_now() -> None:
     sink = Recorder(held=Position("b.1", 5, rows=7))
     bench = Bench(
-        Script(whole(5)), sink, MemoryStore(Checkpoint(Position("b.1", 5), 3)), quarantine=Quarantine(["shop.t"])
+        Script(whole(5)),
+        sink,
+        MemoryStore(Checkpoint(Position("b.1", 5), 3)),
+        quarantine=Quarantine(Orders({"shop.t": 5})),
     )
     bench.run_until(6)
     assert bench.source.opened == [Position("b.1", 5, reset=1)]
@@ -46,7 +53,7 @@ def test_a_transaction_is_begun_again_where_its_rows_are_counted_differently_now
         Script(whole(5)),
         Recorder(held=Position("b.1", 5, rows=7)),
         MemoryStore(saved),
-        quarantine=Quarantine(["shop.t"]),
+        quarantine=Quarantine(Orders({"shop.t": 5})),
     )
     after.run_until(6)
     assert after.source.opened == [Position("b.1", 5, reset=1)]
@@ -87,7 +94,7 @@ def test_a_table_that_is_left_out_and_stops_the_task_all_the_same_stops_it() -> 
 def replayed(
     sink: Recorder, store: MemoryStore, *items: Batch | Exception | tuple[Batch, ...], by_error: bool = False
 ) -> Bench:
-    quarantine = Quarantine(by_error=by_error, replay={"shop.t": 9})
+    quarantine = Quarantine(Orders(replay={"shop.t": 9}), by_error=by_error)
     return Bench(Script(*items), sink, store, quarantine=quarantine)
 
 
@@ -138,3 +145,23 @@ def test_a_table_that_is_still_ill_before_anything_of_it_was_committed() -> None
     assert (mark.since.offset, mark.until, mark.error and mark.error["code"]) == (5, None, "E2304")
     assert mark.time_ms > 9
     assert [position.offset for position in bench.source.opened] == [5, 7]
+
+
+def test_a_release_while_it_is_delivered_leaves_the_rest_out() -> None:
+    """What was delivered counts, and the rest can be had by a replay of its own."""
+    held = Position("b.1", 7, catch_up=CatchUp("shop.t", 9, Position("b.1", 6)))
+    released = Quarantine(Orders(mended={"shop.t": 9}))
+    bench = Bench(Script(whole(7)), Recorder(held), left_at_7(), quarantine=released)
+    bench.run_until(8)
+    assert bench.source.opened == [Position("b.1", 7, reset=1)]
+    (mark,) = bench.store.saved[-1].quarantined
+    assert (mark.since.offset, mark.until and mark.until.offset, mark.replayed) == (6, 7, False)
+    assert bench.store.saved[-1].position.catch_up is None
+
+
+def test_an_operator_who_leaves_it_out_again_meanwhile_names_the_next_time() -> None:
+    held = Position("b.1", 7, catch_up=CatchUp("shop.t", 9, Position("b.1", 6)))
+    bench = Bench(Script(whole(7)), Recorder(held), left_at_7(), quarantine=Quarantine(Orders({"shop.t": 20})))
+    bench.run_until(8)
+    (mark,) = bench.store.saved[-1].quarantined
+    assert (mark.since.offset, mark.until, mark.time_ms) == (6, None, 20)

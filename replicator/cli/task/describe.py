@@ -110,7 +110,11 @@ def _dead_letters(task: dict[str, Any]) -> dict[str, str]:
 
 def _quarantined(task: dict[str, Any]) -> dict[str, str]:
     marks = [mark for mark in task.get("quarantined", ()) if not mark["until"]]
-    return {"Quarantine": ", ".join(f"{mark['table']} since {mark['since']}" for mark in marks)} if marks else {}
+    return (
+        {"Quarantine": ", ".join(f"{mark['table']} since {mark['since'] or 'it is taken up'}" for mark in marks)}
+        if marks
+        else {}
+    )
 
 
 def _wrapped(head: str, text: str) -> list[str]:

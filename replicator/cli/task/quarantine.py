@@ -22,7 +22,7 @@ def command(name: str, which: str, release: bool, listing: bool, client: Client)
     """Leave the rows of one table of NAME out for now; the others go on.
 
     Where it stopped is remembered before anything behind it counts as delivered. What was left out can be had with
-    `replicator task replay` after its release.
+    `replicator task replay`, now or after its release. No configuration that is applied changes any of this.
     """
     if listing == bool(which):
         raise click.UsageError("give DATABASE.TABLE or --list")
@@ -37,7 +37,7 @@ def _listed(marks: list[dict[str, Any]]) -> str:
     rows = [
         [
             clean(mark["table"]),
-            clean(mark["since"]),
+            clean(mark["since"]) or "not taken up yet",
             clean(mark["until"]) or "-",
             render.moment(mark["time_ms"]),
             clean(f"{mark['error'].get('code', '')} {mark['error'].get('what', '')}" if mark.get("error") else "-"),

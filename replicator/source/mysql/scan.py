@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 import time
+import uuid
 
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceUnavailable
@@ -29,7 +30,9 @@ def event_length(config: MySQLSource, password: str, task: str, server: Server, 
     """
     session = Session(config, password)
     try:
-        dump.start(session, server, config, task, derived(f"{task}:scan"), Position(at.file, at.offset))
+        dump.start(
+            session, server, config, task, derived(f"{task}:scan:{uuid.uuid4().hex}"), Position(at.file, at.offset)
+        )
         stream = MySQLStream(session, at, 2 * config.heartbeat_s, config.connect_timeout_s)
     except BaseException:
         session.close()

@@ -10,6 +10,8 @@ import pymysql
 import pytest
 
 from dev.servers import MySQL
+from replicator.config.load import parse_task
+from replicator.source.mysql import MySQLSource
 from tests.integration.bad_input.command import Replicator
 from tests.integration.bad_input.local import Local
 from tests.support.binlogs import purge_all_but_last
@@ -112,12 +114,37 @@ def test_another_replica_takes_our_id(local: Local) -> None:
     local.begin()
     first = local.start()
     first.says("streaming")
-    second = local.replicator.folder / "second.yaml"
-    second.write_text(local.path.read_text().replace("out.jsonl", "second.jsonl"))
-    rival = local.replicator.start("run", "-f", str(second), "--state", str(local.replicator.folder / "second.sqlite"))
+    (ours,) = {int(row[0]) for row in local.server.execute("SHOW REPLICAS") if local.name in str(row[1])}
+    config = parse_task(local.config)
+    source = MySQLSource(config.source, "rival", local.server.replicator[1], ours)
+    stream = source.open(source.end_position())
     first.end().refused("E2207", "another replica reads with our server id", "Fix: Set `source.server_id`")
+    stream.close()
     local.insert()
-    assert rival.interrupt().status == 130
+    local.arrives()
+
+
+def test_82_two_runs_of_one_task_do_not_disturb_each_other(local: Local) -> None:
+    """Nor does one a task of its name on a bus, whose id follows from the name, or stands in the file."""
+    local.config["source"]["server_id"] = 4711
+    local.begin()
+    config = parse_task(local.config)
+    bus = MySQLSource(config.source, config.name, local.server.replicator[1])
+    assert bus.server_id == 4711
+    stream = bus.open(bus.end_position())
+    first = local.start()
+    first.says("streaming")
+    second = local.replicator.start("run", "-f", str(local.path), "--sink", "stdout")
+    second.says("streaming")
+    local.insert()
+    local.wait_delivered()
+    end, seen = time.monotonic() + 10, b""
+    while b"WRITE" not in seen and local.name.encode() not in seen and time.monotonic() < end:
+        seen += stream.read(0.5)
+    assert local.name.encode() in seen, "who came first still reads"
+    stream.close()
+    assert second.interrupt().status == 130
+    assert first.interrupt().status == 130
     local.arrives()
 
 

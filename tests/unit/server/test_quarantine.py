@@ -7,10 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from replicator.config.load import parse_task
+from replicator.coordination.quarantines import Quarantines
 from replicator.coordination.records import CommitRecord, dump
+from replicator.coordination.registry import Registry
+from replicator.errors import ConfigError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
-from replicator.model.quarantine import Quarantined
+from replicator.model.quarantine import Orders, Quarantined
+from server.control import Control
 from tests.support.api import TASK, World
 
 NAME = "copy_hot_item"
@@ -25,6 +30,18 @@ def made(world: World) -> World:
     return world
 
 
+@pytest.fixture
+def begun(made: World) -> World:
+    """It has delivered something, and knows a table."""
+    reached(made)
+    made.http.post(f"/tasks/{NAME}/schema", json={"statement": "CREATE TABLE shop.item (id INT PRIMARY KEY)"})
+    return made
+
+
+def orders(made: World, name: str = NAME) -> Orders:
+    return Quarantines(made.bus.coordinator, made.bus.layout).read(name).orders
+
+
 def reached(made: World, *marks: Quarantined) -> None:
     commit = CommitRecord(epoch=7, checkpoint=Checkpoint(UNTIL, quarantined=marks))
     made.bus.coordinator.create(made.bus.layout.last_commit(NAME), dump(commit))
@@ -35,11 +52,113 @@ def said(made: World, verb: str, **body: str) -> tuple[int, Any]:
     return answer.status_code, answer.json()
 
 
-def test_it_is_a_change_of_the_configuration_once(made: World) -> None:
-    status, task = said(made, "quarantine", table="shop.item")
-    assert (status, task["config"]["source"]["quarantine"]) == (200, ["shop.item"])
-    assert said(made, "quarantine", table="shop.item")[1]["version"] == task["version"]
-    assert said(made, "quarantine", table="shop.item", release="true")[1]["config"]["source"]["quarantine"] == []
+def test_it_is_no_part_of_the_configuration(begun: World) -> None:
+    before = begun.http.get(f"/tasks/{NAME}").json()
+    status, task = said(begun, "quarantine", table="shop.item")
+    assert (status, task["version"], task["config"]) == (200, before["version"], before["config"])
+    assert list(orders(begun).tables) == ["shop.item"]
+    (shown,) = task["quarantined"]
+    assert (shown["table"], shown["since"], shown["error"]) == ("shop.item", "", None), "not taken up yet"
+    said(begun, "quarantine", table="shop.item")
+    happened = [item for item in begun.http.get(f"/tasks/{NAME}/history").json()["items"] if item["reason"]]
+    assert [(item["happened"], item["reason"]) for item in happened[1:]] == [("quarantine", "shop.item")]
+    assert said(begun, "quarantine", table="shop.item", release="true")[1]["quarantined"] == []
+    assert orders(begun).tables == {} and "shop.item" in orders(begun).mended
+
+
+def test_81_a_configuration_that_is_applied_again_releases_nothing(begun: World) -> None:
+    said(begun, "quarantine", table="shop.item")
+    before = orders(begun)
+    for text in (TASK, TASK.replace("3306", "3307"), TASK):
+        assert begun.http.put(f"/tasks/{NAME}", content=text).status_code == 200
+    assert orders(begun) == before
+
+
+@pytest.mark.parametrize("key", ["quarantine: [shop.item]", "quarantine: []", "mended: {}", "replay: {shop.item: 5}"])
+def test_81_a_configuration_with_such_orders_is_refused_and_says_which_command_there_is(made: World, key: str) -> None:
+    answer = made.http.put(f"/tasks/{NAME}", content=TASK.replace("  port: 3306", f"  port: 3306\n  {key}"))
+    assert answer.status_code == 422
+    error = answer.json()["error"]
+    assert error["code"] == "E1013" and "replicator task quarantine" in error["fix"] and "line 6" in error["found"]
+
+
+def test_an_earlier_versions_configuration_is_read_or_refused(made: World) -> None:
+    def stored(**state: object) -> list[dict[str, str]]:
+        node = Registry(made.bus.coordinator, made.bus.layout).read(NAME)
+        assert node.record.config is not None
+        node.record.config["source"].update(state)
+        path = made.bus.layout.task(NAME)
+        made.bus.coordinator.set(path, dump(node.record), made.bus.coordinator.get(path).stat.version)
+        answer = made.http.put(f"/tasks/{NAME}?dry_run=true", content=TASK)
+        assert answer.status_code == 204
+        return validate(Registry(made.bus.coordinator, made.bus.layout).read(NAME).record.config)
+
+    def validate(config: object) -> list[dict[str, str]]:
+        try:
+            parse_task(config)
+        except ConfigError as error:
+            return [error.to_dict()]
+        return []
+
+    assert stored(quarantine=[], mended={}, replay={}) == []
+    assert stored(quarantine=[], mended={"shop.item": 5}, replay={"shop.item": 7}) == []
+    (error,) = stored(quarantine=["shop.item"])
+    assert error["code"] == "E1013", "nobody knows whether it became a mark"
+    assert made.http.put(f"/tasks/{NAME}", content=TASK).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [("shop.nothing", (422, "E2205")), ("shop.Item", (422, "E2205")), ("other.item", (422, "E1003"))],
+)
+def test_a_table_that_is_not_there_can_t_be_left_out(begun: World, table: str, expected: tuple[int, str]) -> None:
+    status, answer = said(begun, "quarantine", table=table)
+    assert (status, answer["error"]["code"]) == expected
+    assert orders(begun) == Orders()
+
+
+def test_before_its_tables_are_read_nobody_knows(made: World) -> None:
+    status, answer = said(made, "quarantine", table="shop.item")
+    assert (status, answer["error"]["code"]) == (409, "E5007")
+
+
+def test_the_table_that_it_failed_at_is_there(made: World) -> None:
+    """Its definition may be what was not understood."""
+    error = {"code": "E2309", "what": "a statement", "table": "shop.item"}
+    made.core("host-a").stand(NAME, "failed", error=error)
+    assert said(made, "quarantine", table="shop.item")[0] == 200
+
+
+def test_one_that_is_in_no_quarantine_can_t_be_released(begun: World) -> None:
+    status, answer = said(begun, "quarantine", table="shop.item", release="true")
+    assert (status, answer["error"]["code"]) == (409, "E5007")
+
+
+def test_of_two_orders_the_second_learns_it(begun: World) -> None:
+    control = Control(begun.bus.coordinator, begun.bus.layout)
+    before = control.orders(NAME)
+    control.order(NAME, before, Orders({"shop.item": 5}), "ann", "shop.item")
+    with pytest.raises(VersionConflict):
+        control.order(NAME, before, Orders(), "bob", "shop.item: release")
+    after = control.orders(NAME)
+    control.order(NAME, after, Orders(), "bob", "shop.item: release")
+    with pytest.raises(VersionConflict):
+        control.order(NAME, after, Orders({"shop.item": 6}), "ann", "shop.item")
+
+
+def test_a_task_that_is_deleted_takes_its_orders_with_it(begun: World) -> None:
+    said(begun, "quarantine", table="shop.item")
+    assert begun.http.delete(f"/tasks/{NAME}").status_code == 204
+    begun.http.post("/tasks", content=TASK)
+    assert orders(begun) == Orders()
+
+
+def test_a_fork_leaves_out_what_the_other_one_left_out_there(made: World) -> None:
+    reached(made, LASTING, msgspec.structs.replace(LASTING, table="shop.back", until=UNTIL))
+    answer = made.http.post(f"/tasks/{NAME}/fork", json={"name": "again"})
+    assert answer.status_code == 201
+    assert list(orders(made, "again").tables) == ["shop.item"]
+    assert orders(made) == Orders()
 
 
 @pytest.mark.parametrize("table", ["", "item", "shop.*", "!shop.item", "shop."])
@@ -81,20 +200,20 @@ def test_a_replay_has_the_table_alone_from_where_it_stopped_to_its_release(made:
 
 
 def test_a_table_in_quarantine_is_replayed_by_the_task_itself(made: World) -> None:
-    said(made, "quarantine", table="shop.item")
     reached(made, LASTING)
+    assert made.http.post(f"/tasks/{NAME}/replay?dry_run=true", json={"table": "shop.item"}).status_code == 204
+    assert orders(made) == Orders()
     status, task = said(made, "replay", table="shop.item")
     assert (status, task["name"]) == (200, NAME)
-    assert (task["config"]["source"]["quarantine"], task["config"]["source"]["replay"]) == ([], {"shop.item": 5})
+    assert orders(made) == Orders(replay={"shop.item": 5})
 
 
 def test_one_that_an_error_put_there_is_released_for_that_time(made: World) -> None:
     reached(made, msgspec.structs.replace(LASTING, error={"code": "E2304", "what": "rows lack columns"}))
     (shown,) = made.http.get(f"/tasks/{NAME}").json()["quarantined"]
     assert shown["error"]["code"] == "E2304"
-    assert said(made, "quarantine", table="shop.item", release="true")[1]["config"]["source"]["mended"] == {
-        "shop.item": 5
-    }
+    said(made, "quarantine", table="shop.item", release="true")
+    assert orders(made).mended == {"shop.item": 5}
 
 
 def test_nothing_to_replay(made: World) -> None:

@@ -1,0 +1,47 @@
+"""/tasks/TASK/quarantine: what operators have ordered of tables that are left out. Never part of the configuration:
+a file that is applied again knows nothing of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Check, Coordinator, Create, Op, Set, Watcher
+from replicator.coordination.records import QuarantineRecord, dump, load
+from replicator.errors import NodeExists, NodeMissing, VersionConflict
+from replicator.model.quarantine import Orders
+
+
+class Ordered(msgspec.Struct, frozen=True):
+    """`version`: of the node, -1 where there is none; give it back to `write`."""
+
+    orders: Orders = Orders()
+    version: int = -1
+
+
+class Quarantines:
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._coordinator = coordinator
+        self._layout = layout
+
+    def read(self, task: str, watch: Watcher | None = None) -> Ordered:
+        """Without a node there are no orders; `watch` then waits for one. Raises CoordinationError E4009/E4010."""
+        path = self._layout.quarantine(task)
+        try:
+            node = self._coordinator.get(path, watch)
+        except NodeMissing:
+            if watch is not None:
+                self._coordinator.exists(path, watch)
+            return Ordered()
+        return Ordered(load(QuarantineRecord, node.data, path).orders, node.stat.version)
+
+    def write(self, task: str, orders: Orders, version: int) -> None:
+        """Raises VersionConflict E4006 when the node is not of `version` any more, NodeMissing E5003 (no such task)."""
+        path, data = self._layout.quarantine(task), dump(QuarantineRecord(orders=orders))
+        change: Op = Create(path, data) if version < 0 else Set(path, data, version)
+        try:
+            self._coordinator.multi([Check(self._layout.task(task)), change])
+        except (VersionConflict, NodeExists) as error:
+            raise VersionConflict("E4006", f"somebody else ordered a quarantine of '{task}' meanwhile") from error
+        except NodeMissing:
+            raise NodeMissing("E5003", f"there is no task '{task}'") from None
