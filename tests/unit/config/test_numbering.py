@@ -48,7 +48,7 @@ def test_tables_in_quarantine_and_being_caught_up_with() -> None:
     [
         {"source": {"tables": ["b.*", "a.*"]}},
         {"source": {"host": "another", "port": 3307, "password": "env:Q", "user": "v"}},
-        {"source": {"quarantine": ["a.t"], "start": "earliest"}},
+        {"source": {"start": "earliest"}},
         {"sink": {"delivery": "at_least_once", "compression": "lz4", "topic": "{table}"}},
         {"sink": {"maxwell": {}}},
         {"checkpoint_interval_ms": 5, "max_transaction_bytes": 1 << 20},
