@@ -332,4 +332,32 @@ GUARDS: tuple[Guard, ...] = (
         "True:",
         ("tests/unit/coordination/test_host_faults.py",),
     ),
+    Guard(
+        "only the transaction of the present error is skipped",
+        "replicator/coordination/skips.py",
+        "    if asked and not _same(asked, transaction, mariadb):\n",
+        "    if False:\n",
+        (_DECISION, "tests/unit/coordination/test_skips.py"),
+    ),
+    Guard(
+        "a table in quarantine flows again by an order alone",
+        "replicator/model/quarantine.py",
+        "        return mark.table in self.tables or mark.time_ms > self.mended.get(mark.table, 0)\n",
+        "        return mark.table in self.tables\n",
+        ("tests/unit/model/test_quarantine.py", "tests/unit/test_left_out.py"),
+    ),
+    Guard(
+        "nothing runs while orders of tables can't be read",
+        "replicator/coordination/view.py",
+        "replace(view, config=None, config_error=view.config_error or",
+        "replace(view, config_error=view.config_error or",
+        ("tests/unit/coordination/test_quarantines.py",),
+    ),
+    Guard(
+        "a position is of one sink",
+        "replicator/cli/run_state.py",
+        "    if path is None and not where.exists() and not chosen:\n",
+        "    if False:\n",
+        ("tests/unit/cli/test_run_state.py",),
+    ),
 )
