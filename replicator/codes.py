@@ -120,6 +120,11 @@ CODES: dict[str, Entry] = {
                 "The schema history of a task has grown by many statements, and the next session makes it small.",
                 "Nothing: the task goes on by itself.",
             ),
+            "E2218": (
+                "another server's binlog",
+                "The position is of the binlog of another server, or of one that has been deleted since (RESET).",
+                "Point the task back at that server, or `replicator task position set` to a place of this one.",
+            ),
             "E2301": (
                 "event not understood",
                 "An event that carries rows or meaning and that we can't read.",

@@ -38,7 +38,7 @@ def statements(config: TaskConfig, start: Position, end: Position, stopping: Cal
     """
     source = MySQLSource(config.source, config.name, resolve(config.source.password), derived(f"{config.name}/ahead"))
     reached = _Reached(end, by_gtid=source.by_gtid(start), mariadb=config.source.type == "mariadb")
-    start = Position(start.file, start.offset, start.gtid)
+    start = Position(start.file, start.offset, start.gtid, server=start.server)
     if reached(start):
         return
     stream = source.open(start)

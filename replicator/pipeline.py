@@ -183,6 +183,8 @@ class Pipeline:
             if behind is None and self._reached(position):
                 return True
             stream = self._stream = self._source.open(behind.start if behind is not None else position)
+            if behind is None:
+                self._remember_server(stream.position.server)
             # Before anybody is told: the first decoder of a task reads the tables' definitions, and they shall be those
             # of its beginning.
             decoder = self._make_decoder(stream)
@@ -236,6 +238,8 @@ class Pipeline:
             position = held or self._source.start_position()
             known = Checkpoint(position)
         position = authority(held, known)
+        if msgspec.structs.replace(position, server=known.position.server) == known.position:
+            position = known.position  # which may know more of the server: see _remember_server
         known = self._mark(self._settle(known, position, held), position)
         self._ledger = Ledger(known, self.figures, in_sink=self._sink.holds_position)
         return self._quarantine.begin(known.quarantined, known.position)
@@ -267,6 +271,17 @@ class Pipeline:
             known = msgspec.structs.replace(known, epoch=self._term.epoch)
             self._save(known)
         return known
+
+    def _remember_server(self, server: str) -> None:
+        """Durably before anything is delivered: whose binlog the position is of, where that was not known, or another
+        server has taken the place of the one that it was of."""
+        last = self._ledger_or_raise.last
+        if server == last.position.server:
+            return
+        known = msgspec.structs.replace(last, position=msgspec.structs.replace(last.position, server=server))
+        known = msgspec.structs.replace(known, epoch=self._term.epoch)
+        self._save(known)
+        self._ledger = Ledger(known, self.figures, in_sink=self._sink.holds_position)
 
     def _reached(self, position: Position) -> bool:
         return isinstance(self._until, Position) and position.order >= self._until.order

@@ -74,7 +74,8 @@ class Positions:
         commit = self._commit(name)
         move = moves.move(commit.checkpoint, target, is_mariadb(view), now_ms())
         must_stand_still(view, "position")
-        if move.direction == "nowhere" and not isinstance(target, moves.TransactionStart):
+        still = move.direction == "nowhere" and not move.forgets_server
+        if still and not isinstance(target, moves.TransactionStart):
             raise ProcessError("E5007", f"'{name}' stands there already", found=str(move.after.position))
         if view.running is None:
             self._write(name, commit, move, by, reason)
@@ -114,9 +115,11 @@ class Positions:
         if point is None:
             raise ProcessError("E5007", f"task '{name}' has no position yet")
         position = point.position
-        start: dict[str, Any] = {"gtid": position.gtid}
-        if not position.gtid:
-            start = {"file": position.file, "position": position.offset}
+        start: dict[str, Any] = {"file": position.file, "position": position.offset}
+        if position.server:
+            start["server"] = position.server
+        if position.gtid:
+            start = {"gtid": position.gtid, **({"reached": start} if position.server else {})}
         tables = left_out(point.quarantined) | (frozenset() if text else frozenset(view.orders.tables))
         orders = forked(tables, now_ms()) if tables else None
         return {**view.config, "name": new, "source": {**view.config["source"], "start": start}}, orders

@@ -60,7 +60,7 @@ MATRIX: tuple[Row, ...] = (
     Row(34, "The binlog rotates", "Positions follow"),
     Row(35, "The binlog was purged past our position", "The task stops and shows the gap"),
     Row(36, "A replica is promoted (GTID)", "Read from when it has all of ours, else refused with the difference"),
-    Row(37, "A replica is promoted (file positions)", "Refused: they mean nothing there"),
+    Row(37, "Another server answers, or the binlog was reset", "Refused where the position is not of its binlog"),
     Row(38, "Another replica has our server id", "The task stops and names it"),
     Row(39, "Columns change in mid-stream", "Each row is read with the columns of its time"),
     Row(40, "Old rows are read after a change", "With the columns of their time"),

@@ -40,7 +40,7 @@ cdef class Transactions:
     cdef public int64_t ts_us, thread, pos, now_ns, event_s, server_id
     cdef public bint standalone
     cdef public int64_t most_held
-    cdef public int64_t boundary, query_at, query_end, query_of
+    cdef public int64_t boundary, boundary_at, boundary_s, query_at, query_end, query_of
     cdef public bint queries, asked
     cdef public bytes query
     cdef public int64_t told, new_told

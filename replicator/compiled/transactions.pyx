@@ -39,6 +39,7 @@ cdef class Transactions:
         whole: records of finished transactions.
         boundary: end of the last transaction that was finished; -1: none was.
         row_event: row events of the transaction at hand, also of tables that are not replicated.
+        boundary_at, boundary_s: first byte and time of the event that finished it.
         most_held: bytes that records which wait may have; the run ends when they have more.
         queries: the format is told of the statements behind rows.
         query: text of the statement at hand, from before the run; None: there is none, or it is the buffer's, or gone.
@@ -206,7 +207,7 @@ cdef class Transactions:
         if self.gtid.kind and add_executed(&self.done, &self.gtid) != OK:
             return STOP
         self.gtid.kind = 0
-        self.boundary = behind
+        self.boundary, self.boundary_at, self.boundary_s = behind, self.offset, timestamp
         self.state = BETWEEN
         self.source_ms = self.commit_us // 1000 if self.commit_us >= 1000 else <int64_t>timestamp * 1000
         self.moved = True

@@ -34,8 +34,17 @@ class FilePosition(Model):
     position: int = Field(ge=4, description="byte offset of a transaction's start")
 
 
+class LogPosition(FilePosition):
+    server: str = Field(
+        "", max_length=100, description="whose file that is, as task fork writes it: SERVER[@CREATED]; checked when set"
+    )
+
+
 class GtidPosition(Model):
     gtid: str = Field(min_length=1, description="executed GTID set: everything in it is skipped")
+    reached: LogPosition | None = Field(
+        None, description="where in a server's binlog that was, as task fork writes it; checked when set"
+    )
 
 
 def _kind_of_start(value: Any) -> str:
@@ -48,7 +57,7 @@ def _kind_of_start(value: Any) -> str:
 
 Start = Annotated[
     Annotated[Literal["latest", "earliest"], Tag("a word")]
-    | Annotated[FilePosition, Tag("a file position")]
+    | Annotated[LogPosition, Tag("a file position")]
     | Annotated[GtidPosition, Tag("a GTID set")],
     Discriminator(_kind_of_start),
 ]

@@ -54,6 +54,11 @@ class Move(msgspec.Struct, frozen=True):
     repeats: str = ""
     skips: str = ""
 
+    @property
+    def forgets_server(self) -> bool:
+        """The position counts for whichever server the task reads from next."""
+        return self.before is not None and self.before.position.server != self.after.position.server
+
 
 def stood(checkpoint: Checkpoint | None) -> bytes:
     """The whole position as JSON: two that are shown alike may differ in what was executed before them."""

@@ -62,6 +62,7 @@ class Around:
             found = f"binlog version {version}, headers of {header} bytes, checksum algorithm {b[end - 1]}"
             raise refusals.structure("the binlog's format is not known", found)
         self.checksum = b[end - 1] == 1
+        self._progress.described(timestamp)
         self._versions.forget_ids()
 
     def rotate(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:

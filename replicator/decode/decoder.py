@@ -205,7 +205,7 @@ class BinlogDecoder:
         if self._reread is None:
             raise refusals.finished_elsewhere(f"XA COMMIT {prepared.xid}")
         try:
-            stream = self._reread(Position(prepared.file, prepared.offset, prepared.gtid))
+            stream = self._reread(Position(prepared.file, prepared.offset, prepared.gtid, server=self._progress.server))
         except SourceError as error:
             if error.transient:
                 raise
@@ -283,9 +283,9 @@ class BinlogDecoder:
                 end -= 4
                 if end < start + 19 or crc32(view[start:end]) != _U32(buffer, end)[0]:
                     raise refusals.structure("the checksum of an event is wrong")
-            at = progress.offset
+            at, progress.event_s = progress.offset, 0
             if log_pos == at + size and not flags & _FLAG_ARTIFICIAL:  # the usual case, without a call
-                progress.at, progress.offset = at, log_pos
+                progress.at, progress.offset, progress.event_s = at, log_pos, timestamp
             elif not log_pos:
                 self._without_position(size, flags)
             elif not flags & _FLAG_ARTIFICIAL:

@@ -8,8 +8,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from replicator.decode.events import HEARTBEAT
-from replicator.errors import DecodeError
+from replicator.errors import DecodeError, SourceError
 from replicator.model.gtid import GtidSet, MariaDBPosition
+from replicator.model.origin import Origin
 from replicator.model.position import Inside, Position, Prepared
 
 Flavor = Literal["mysql", "mariadb"]
@@ -35,6 +36,7 @@ class Progress:
         file, offset: end of the event at hand.
         at: its first byte.
         start: first byte of the transaction at hand.
+        event_s: time of the event at hand, s since the epoch; 0 when it is no event of the file itself.
         prepared: XA transactions that are neither committed nor rolled back, by xid.
         tracked: False while the executed GTID set is not known: the stream began at a file position behind the start of
             a file, and the next file's list of earlier GTIDs has not come yet.
@@ -45,12 +47,17 @@ class Progress:
         self.offset = position.offset
         self.at = position.offset
         self.start = position.offset
+        self.event_s = 0
         self.tracked = bool(position.gtid)
         self.mysql = GtidSet.parse(position.gtid if flavor == "mysql" else "")
         self.mariadb = MariaDBPosition.parse(position.gtid if flavor == "mariadb" else "")
         self._executed: GtidSet | MariaDBPosition = self.mysql if flavor == "mysql" else self.mariadb
         self._flavor = flavor
+        self._origin = position.server  # of the boundary
+        self._ended: tuple[int, int] | None = None  # first byte and time of the event that ends there
+        self._server = position.server.partition("/")[0]
         self._boundary = (position.file, position.offset)
+        self._described = False
         self._reset = position.reset
         self.prepared = {each.xid: each for each in position.prepared}
         self._listed = position.prepared
@@ -73,9 +80,39 @@ class Progress:
 
     def rotate(self, file: str, offset: int) -> None:
         """The stream goes on in `file`; a boundary."""
-        self.file, self.offset = file, offset
+        if self._described and Position(file, offset).order < Position(self.file, self.offset).order:
+            raise SourceError(
+                "E2218",
+                "the binlog was reset while it was read",
+                found=f"{file}:{offset} behind {self.file}:{self.offset}",
+                wanted="a later file",
+            )
+        if file != self.file:
+            self._server = self.server
+        self.file, self.offset, self.event_s = file, offset, 0
         self._whole_file = offset <= 4
         self.settle()
+
+    @property
+    def server(self) -> str:
+        """Which server the stream is of, whatever the file; "" where the source does not say."""
+        return Origin.parse(self._server).server
+
+    def described(self, created: int) -> None:
+        """The file at hand was created then, s since the epoch. Raises SourceError E2218 when it is not the file that
+        the position is of: the source has looked before it opened the stream, and files can be deleted meanwhile."""
+        self._described = True
+        known = Origin.parse(self._server)
+        if not known.server or not created:
+            return
+        if known.created and known.created != created:
+            raise SourceError(
+                "E2218",
+                f"{self.file} is another file than the one that was read before",
+                found=f"created at {created} (s since the epoch)",
+                wanted=f"created at {known.created}",
+            )
+        self._server = str(Origin(known.server, created))
 
     def settle(self) -> None:
         """Everything up to here is done.
@@ -87,7 +124,17 @@ class Progress:
             if self._text is self._begun.gtid and Position(self.file, self.offset).order < self._begun.order:
                 return
             self._begun = None
-        self._boundary = (self.file, self.offset)
+        boundary = (self.file, self.offset)
+        if self.event_s:
+            self._origin, self._ended = self._server, (self.at, self.event_s)
+        elif boundary != self._boundary or "@" not in self._origin:
+            self._origin, self._ended = self._server, None
+        self._boundary = boundary
+
+    def _boundary_origin(self) -> str:
+        if self._ended is not None and "@" in self._origin:
+            self._origin, self._ended = f"{self._origin}/{self._ended[0]}:{self._ended[1]}", None
+        return self._origin
 
     def execute(self, gtid: tuple[str, int] | tuple[int, int, int]) -> None:
         """The transaction is done."""
@@ -146,15 +193,17 @@ class Progress:
 
     def boundary(self) -> Position:
         """Behind the last transaction that is done."""
-        return Position(*self._boundary, self._gtid(), 0, self._listed, self._reset)
+        return Position(*self._boundary, self._gtid(), 0, self._listed, self._reset, server=self._boundary_origin())
 
     def before(self) -> Position:
-        """Before the transaction at hand."""
+        """Before the transaction at hand; without its server, which a statement's place in the history does not need."""
         return Position(self.file, self.start, self._gtid(), 0, self._listed, self._reset)
 
     def inside(self, rows: int, inside: Inside) -> Position:
         """After `rows` rows of the transaction at hand."""
-        return msgspec.structs.replace(self.before(), rows=rows, inside=inside)
+        known = self._boundary_origin() if (self.file, self.start) == self._boundary else ""
+        server = known if "@" in known else self._server
+        return msgspec.structs.replace(self.before(), rows=rows, inside=inside, server=server)
 
     def begin_again(self) -> None:
         """The transaction at the position is delivered once more, from its start: the positions that follow are ordered

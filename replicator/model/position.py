@@ -75,6 +75,8 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         unseen: an operator has set it beyond what the task had read: statements may lie in between that it never saw.
             A stream that begins here does not hand it on.
         inside: how `rows` were counted; None at a transaction boundary.
+        server: whose binlog `file` and `offset` are of (see `Origin`); "" where an operator has set the position and no
+            stream has begun there yet.
     """
 
     file: str
@@ -86,6 +88,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     catch_up: CatchUp | None = None
     unseen: bool = False
     inside: Inside | None = None
+    server: str = ""
 
     @property
     def boundary(self) -> bool:

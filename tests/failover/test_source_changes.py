@@ -90,6 +90,32 @@ def test_37_file_positions_say_nothing_about_another_server(make_mysql: MakeMySQ
     assert error.value.code == "E2210" and "source.hosts" in error.value.wanted
 
 
+def test_37_another_server_at_the_same_address(make_bus: MakeBus, make_mysql: MakeMySQL) -> None:
+    """The configuration is the same; the address has moved. The remedy that the error names ends it."""
+    extra = ("--gtid-mode=OFF", "--enforce-gtid-consistency=OFF")
+    primary = make_mysql(server_id=903, extra_args=extra)
+    bus = make_bus(database=primary)
+    bus.wait_delivered(50)
+    bus.writer.stop()
+    primary.kill()
+    other = make_mysql(server_id=904, extra_args=extra, port=primary.port)
+    other.execute("CREATE DATABASE unrelated")
+    problem = bus.failed(60)
+    assert problem["code"] == "E2218" and "position set" in problem["fix"], problem
+    file, offset = other.execute("SHOW BINARY LOG STATUS")[0][:2]
+    bus.cluster.cli("task", "position", "set", bus.name, "--file", str(file), "--offset", str(offset), "--yes")
+    bus.cluster.cli("task", "retry", bus.name)
+    bus.wait_running()
+    commit = wait_for(lambda: _origin(bus), "the position to name the server", 30)
+    assert commit.startswith(str(other.execute("SELECT @@server_uuid")[0][0]))
+
+
+def _origin(bus: Bus) -> str:
+    commit = bus.look().last_commit
+    assert commit is not None and commit.checkpoint is not None
+    return commit.checkpoint.position.server
+
+
 def test_38_another_reader_with_our_id_is_named(make_bus: MakeBus, make_mysql: MakeMySQL) -> None:
     """By the address that the binlog is sent to where our account has PROCESS, else by how it registered."""
     server = make_mysql()

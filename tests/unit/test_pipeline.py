@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from replicator import pipeline
@@ -82,6 +83,33 @@ def test_a_position_that_an_operator_set_goes_before_that_of_the_sink() -> None:
     bench = Bench(Script(whole(5)), Recorder(held=Position("b.1", 8)), MemoryStore(ordered))
     bench.run_until(6)
     assert bench.source.opened == [Position("b.1", 5, reset=1)]
+
+
+class Server(Script):
+    """A source that knows whose binlog it reads."""
+
+    name = "a@1"
+
+    def open(self, position: Position) -> ScriptStream:
+        stream = super().open(position)
+        stream.position = msgspec.structs.replace(position, server=self.name)
+        return stream
+
+
+def test_the_server_is_durable_before_the_first_row() -> None:
+    """A position of unknown origin is taken for that of the first server, and from then on for no other's."""
+    sink, store = Recorder(), MemoryStore(Checkpoint(Position("b.1", 5, reset=1), rows=3))
+    bench = Bench(Server(SinkUnavailable("E3001", "away"), then=[whole(5)]), sink, store)
+    bench.run_until(6)
+    assert [(saved.position.offset, saved.position.server, saved.rows) for saved in store.saved[1:2]] == [(5, "a@1", 3)]
+    assert [position.server for position in bench.source.opened] == ["", "a@1"]
+
+
+def test_a_sink_that_knows_no_server_does_not_forget_it() -> None:
+    held, known = Position("b.1", 5), Position("b.1", 5, server="a@1")
+    bench = Bench(Server(whole(5)), Recorder(held=held), MemoryStore(Checkpoint(known)))
+    bench.run_until(6)
+    assert bench.source.opened == [known]
 
 
 def test_whole_transactions_are_joined_while_there_is_a_backlog() -> None:

@@ -160,7 +160,7 @@ class Taking:
                 progress.mariadb.add(domain, server, last)
             progress._text = None
         if loop.boundary >= 0:
-            progress.offset = loop.boundary
+            progress.at, progress.offset, progress.event_s = loop.boundary_at, loop.boundary, loop.boundary_s
             progress.settle()
         progress.offset, progress.at, progress.start = loop.offset, loop.at, loop.start
         collector.state = _STATES[loop.state]

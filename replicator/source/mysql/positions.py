@@ -10,13 +10,14 @@ import time
 
 import msgspec
 
-from replicator.config.task import FilePosition, GtidPosition, MySQLSource
+from replicator.config.task import GtidPosition, LogPosition, MySQLSource
 from replicator.errors import SourceError
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
 from replicator.source.framing import HEADER
-from replicator.source.mysql import executed
+from replicator.source.mysql import executed, origin
 from replicator.source.mysql.executed import EventLength, one_line
+from replicator.source.mysql.origin import Look
 from replicator.source.mysql.preflight import check_log_bin
 from replicator.source.mysql.server import Log, Server, current_log, logs
 from replicator.source.mysql.session import Session
@@ -49,12 +50,27 @@ def end_position(session: Session, server: Server) -> Position:
     return end
 
 
-def start_position(session: Session, server: Server, config: MySQLSource, event_length: EventLength) -> Position:
-    """Args: event_length: bytes of the event at a position, asked for those that SHOW BINLOG EVENTS refuses."""
+def start_position(
+    session: Session, server: Server, config: MySQLSource, event_length: EventLength, look: Look
+) -> Position:
+    """Where the configured `start` is, with its origin.
+
+    Args:
+        event_length: bytes of the event at a position, asked for those that SHOW BINLOG EVENTS refuses.
+        look: see `origin.Look`.
+    """
+    start = config.start
+    if isinstance(start, LogPosition | GtidPosition):
+        _confirm_start(session, server, start, look)
+    found = _start(session, server, config, event_length)
+    return origin.of_start(found, look)
+
+
+def _start(session: Session, server: Server, config: MySQLSource, event_length: EventLength) -> Position:
     start = config.start
     if start == "latest":
         return end_position(session, server)
-    if isinstance(start, FilePosition):
+    if isinstance(start, LogPosition):
         return _start_at_file(session, server, start, event_length)
     first = _first_log(session, server)
     if isinstance(start, GtidPosition):
@@ -69,17 +85,28 @@ def by_gtid(server: Server, position: Position) -> bool:
     return bool(position.gtid) and server.gtid
 
 
-def check(session: Session, server: Server, position: Position) -> None:
-    """Raises SourceError when the server can't send everything after `position`: E2206 purged, E2209 not known."""
+def check(session: Session, server: Server, position: Position, look: Look) -> Position:
+    """`position` with its origin (see `origin.confirm`). Raises SourceError when the server can't send everything after
+    it: E2206 purged, E2209 not known, E2218 of another binlog."""
+    confirmed = origin.confirm(position, server.identity, logs(session), look, by_gtid=by_gtid(server, position))
     if not by_gtid(server, position):
         _check_file(session, server, position)
     elif server.mariadb:
         _check_mariadb(session, server, position)
     else:
         _check_mysql(session, position)
+    return confirmed
 
 
-def _start_at_file(session: Session, server: Server, start: FilePosition, event_length: EventLength) -> Position:
+def _confirm_start(session: Session, server: Server, start: LogPosition | GtidPosition, look: Look) -> None:
+    """Raises SourceError E2218 where the configuration names another server, or another file of the same name."""
+    place, gtid = (start, "") if isinstance(start, LogPosition) else (start.reached, start.gtid)
+    if place is not None and place.server:
+        position = Position(place.file, place.position, gtid, server=place.server)
+        origin.confirm(position, server.identity, logs(session), look, by_gtid=by_gtid(server, position))
+
+
+def _start_at_file(session: Session, server: Server, start: LogPosition, event_length: EventLength) -> Position:
     bare = Position(start.file, start.position)
     _check_file(session, server, bare)
     read = executed.mariadb if server.mariadb else executed.mysql

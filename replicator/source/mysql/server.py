@@ -25,6 +25,7 @@ VARIABLES = (
     "log_slave_updates",
     "read_only",
     "server_id",
+    "server_uuid",
     "sync_binlog",
     "version",
     "version_comment",
@@ -47,6 +48,11 @@ class Server(msgspec.Struct, frozen=True):
     @property
     def flavour(self) -> str:
         return "mariadb" if self.mariadb else "mysql"
+
+    @property
+    def identity(self) -> str:
+        """See `Origin.server`."""
+        return self.get("server_uuid") or f"server_id {self.get('server_id')}"
 
     @property
     def gtid(self) -> bool:

@@ -10,8 +10,9 @@ from replicator.model.position import Position
 from replicator.model.replica_id import derived
 from replicator.source.mysql import dump, positions, preflight, rivals, runway, tables
 from replicator.source.mysql.hosts import Hosts, check_member
-from replicator.source.mysql.scan import event_length
-from replicator.source.mysql.server import read_server
+from replicator.source.mysql.origin import Look
+from replicator.source.mysql.scan import event_length, look
+from replicator.source.mysql.server import Server, read_server
 from replicator.source.mysql.session import Session
 from replicator.source.mysql.stream import MySQLStream
 
@@ -51,7 +52,7 @@ class MySQLSource:
             preflight.check(server, config)
             tables.check_named(session, config)
             length = partial(event_length, config, self._password, self._task, server)
-            return positions.start_position(session, server, config, length)
+            return positions.start_position(session, server, config, length, self._look(config, server))
 
     def end_position(self) -> Position:
         return self._hosts.first(self._end_position)
@@ -71,7 +72,7 @@ class MySQLSource:
             server = read_server(session)
             check_member(server, config)
             preflight.check(server, config)
-            positions.check(session, server, position)
+            position = positions.check(session, server, position, self._look(config, server))
             dump.start(session, server, config, self._task, self.server_id, position, statements=self._statements)
             scans = server.mariadb and positions.by_gtid(server, position)
             patience = max(config.connect_timeout_s, _SCAN_SECONDS if scans else 0)
@@ -87,6 +88,9 @@ class MySQLSource:
     def _by_gtid(self, config: Config, position: Position) -> bool:
         with Session(config, self._password) as session:
             return positions.by_gtid(read_server(session), position)
+
+    def _look(self, config: Config, server: Server) -> Look:
+        return partial(look, config, self._password, self._task, server)
 
     def _rival(self) -> str:
         """Who else reads with our id; "" when the server does not say."""

@@ -15,7 +15,8 @@ from replicator.errors import SourceError
 from replicator.model.position import Position
 from replicator.source.mysql import positions
 from replicator.source.mysql.checks import account, identity, settings, tables
-from replicator.source.mysql.scan import event_length
+from replicator.source.mysql.origin import Look
+from replicator.source.mysql.scan import event_length, look
 from replicator.source.mysql.server import Server, read_server
 from replicator.source.mysql.session import Session
 
@@ -78,7 +79,8 @@ def _ask(
         done.findings += identity.check(session, server, task, server_id)
         done.findings += settings.check_filters(session, server, {database for database, _ in done.tables})
         length = partial(event_length, config, password, task, server)
-        done.findings.append(_position(session, server, config, position, length))
+        looking = partial(look, config, password, task, server)
+        done.findings.append(_position(session, server, config, position, length, looking))
     done.findings.append(_clock(session))
 
 
@@ -88,11 +90,12 @@ def _position(
     config: MySQLSource,
     position: Position | None,
     event_length: Callable[[Position], int],
+    look: Look,
 ) -> Finding:
     def answer(make: Callable[[], Position]) -> Finding:
         try:
             found = make()
-            positions.check(session, server, found)
+            positions.check(session, server, found, look)
         except SourceError as error:
             return Finding.of_error("source.position", error)
         gtid = f", after {found.gtid}" if found.gtid else ""
@@ -100,7 +103,7 @@ def _position(
 
     if position is not None:
         return answer(lambda: position)
-    return answer(lambda: positions.start_position(session, server, config, event_length))
+    return answer(lambda: positions.start_position(session, server, config, event_length, look))
 
 
 def _clock(session: Session) -> Finding:

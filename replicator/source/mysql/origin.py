@@ -1,0 +1,81 @@
+"""Whether the server that answers is the one that a position was taken from.
+
+A file and an offset mean nothing in another server's binlog, nor in one that was reset or restored since; a stream from
+there begins somewhere, and nothing in it shows what it lacks. GTIDs name transactions, but MySQL gives the same ones
+again after RESET, and MariaDB's are numbers that two servers may have given independently of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from replicator.errors import SourceError
+from replicator.model.origin import Origin
+from replicator.model.position import Position
+from replicator.source.mysql.server import Log
+
+Look: TypeAlias = Callable[[Position, int | None], Origin]
+"""(position, first byte of the event that should end there) -> what its file on the server says: when it was created,
+and that event, None when no event begins there or it ends elsewhere. Raises SourceUnavailable, SourceError."""
+
+
+def of_start(position: Position, look: Look) -> Position:
+    """`position`, which the server itself has just given, with its origin. See `confirm`."""
+    return msgspec.structs.replace(position, server=str(look(position, None)))
+
+
+def confirm(position: Position, server: str, logs: Sequence[Log], look: Look, *, by_gtid: bool) -> Position:
+    """`position` with its origin as far as it is known now; where it was not known, what answers is taken for it.
+
+    Args:
+        server: see `Origin.server`.
+        logs: the server's binlog files, oldest first.
+        look: asked for files of `logs`.
+        by_gtid: the stream is asked for by GTIDs: another server will do, which has to have executed them all.
+
+    Raises:
+        SourceError: E2218.
+    """
+    known = Origin.parse(position.server)
+    if by_gtid and not (known.server == server and known.created):
+        return msgspec.structs.replace(position, server=str(Origin(server, 0)))
+    if (known.server and known.server != server) or known.created == 0:
+        raise _refused(position, "the position is of another server's binlog", server, known.server)
+    log = next((log for log in logs if log.file == position.file), None)
+    if log is None:
+        if known.created is None or _purged(position, logs):
+            return msgspec.structs.replace(position, server=str(Origin(server, known.created)))
+        raise _refused(position, "the binlog was reset or restored", f"the last file is {logs[-1].file}")
+    now = look(position, known.ended.at if known.ended else None)
+    if known.created and known.created != now.created:
+        found = f"{position.file} was created at {now.created} (s since the epoch)"
+        raise _refused(position, "the binlog was reset or restored", found, f"one created at {known.created}")
+    if known.created and position.offset > log.size:
+        found = f"{position.file} ends at {log.size}"
+        raise _refused(position, "the binlog was restored, or has lost its end", found)
+    if known.ended is not None and known.ended != now.ended:
+        found = f"no event of the time {known.ended.time} (s since the epoch) from byte {known.ended.at} to there"
+        raise _refused(position, "what stands before the position is not what was read", found)
+    return msgspec.structs.replace(position, server=str(now))
+
+
+def _purged(position: Position, logs: Sequence[Log]) -> bool:
+    """Whether the position's file is older than all that there are."""
+    base = position.file.rpartition(".")[0]
+    return position.order < Position(logs[0].file, 0).order and base == logs[0].file.rpartition(".")[0]
+
+
+def _refused(position: Position, what: str, found: str, wanted: str = "") -> SourceError:
+    return SourceError(
+        "E2218",
+        f"{what}: what follows {position} there is not what follows what this task has delivered",
+        found=found,
+        wanted=wanted or f"the server that wrote {position}",
+        fix="Point the task back at that server. To read from this one: `replicator task position set`, with --gtid or "
+        "with --file and --offset of this server's binlog; what lies in between is repeated, or lost, as its preview "
+        "says. (`replicator run`: give another --state, and `source.start`.)",
+        position=str(position),
+    )
