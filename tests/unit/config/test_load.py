@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicator.config.load import TaskConfigError, load_task, parse_task, to_data
-from replicator.config.task import FilePosition, GtidPosition
+from replicator.config.task import GtidPosition, LogPosition
 from replicator.errors import ConfigError
 
 GOOD = """\
@@ -61,7 +61,7 @@ def test_data_is_json_complete_and_loads_back() -> None:
 @pytest.mark.parametrize(
     ("start", "expected"),
     [
-        ("{file: binlog.000003, position: 4}", FilePosition(file="binlog.000003", position=4)),
+        ("{file: binlog.000003, position: 4}", LogPosition(file="binlog.000003", position=4)),
         ("{gtid: 1000-11-22}", GtidPosition(gtid="1000-11-22")),
         ("earliest", "earliest"),
     ],
