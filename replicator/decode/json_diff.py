@@ -15,10 +15,10 @@ from replicator.decode.json_tree import Node
 from replicator.decode.metadata import Reader
 
 Leg: TypeAlias = bytes | int
-"""A member's name or an array's index."""
+"""A member's name or an array's index; negative: from its end, as in Python."""
 
 _REPLACE, _INSERT, _REMOVE = range(3)
-_LEG: Final = re.compile(r'\.(?:("(?:[^"\\]|\\.)*")|([^."\[\s]+))|\[(\d{1,10})\]', re.DOTALL)
+_LEG: Final = re.compile(r'\.(?:("(?:[^"\\]|\\.)*")|([^."\[\s]+))|\[(?:(\d{1,10})|last(?:-(\d{1,10}))?)\]', re.DOTALL)
 
 
 def apply(before: bytes, diffs: bytes) -> bytes:
@@ -41,12 +41,15 @@ def apply(before: bytes, diffs: bytes) -> bytes:
 
 
 def _path(text: str) -> list[Leg]:
-    """As the server writes them: `$.name[3]."other name"`, without wildcards."""
+    """As the server writes them: `$.name[3]."other name"[last-1]`, without wildcards and ranges."""
     legs: list[Leg] = []
     at = 1
     while text.startswith("$") and (match := _LEG.match(text, at)):
-        quoted, name, index = match.groups()
-        legs.append(int(index) if index else (json.loads(quoted, strict=False) if quoted else name).encode())
+        quoted, name, index, from_end = match.groups()
+        if quoted or name:
+            legs.append((json.loads(quoted, strict=False) if quoted else name).encode())
+        else:
+            legs.append(int(index) if index else -1 - int(from_end or 0))
         at = match.end()
     if at != len(text) or not legs:
         raise ValueError(f"no path: {text[:100]!r}")
@@ -76,7 +79,7 @@ def _child(node: Node, leg: Leg) -> Node:
 
 def _change_array(array: list[Node], operation: int, index: int, value: Node | None) -> None:
     if operation == _INSERT and value is not None:
-        array.insert(index, value)  # behind its end: appended, as the server does
+        array.insert(index, value)  # beyond either end: there, as the server does
     elif index >= len(array):
         raise ValueError(f"no such place: [{index}]")
     elif operation == _REPLACE and value is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from dev.servers import MySQL
 from replicator.decode import events
 from tests.support import script
-from tests.support.decoded import told
+from tests.support.decoded import decoded, kinds, new_file, told
 
 ZOO = Path(__file__).parent.parent / "golden" / "partial_json.sql"
 NAMES = ("a", "b", '"two words"', '"q\\\\"uote"', '"ünï😀"', '"1st"', '"$"', '""')
@@ -41,10 +42,13 @@ DOCUMENTS = (
 def updates(chance: random.Random, count: int) -> Iterator[str]:
     """Random changes of three documents; the last is one of those that need offsets of four bytes."""
 
+    def index() -> str:
+        number = chance.randrange(5)
+        return str(number) if chance.random() < 0.5 else f"last-{number}" if number else "last"
+
     def path() -> str:
         legs = (
-            f"[{chance.randrange(5)}]" if chance.random() < 0.5 else f".{chance.choice(NAMES)}"
-            for _ in range(chance.randint(1, 3))
+            f"[{index()}]" if chance.random() < 0.5 else f".{chance.choice(NAMES)}" for _ in range(chance.randint(1, 3))
         )
         return "'$" + "".join(legs) + "'"
 
@@ -55,7 +59,7 @@ def updates(chance: random.Random, count: int) -> Iterator[str]:
         row, column = chance.randrange(len(DOCUMENTS)), chance.choice("jkl")
         call = chance.choice(("SET", "SET", "REPLACE", "INSERT", "ARRAY_APPEND", "ARRAY_INSERT", "REMOVE"))
         if call == "ARRAY_INSERT":
-            at = f"{path()[:-1]}[{chance.randrange(4)}]'"
+            at = f"{path()[:-1]}[{index()}]'"
             change = f"JSON_ARRAY_INSERT({column}, {at}, {chance.choice(VALUES)})"
         elif call == "REMOVE":
             change = f"JSON_REMOVE({column}, {path()})"
@@ -79,6 +83,44 @@ def test_random_changes(make_mysql: Callable[..., MySQL]) -> None:
     assert types[events.PARTIAL_UPDATE_ROWS] > 200
     assert len(partial) == len(whole)
     assert [pair for pair in zip(partial, whole, strict=True) if pair[0] != pair[1]] == []
+
+
+LAST = (
+    "JSON_SET(j, '$.a[last]', 'SET')",
+    "JSON_SET(j, '$.a[last-1]', 'SET', '$.a[last].b', 1)",
+    "JSON_SET(j, '$.a[last-9]', 'before all')",
+    "JSON_SET(j, '$.n[last]', 5)",  # not an array: the value itself
+    "JSON_REPLACE(j, '$.a[last-2][last]', 'REPLACE')",
+    "JSON_REPLACE(j, '$.a[last].b', 'REPLACE')",
+    "JSON_REMOVE(j, '$.a[last]')",
+    "JSON_REMOVE(j, '$.a[last-1]')",
+    "JSON_INSERT(j, '$.a[last-9]', 'INSERT')",
+    "JSON_ARRAY_INSERT(j, '$.a[last]', 'ARRAY_INSERT')",
+    "JSON_ARRAY_INSERT(j, '$.a[last-9]', 'ARRAY_INSERT')",
+    "JSON_ARRAY_APPEND(j, '$.a[last]', 'ARRAY_APPEND')",
+)
+
+
+def test_places_counted_from_the_end(make_mysql: Callable[..., MySQL]) -> None:
+    """Each document is what the server itself says it is."""
+    server = make_mysql()
+
+    def statements() -> Iterator[str]:
+        yield "CREATE TABLE t (id INT PRIMARY KEY, j JSON)"
+        array = "JSON_ARRAY(1, JSON_ARRAY(2, 3), 4, JSON_OBJECT('b', 'x'))"
+        for number, change in enumerate(LAST):
+            yield f"INSERT INTO t VALUES ({number}, JSON_OBJECT('a', {array}, 'n', 1, 'z', REPEAT('y', 300)))"
+            yield f"UPDATE t SET j = {change} WHERE id = {number}"
+
+    server.execute("CREATE DATABASE last")
+    since = new_file(server)
+    script.run(server, with_option("PARTIAL_JSON", statements()), database="last")
+    records = decoded(server, "last", lambda table: table.database == "last", since)
+    assert kinds(server, since)[events.PARTIAL_UPDATE_ROWS] >= len(LAST) - 2
+    afters = [json.loads(record[2] or b"")["after"] for record in records]
+    found = {row["id"]: json.loads(row["j"]) for row in afters}
+    rows = server.execute("SELECT id, CAST(j AS CHAR CHARACTER SET utf8mb4) FROM last.t")
+    assert found == {number: json.loads(text) for number, text in rows}
 
 
 @pytest.mark.parametrize("compression", ["OFF", "ON"])
