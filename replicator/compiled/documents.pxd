@@ -17,7 +17,7 @@ cdef enum:
 
 cdef enum:
     COMPACT = 0  # Debezium's
-    SPACED = 1  # Canal's: ", " and ": ", doubles as Java writes them, DEL escaped, digits of escapes in lower case
+    SPACED = 1  # Canal's: ", " and ": ", doubles as Java writes them, U+007F to U+00A0 escaped, in lower case
 
 
 cdef inline int put_document(Out* out, const uint8_t* raw, size_t size, int style) noexcept nogil:
@@ -92,7 +92,14 @@ cdef inline int _string(Out* out, const uint8_t* raw, size_t size, size_t at, in
 cdef inline int _text(Out* out, const uint8_t* p, size_t size, int style) noexcept nogil:
     if style == COMPACT:
         return put_quoted(out, p, size, RAW_BEYOND)
-    return ASK_PYTHON if size and memchr(p, 0x7F, size) != NULL else put_quoted(out, p, size, RAW_BEYOND | LOWER)
+    if size and (
+        memchr(p, 0x7F, size) != NULL
+        or memchr(p, 0xC2, size) != NULL  # U+0080 to U+00BF begin so
+        or memchr(p, c'\b', size) != NULL
+        or memchr(p, c'\f', size) != NULL
+    ):
+        return ASK_PYTHON
+    return put_quoted(out, p, size, RAW_BEYOND | LOWER)
 
 
 cdef inline int _put_mark(Out* out, char mark, int style) noexcept nogil:

@@ -9,8 +9,8 @@ from replicator.decode import java, json_binary
 from replicator.decode.json_binary import Notation, calendar_day, clock, packed
 from replicator.model import types
 
-_ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f]')
-_SHORT: Final = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f-\xa0]')  # up to the no-break space, as Canal's own code has it
+_SHORT: Final = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def to_text(raw: bytes) -> str:

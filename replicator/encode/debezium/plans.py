@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from replicator.config.debezium import DebeziumOptions
 from replicator.encode.debezium import rows, schemas
 from replicator.encode.debezium.rows import Field
@@ -15,12 +17,19 @@ _NEW_KEY: Final = "__debezium.newkey"
 _OLD_KEY: Final = "__debezium.oldkey"
 _NULL: Final[Template] = (Text("null"),)
 
+_IN_HEADERS: Final = {"unsigned_base64": "int", "decimal_base64": "decimal_java"}
+"""Connect writes headers with its SimpleHeaderConverter, which has no bytes for Decimals."""
+
 Headers = tuple[tuple[str, Template], ...]
 
 
 def plan(table: Table, topic: str, name: str, options: DebeziumOptions, headers: Headers) -> TablePlan:
     """`name`: the connector's logical name; `headers`: of every record."""
     return _Plan(table, topic, name, options, headers).plan()
+
+
+def _in_header(field: Field) -> Field:
+    return msgspec.structs.replace(field, renderer=_IN_HEADERS.get(field.renderer, field.renderer))
 
 
 class _Plan:
@@ -65,7 +74,8 @@ class _Plan:
 
     def _moved(self, old: Template, new: Template) -> tuple[RecordPlan, ...]:
         """The old key's end, the new one's beginning; the headers have no schemas."""
-        bare_old, bare_new = self._payload(self._key, "before"), self._payload(self._key, "after")
+        bare = tuple(_in_header(field) for field in self._key)
+        bare_old, bare_new = self._payload(bare, "before"), self._payload(bare, "after")
         created = self._record(new, self._value("c", "after"), (_OLD_KEY, bare_old))
         return (*self._deleted(old, (_NEW_KEY, bare_new)), created)
 

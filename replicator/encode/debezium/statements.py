@@ -19,7 +19,8 @@ _KINDS: Final = re.compile(
     r"|FLUSH"
 )
 _TABLES: Final = re.compile(r" TABLES?\b")
-_BITS: Final = re.compile(r"b'([01]*)'|0b([01]+)", re.IGNORECASE)
+_LITERAL: Final = re.compile(r"[bx]'([0-9a-f]*)'|0b([01]+)", re.IGNORECASE)
+"""What Debezium leaves of one. 0x.. is not among them: it might as well be a string that begins so."""
 _DATABASE: Final = re.compile(
     r"\s*(?:CREATE|DROP|ALTER)\s+(?:OR\s+REPLACE\s+)?(?:DATABASE|SCHEMA)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?"
     r"(?:`((?:[^`]|``)+)`|([^\s`;]+))",
@@ -171,8 +172,8 @@ def _default(column: Column) -> str:
         return '"1970-01-01 00:00:00"'
     if declared.default_is_expression:
         return "null"
-    bits = _BITS.fullmatch(declared.default)
-    return quote((bits[1] or bits[2]) if bits else declared.default.replace("'", "''"))
+    literal = _LITERAL.fullmatch(declared.default)
+    return quote((literal[1] or literal[2] or "") if literal else declared.default.replace("'", "''"))
 
 
 _TEXTS: Final = frozenset({1, 12, -15, -9})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from replicator.config.debezium import DebeziumOptions
 from replicator.config.task import StdoutSink
 from replicator.encode import formats
@@ -106,6 +108,32 @@ def test_an_update_of_the_key_becomes_three_records() -> None:
         ('{"id":3}', None, to_new),
         ('{"id":50}', '{"before":null,"after":' + NEW_TEXT + tail("c"), from_old),
     ]
+
+
+@pytest.mark.parametrize(
+    ("type_", "attributes", "in_key", "in_header"),
+    [
+        (types.LONGLONG, {"unsigned": True}, "unsigned_base64", "int"),
+        (types.NEWDECIMAL, {"meta": 20 << 8 | 10}, "decimal_base64", "decimal_java"),
+        (types.VARCHAR, {"collation": 63}, "base64", "base64"),
+        (types.LONG, {}, "int_java", "int_java"),
+    ],
+)
+def test_numbers_in_headers_are_numbers(type_: int, attributes: dict[str, Any], in_key: str, in_header: str) -> None:
+    """Debezium 3.6.1 with `bigint.unsigned.handling.mode=precise`: key `{"k":"AP//////////"}`, header
+    `{"k":18446744073709551614}`; of a DECIMAL(20,10) `{"k":"AA=="}` and `{"k":0E-10}`."""
+    sink = StdoutSink.model_validate({"type": "stdout", "debezium": {"bigint_unsigned_handling_mode": "precise"}})
+    column = Column(index=0, name="k", type=type_, **attributes)
+    table = Table(database="d", name="t", columns=(column,), primary_key=(0,))
+    deleted, *_, created = formats["debezium"]("x", sink, "mysql").plan(table, "t").rekey or ()
+
+    def renderers(template: Template | None) -> list[str]:
+        return [step.renderer for step in template or () if isinstance(step, Value)]
+
+    for record in (deleted, created):
+        assert renderers(record.key) == [in_key]
+        ((_, header), *_) = record.headers
+        assert renderers(header) == [in_header]
 
 
 def test_the_key_has_key_order_and_the_row_has_column_order() -> None:

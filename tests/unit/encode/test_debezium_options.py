@@ -215,3 +215,24 @@ def test_options_that_make_no_sense_are_refused(options: str) -> None:
     )
     with pytest.raises(ConfigError, match="E1003"):
         load_task(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("X'00FF'", "00FF"),
+        ("x'4142'", "4142"),
+        ("0x4142", "0x4142"),  # Debezium: 414
+        ("b'101'", "101"),
+        ("0b101", "101"),
+        ("x'y", "x''y"),
+        ("18446744073709551615", "18446744073709551615"),
+    ],
+)
+def test_literals_in_table_changes(written: str, shown: str) -> None:
+    """As Debezium 3.6.1 has them, but where the table says so."""
+    declared = Declared("VARBINARY", has_default=True, default=written)
+    table = Table("db", "t", (Column(0, "c", types.VARCHAR, declared=declared),))
+    (made,) = statements(TableChange("CREATE", "db", "t", table), text="CREATE TABLE t (c ...)", kind_="CREATE TABLE")
+    ((column,),) = [change["table"]["columns"] for change in made["tableChanges"]]
+    assert column["defaultValueExpression"] == shown
