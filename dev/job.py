@@ -64,8 +64,7 @@ class Job:
             "name": self.name,
             "source": {
                 "type": "mysql" if isinstance(self.database, MySQL) else "mariadb",
-                "host": self.database.host,
-                "port": self.database.port,
+                **({} if "hosts" in self._source else {"host": self.database.host, "port": self.database.port}),
                 "user": user,
                 "password": "env:REPL_PASSWORD",
                 "tables": [f"{self.name}.*"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -24,6 +24,8 @@ Format = Annotated[
 ]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Address = Annotated[str, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):\d{1,5}$", description="host:port")]
+DEFAULT_ADDRESS: Final = ("127.0.0.1", 3306)
+"""Of a source without host, port and hosts."""
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
 TaskName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), checked(check_task_name)]
 Topic = Annotated[str, Field(min_length=1, description="template of {task}, {database}, {table}"), checked(check_topic)]
@@ -65,8 +67,10 @@ Start = Annotated[
 
 class MySQLSource(Model):
     type: Literal["mysql", "mariadb"] = Field(description="kind of the server")
-    host: str = Field("127.0.0.1", min_length=1, description="name or address of the server to read from")
-    port: Port = 3306
+    host: str | None = Field(
+        None, min_length=1, description="name or address of the server to read from; default without hosts: 127.0.0.1"
+    )
+    port: Port | None = Field(None, description="default without hosts: 3306")
     hosts: tuple[Address, ...] = Field(
         (),
         max_length=20,
@@ -97,6 +101,10 @@ class MySQLSource(Model):
         "hide", description="the tables that gh-ost and pt-online-schema-change make beside one that is replicated"
     )
     tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
+
+    @model_validator(mode="after")
+    def _one_address(self) -> MySQLSource:
+        return own_check(self, _check_address)
 
     def selection(self, left_out: Collection[str] = ()) -> TableFilter:
         """The tables whose rows the task carries. `left_out`: those in quarantine."""
@@ -169,6 +177,19 @@ class KafkaSink(Records):
     @model_validator(mode="after")
     def _sensible(self) -> KafkaSink:
         return own_check(self, _check_login)
+
+
+def _check_address(source: MySQLSource) -> None:
+    given = [name for name in ("host", "port") if getattr(source, name) is not None]
+    written = (source.host, source.port) == DEFAULT_ADDRESS  # as earlier versions did beside hosts; it is not used
+    if source.hosts and given and not written:
+        raise ConfigError(
+            "E1003",
+            f"source.{given[0]} and source.hosts both say where to read from",
+            found=f"{given[0]}: {getattr(source, given[0])}",
+            wanted="hosts, or host and port",
+            fix="Remove one of the two. `hosts` has the port of each server in it.",
+        )
 
 
 def _check_login(sink: KafkaSink) -> None:

@@ -32,7 +32,14 @@ def server(request: pytest.FixtureRequest) -> Database:
 
 def config(server: Database, **changes: Any) -> Config:
     kind = "mariadb" if isinstance(server, MariaDB) else "mysql"
-    base = {"type": kind, "port": server.port, "user": "replicator", "password": "env:X", "heartbeat_s": 1}
+    base = {
+        "type": kind,
+        "host": "127.0.0.1",
+        "port": server.port,
+        "user": "replicator",
+        "password": "env:X",
+        "heartbeat_s": 1,
+    }
     return Config.model_validate(base | changes)
 
 

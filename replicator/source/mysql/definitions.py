@@ -16,6 +16,7 @@ from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.model.schema import Reading, TableText
 from replicator.source.mysql import positions
+from replicator.source.mysql.hosts import Hosts, check_member
 from replicator.source.mysql.identifiers import quote_identifier
 from replicator.source.mysql.server import read_server
 from replicator.source.mysql.session import Session
@@ -32,8 +33,13 @@ def read(config: MySQLSource, password: str) -> Reading:
         SourceUnavailable: not reachable.
         SourceError: refused.
     """
-    with Session(config, password) as session:
-        return _Reader(session, config).reading()
+    return Hosts(config).first(lambda member: _read(member, password))
+
+
+def _read(member: MySQLSource, password: str) -> Reading:
+    with Session(member, password) as session:
+        check_member(read_server(session), member)
+        return _Reader(session, member).reading()
 
 
 class _Reader:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from replicator.config.addresses import addresses
+from replicator.config.task import DEFAULT_ADDRESS
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.source.mysql.server import Server
@@ -18,9 +19,10 @@ T = TypeVar("T")
 
 
 def candidates(config: Config) -> list[Config]:
-    """The configuration once for each server, with its own host and port."""
+    """The configuration once for each server, with its own host and port: what a session is made of."""
     if not config.hosts:
-        return [config]
+        host, port = DEFAULT_ADDRESS
+        return [config.model_copy(update={"host": config.host or host, "port": config.port or port})]
     return [config.model_copy(update={"host": host, "port": port}) for host, port in addresses(config.hosts)]
 
 

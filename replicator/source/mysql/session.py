@@ -12,6 +12,7 @@ from pymysql.connections import Connection
 from pymysql.cursors import SSCursor
 
 from replicator import tls
+from replicator.config.addresses import addresses
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.source.mysql import faults, logins
@@ -20,13 +21,18 @@ _REMINDER = tls.Reminder()
 
 
 class Session:
-    """One connection. Raises SourceUnavailable or SourceError with the codes of `faults`.
+    """One connection, to `host` and `port`; a configuration with `hosts` is refused: one of its `candidates` is wanted.
+    Raises SourceUnavailable or SourceError with the codes of `faults`.
 
     `timeout`: seconds that one answer may take; it does not hold for the dump that follows. `certificate_days`: until
     the server's certificate ends, None without one that was verified.
     """
 
     def __init__(self, config: MySQLSource, password: str) -> None:
+        if config.host is None or config.port is None:
+            raise ValueError("a session is with one server: see `hosts.candidates`")
+        if config.hosts and (config.host, config.port) not in addresses(config.hosts):
+            raise ValueError(f"{config.host}:{config.port} is none of `source.hosts`")
         self.where = f"{config.host}:{config.port}"
         self.user = config.user
         context = _context(config)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
+from dev.servers.ports import free_port
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
+from replicator.source.mysql import definitions
 from replicator.source.mysql.hosts import Hosts, candidates, check_member
 from replicator.source.mysql.runway import retention
 from replicator.source.mysql.server import Server
+from replicator.source.mysql.session import Session
 
 
 def config(*hosts: str) -> Config:
@@ -27,6 +31,33 @@ def test_addresses() -> None:
     found = candidates(config("db1:3307", "[::1]:3306"))
     assert [(one.host, one.port) for one in found] == [("db1", 3307), ("::1", 3306)]
     assert candidates(config())[0].host == "127.0.0.1"
+
+
+def test_hosts_have_no_default_beside_them() -> None:
+    """Nor does a session guess: the login went to whatever listens at 127.0.0.1:3306."""
+    alone = config("db1:3307", "db2:3306")
+    assert (alone.host, alone.port) == (None, None)
+    with pytest.raises(ValueError, match="candidates"):
+        Session(alone, "secret")
+
+
+def test_hosts_and_host_are_refused() -> None:
+    for given in ({"host": "db1"}, {"port": 3307}, {"host": "127.0.0.1", "port": 3307}):
+        with pytest.raises(ValidationError, match="both say where"):
+            Config.model_validate({"type": "mysql", "user": "u", "password": "env:P", "hosts": ["db1:1"], **given})
+    old = {"host": "127.0.0.1", "port": 3306}  # defaults, as earlier versions wrote them out
+    kept = Config.model_validate({"type": "mysql", "user": "u", "password": "env:P", "hosts": ["db1:1"], **old})
+    assert [(one.host, one.port) for one in candidates(kept)] == [("db1", 1)]
+    with pytest.raises(ValueError, match="none of"):
+        Session(kept, "secret")
+
+
+def test_definitions_are_read_from_a_named_host() -> None:
+    """As all else is that connects."""
+    nobody = free_port()
+    with pytest.raises(SourceUnavailable) as raised:
+        definitions.read(config(f"127.0.0.1:{nobody}"), "secret")
+    assert f"127.0.0.1:{nobody}" in str(raised.value)
 
 
 def test_the_first_that_takes_it_is_asked_first_from_then_on() -> None:

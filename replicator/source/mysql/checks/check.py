@@ -54,7 +54,7 @@ def check(config: MySQLSource, task: str, password: str, server_id: int, positio
 def _encryption(config: MySQLSource, session: Session) -> list[Finding]:
     fix = "Give the server a new certificate; ALTER INSTANCE RELOAD TLS (MySQL) or FLUSH SSL (MariaDB)."
     return [
-        encryption.encrypted("source", config.tls, [config.host]),
+        encryption.encrypted("source", config.tls, [config.host or ""]),
         *encryption.server_certificate("source", session.where, session.certificate_days, fix),
         *encryption.ending_files("source", config.tls),
     ]

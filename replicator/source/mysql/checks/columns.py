@@ -63,8 +63,8 @@ _KEYS: Final = (
 
 
 def read(config: MySQLSource, password: str, names: Iterable[tuple[str, str]] | None = None) -> list[Table]:
-    """What information_schema has of these (database, table), or of all that the task carries; tables that went away
-    meanwhile are left out.
+    """What information_schema of one server has of these (database, table), or of all that the task carries; tables
+    that went away meanwhile are left out. `config`: one of `hosts.candidates`.
 
     Raises:
         SourceError: the server can't be asked.
