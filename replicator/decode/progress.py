@@ -80,7 +80,7 @@ class Progress:
 
     def rotate(self, file: str, offset: int) -> None:
         """The stream goes on in `file`; a boundary."""
-        if self._described and Position(file, offset).order < Position(self.file, self.offset).order:
+        if self._server and self._described and Position(file, offset).order < Position(self.file, self.offset).order:
             raise SourceError(
                 "E2218",
                 "the binlog was reset while it was read",
@@ -196,7 +196,7 @@ class Progress:
         return Position(*self._boundary, self._gtid(), 0, self._listed, self._reset, server=self._boundary_origin())
 
     def before(self) -> Position:
-        """Before the transaction at hand; without its server, which a statement's place in the history does not need."""
+        """Before the transaction at hand; without the server, which places in the schema history do not name."""
         return Position(self.file, self.start, self._gtid(), 0, self._listed, self._reset)
 
     def inside(self, rows: int, inside: Inside) -> Position:

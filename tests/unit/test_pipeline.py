@@ -101,7 +101,8 @@ def test_the_server_is_durable_before_the_first_row() -> None:
     sink, store = Recorder(), MemoryStore(Checkpoint(Position("b.1", 5, reset=1), rows=3))
     bench = Bench(Server(SinkUnavailable("E3001", "away"), then=[whole(5)]), sink, store)
     bench.run_until(6)
-    assert [(saved.position.offset, saved.position.server, saved.rows) for saved in store.saved[1:2]] == [(5, "a@1", 3)]
+    before = [(saved.position.server, saved.rows) for saved in store.saved if saved.position.offset == 5]
+    assert before[-1] == ("a@1", 3)
     assert [position.server for position in bench.source.opened] == ["", "a@1"]
 
 

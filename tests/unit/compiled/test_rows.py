@@ -70,9 +70,9 @@ _numbers = (
     | st.integers(-1074, 1023).map(lambda power: 2.0**power)
 )
 _short = st.integers(-(10**7), 10**7).flatmap(lambda n: st.integers(-3, 9).map(lambda places: n / 10**places))
-parts = st.sampled_from(["plain", "a", '"', "\\", "\n", "\x01", "\x1f", "\x7f", "é", "€", "😀", "\uffff"]).map(
-    str.encode
-)
+parts = st.sampled_from(
+    ["plain", "a", '"', "\\", "\n", "\x01", "\x1f", "\x7f", "\x85", "\xa0", "\b", "\f", "é", "€", "😀", "\uffff"]
+).map(str.encode)
 _texts = (
     st.text(max_size=30).map(str.encode)
     | st.binary(max_size=30)

@@ -7,11 +7,12 @@ import pytest
 from replicator.decode.progress import Progress
 from replicator.errors import SourceError
 from replicator.model.origin import Ended, Origin
-from replicator.model.position import Position
+from replicator.model.position import Inside, Position
 from replicator.source.mysql.origin import confirm
 from replicator.source.mysql.server import Log, Server
 
 OURS, OTHER = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "4e11fa47-71ca-11e1-9e33-c80aa9429562"
+INSIDE = Inside("", 0)
 LOGS = [Log("binlog.000002", 900), Log("binlog.000003", 500)]
 CREATED = {"binlog.000002": 1000, "binlog.000003": 2000}
 EVENTS = {("binlog.000003", 369): (400, 2010), ("binlog.000003", 400): (431, 2011)}  # (file, at): (end, time)
@@ -111,7 +112,7 @@ def test_another_server_by_gtid_takes_over_and_its_files_are_not_compared() -> N
 def test_positions_of_a_stream_carry_the_origin_of_their_file() -> None:
     progress = Progress(at(OURS), "mysql")
     progress.described(2000)
-    assert progress.inside(1).server == f"{OURS}@2000"
+    assert progress.inside(1, INSIDE).server == f"{OURS}@2000"
     assert progress.boundary().server == OURS, "the boundary is the position that was given"
     progress.settle()
     assert progress.boundary().server == f"{OURS}@2000"
@@ -124,13 +125,13 @@ def test_positions_of_a_stream_carry_the_origin_of_their_file() -> None:
 
 def test_positions_name_the_event_before_them() -> None:
     progress = Progress(at(f"{OURS}@2000/369:2010"), "mysql")
-    assert progress.boundary().server == f"{OURS}@2000/369:2010" == progress.inside(3).server
+    assert progress.boundary().server == f"{OURS}@2000/369:2010" == progress.inside(3, INSIDE).server
     progress.settle()  # a heartbeat
     assert progress.boundary().server == f"{OURS}@2000/369:2010"
     progress.at, progress.offset, progress.event_s = 400, 431, 2011
     progress.settle()
     progress.start, progress.at, progress.offset = 431, 450, 500
-    assert progress.boundary().server == f"{OURS}@2000/400:2011" == progress.inside(1).server
+    assert progress.boundary().server == f"{OURS}@2000/400:2011" == progress.inside(1, INSIDE).server
     progress.rotate("binlog.000004", 4)
     assert progress.boundary().server == OURS
 
