@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from replicator.model.gtid import GtidSet, MariaDBPosition
+from replicator.model.origin import Origin
 from replicator.model.position import Position
 
 Relation: TypeAlias = Literal["behind", "same", "ahead", "unknown"]
@@ -50,9 +51,18 @@ def _by_inclusion(inside: bool, around: bool) -> Relation:
 def _by_place(one: Position, other: Position) -> Relation:
     if (one.file, one.offset) == (other.file, other.offset):
         return "same"
-    if one.log != other.log:
+    if one.log != other.log or _of_two_logs(
+        Origin.parse(one.server), Origin.parse(other.server), one.file == other.file
+    ):
         return "unknown"
     return "behind" if one.order[:2] < other.order[:2] else "ahead"
+
+
+def _of_two_logs(one: Origin, other: Origin, one_name: bool) -> bool:
+    """Of two servers; or, with `one_name`, of two files that one server gave the same name."""
+    if one.server and other.server and one.server != other.server:
+        return True
+    return one_name and bool(one.created and other.created) and one.created != other.created
 
 
 def _by_rows(one: Position, other: Position) -> Relation:
