@@ -312,6 +312,20 @@ GUARDS: tuple[Guard, ...] = (
         ("tests/unit/schema/test_catalog.py",),
     ),
     Guard(
+        "a session that makes the schema history long ends",
+        "replicator/schema/history.py",
+        "        return self._appended >= COMPACT\n",
+        "        return False\n",
+        ("tests/unit/schema/test_catalog.py",),
+    ),
+    Guard(
+        "no request to the coordinator is larger than a server takes",
+        "replicator/coordination/memory.py",
+        "        check_request(ops)\n",
+        "",
+        ("tests/conformance/test_coordinator.py",),
+    ),
+    Guard(
         "definitions of a database that was not followed are read again",
         "replicator/schema/history.py",
         "        if scope == self._scope or",

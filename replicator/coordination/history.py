@@ -52,7 +52,9 @@ class History:
 
     def read(self, task: str, limit: int = KEPT, watch: Watcher | None = None) -> list[Entry]:
         """The newest `limit` entries, oldest of them first. Entries that nobody understands are left out."""
-        entries = [self._read(task, name) for name in self._names(task, watch)[-limit:]]
+        paths = [f"{self._layout.history(task)}/{name}" for name in self._names(task, watch)[-limit:]]
+        nodes = zip(paths, self._coordinator.get_many(paths), strict=True)
+        entries = [_entry(path, node.data) for path, node in nodes if node is not None]
         return [entry for entry in entries if entry is not None]
 
     def _names(self, task: str, watch: Watcher | None = None) -> list[str]:
@@ -62,16 +64,12 @@ class History:
             return []
         return sorted((name for name in names if _number(name) >= 0), key=_number)
 
-    def _read(self, task: str, name: str) -> Entry | None:
-        path = f"{self._layout.history(task)}/{name}"
-        try:
-            return Entry(_number(name), load(HistoryRecord, self._coordinator.get(path).data, path))
-        except NodeMissing:
-            return None
-        except CoordinationError as error:
-            if error.transient:
-                raise
-            return None
+
+def _entry(path: str, data: bytes) -> Entry | None:
+    try:
+        return Entry(_number(path), load(HistoryRecord, data, path))
+    except CoordinationError:
+        return None
 
 
 def _number(name: str) -> int:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
+from replicator.coordination.limits import check_request
 from replicator.coordination.memory_tree import Tree
 from replicator.coordination.ports import (
     Change,
@@ -254,6 +255,7 @@ class MemoryCoordinator:
         self._write([Delete(path, version)])
 
     def multi(self, ops: Sequence[Op]) -> list[str | Stat | None]:
+        check_request(ops)
         return self._write(ops, numbered=True)
 
     def get(self, path: str, watch: Watcher | None = None) -> Node:
@@ -263,6 +265,15 @@ class MemoryCoordinator:
             if watch is not None:
                 self._ensemble.watch(path, False, self._session, watch)
             return node
+
+    def get_many(self, paths: Sequence[str]) -> list[Node | None]:
+        found: list[Node | None] = []
+        for path in paths:
+            try:
+                found.append(self.get(path))
+            except NodeMissing:
+                found.append(None)
+        return found
 
     def exists(self, path: str, watch: Watcher | None = None) -> Stat | None:
         with self._ensemble.lock:

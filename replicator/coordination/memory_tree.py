@@ -7,10 +7,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from replicator.coordination.limits import check_node
 from replicator.coordination.ports import Change, Node, Stat
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, VersionConflict
-
-MAX_NODE_BYTES = 1_000_000
 
 
 class _Entry:
@@ -107,7 +106,7 @@ class Tree:
                     self.create(parent, b"", 0, False)
 
     def create(self, path: str, data: bytes, owner: int, sequential: bool) -> str:
-        _check_size(path, data)
+        check_node(path, data)
         above = path.rpartition("/")[0] or "/"
         parent = self._entry(above)
         if sequential:
@@ -124,7 +123,7 @@ class Tree:
         return path
 
     def set(self, path: str, data: bytes, version: int) -> Stat:
-        _check_size(path, data)
+        check_node(path, data)
         self.check(path, version)
         self._keep(path)
         entry = self._entry(path)
@@ -150,8 +149,3 @@ class Tree:
     def check(self, path: str, version: int) -> None:
         if version not in (-1, self._entry(path).version):
             raise VersionConflict("E4006", f"{path} was changed by somebody else")
-
-
-def _check_size(path: str, data: bytes) -> None:
-    if len(data) > MAX_NODE_BYTES:
-        raise CoordinationError("E4011", f"{path} would be too large", found=f"{len(data)} bytes")

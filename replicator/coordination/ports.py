@@ -126,6 +126,11 @@ class Coordinator(Protocol):
 
     def get(self, path: str, watch: Watcher | None = None) -> Node: ...
 
+    def get_many(self, paths: Sequence[str]) -> list[Node | None]:
+        """As `get`, for many nodes without a wait between them; None for one that is missing. Blocks for at most the
+        request timeout for each 100 of them."""
+        ...
+
     def exists(self, path: str, watch: Watcher | None = None) -> Stat | None: ...
 
     def children(self, path: str, watch: Watcher | None = None) -> list[str]:
@@ -152,8 +157,8 @@ class Coordinator(Protocol):
         ...
 
     def multi(self, ops: Sequence[Op]) -> list[str | Stat | None]:
-        """All or nothing. Raises the first real error, with the index of its operation in `found`. Returns per
-        operation: the path created, the Stat set, or None."""
+        """All or nothing, in a request of at most 1 MB (E4011). Raises the first real error, with the index of its
+        operation in `found`. Returns per operation: the path created, the Stat set, or None."""
         ...
 
     def on_connection(self, listener: Callable[[Connection], None]) -> None:

@@ -1,7 +1,9 @@
 """The schema history of a task in znodes: sequential parts under /tasks/TASK/schema.
 
 A record is compressed where it is made and cut into parts here, as a znode holds 1 MB at most. It counts once its last
-part stands, a base then in the place of everything before it; what that leaves behind is deleted afterwards.
+part stands, a base then in the place of everything before it. What that leaves behind is deleted afterwards, oldest
+first and some at a time: a Core that dies in between leaves a base with nothing but garbage before it, which does not
+count and goes with the next base. `schema.history` bounds the number of records.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from replicator.model.schema import SchemaRecord
 PART: Final = 340_000
 """Bytes of a record in one node: Base64 makes 455 kB of them."""
 _DELETES: Final = 200
+"""In one transaction, some 20 kB. ZooKeeper closes the connection of a request over 1 MB."""
 
 
 class SchemaPart(Record):
@@ -50,10 +53,10 @@ class SchemaNodes:
     def load(self) -> Sequence[SchemaRecord]:
         """Raises CoordinationError E4009 or E4010 for parts that we can't read, NotConnected."""
         groups: dict[str, list[SchemaPart]] = {}
-        for name in self._names():
-            path = f"{self._layout.schema(self._task)}/{name}"
-            with contextlib.suppress(NodeMissing):  # deleted behind a new base
-                part = load(SchemaPart, self._coordinator.get(path).data, path)
+        paths = [f"{self._layout.schema(self._task)}/{name}" for name in self._names()]
+        for path, node in zip(paths, self._coordinator.get_many(paths), strict=True):
+            if node is not None:  # else it was deleted behind a new base
+                part = load(SchemaPart, node.data, path)
                 groups.setdefault(part.group, []).append(part)
         whole = [parts for parts in groups.values() if len(parts) == parts[0].count]
         bases = [at for at, parts in enumerate(whole) if parts[0].kind == "base"]

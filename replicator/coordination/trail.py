@@ -52,10 +52,10 @@ class Trail:
     def read(self, task: str) -> list[Checkpoint]:
         """All points, oldest first."""
         points: list[Checkpoint] = []
-        for name in self._hours(task):
-            path = f"{self._layout.trail(task)}/{name}"
-            with contextlib.suppress(NodeMissing):
-                points += self._points(path, self._coordinator.get(path).data)
+        paths = [f"{self._layout.trail(task)}/{name}" for name in self._hours(task)]
+        for path, node in zip(paths, self._coordinator.get_many(paths), strict=True):
+            if node is not None:
+                points += self._points(path, node.data)
         return points
 
     def at(self, task: str, time_ms: int) -> Checkpoint | None:

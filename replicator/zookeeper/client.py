@@ -11,6 +11,7 @@ from typing import Any
 from kazoo.protocol.states import EventType, KazooState, WatchedEvent
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE
 
+from replicator.coordination.limits import check_node, check_request
 from replicator.coordination.ports import (
     DEFAULT_SESSION_TIMEOUT,
     Change,
@@ -29,8 +30,8 @@ from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotCon
 from replicator.zookeeper.connection import Client
 from replicator.zookeeper.errors import SKIPPED, translate
 
-MAX_NODE_BYTES = 1_000_000
-"""A little under ZooKeeper's `jute.maxbuffer`; beyond that the server just cuts the connection."""
+_IN_FLIGHT = 100
+"""Reads that wait for their answers at a time: with parts of 455 kB that is 45 MB within one request timeout."""
 
 _CHANGES: dict[str, Change] = {
     EventType.CREATED: "created",
@@ -159,7 +160,7 @@ class ZookeeperCoordinator:
         sequential: bool = False,
         parents: bool = False,
     ) -> str:
-        _check_size(path, data)
+        check_node(path, data)
         if not parents:
             return str(self._ask(path, lambda: self._create(path, data, ephemeral, sequential)))
         for _ in range(3):
@@ -183,6 +184,22 @@ class ZookeeperCoordinator:
     def get(self, path: str, watch: Watcher | None = None) -> Node:
         data, stat = self._ask(path, lambda: self._client.get_async(path, _adapt(watch, path)))
         return Node(data or b"", _stat(stat))
+
+    def get_many(self, paths: Sequence[str]) -> list[Node | None]:
+        return [node for at in range(0, len(paths), _IN_FLIGHT) for node in self._get_some(paths[at : at + _IN_FLIGHT])]
+
+    def _get_some(self, paths: Sequence[str]) -> list[Node | None]:
+        self._refuse_unless_connected(paths[0])
+        deadline = time.monotonic() + self.request_timeout
+        pending = [self._client.get_async(path) for path in paths]
+        found: list[Node | None] = []
+        for path, result in zip(paths, pending, strict=True):
+            try:
+                data, stat = self._wait(result, path, deadline)
+                found.append(Node(data or b"", _stat(stat)))
+            except NodeMissing:
+                found.append(None)
+        return found
 
     def exists(self, path: str, watch: Watcher | None = None) -> Stat | None:
         stat = self._ask(path, lambda: self._client.exists_async(path, _adapt(watch, path)))
@@ -209,7 +226,7 @@ class ZookeeperCoordinator:
         return [None if stat is None else _stat(stat) for stat in stats]
 
     def set(self, path: str, data: bytes, version: int = -1) -> Stat:
-        _check_size(path, data)
+        check_node(path, data)
         return _stat(self._ask(path, lambda: self._client.set_async(path, data, version)))
 
     def delete(self, path: str, version: int = -1) -> None:
@@ -218,6 +235,7 @@ class ZookeeperCoordinator:
     def multi(self, ops: Sequence[Op]) -> list[str | Stat | None]:
         if not ops:
             return []
+        check_request(ops)
         transaction = self._client.transaction()
         for op in ops:
             self._add(transaction, op)
@@ -229,10 +247,8 @@ class ZookeeperCoordinator:
     def _add(self, transaction: Any, op: Op) -> None:
         match op:
             case Create(path, data, ephemeral, sequential):
-                _check_size(path, data)
                 transaction.create(path, data, acl=self._acl, ephemeral=ephemeral, sequence=sequential)
             case Set(path, data, version):
-                _check_size(path, data)
                 transaction.set_data(path, data, version)
             case Delete(path, version):
                 transaction.delete(path, version)
@@ -297,10 +313,3 @@ def _adapt(watch: Watcher | None, path: str) -> Callable[[WatchedEvent], None] |
     if watch is None:
         return None
     return lambda event: watch(_CHANGES.get(event.type, "session"), event.path or path)
-
-
-def _check_size(path: str, data: bytes) -> None:
-    if len(data) > MAX_NODE_BYTES:
-        raise CoordinationError(
-            "E4011", f"{path} would be too large", found=f"{len(data)} bytes", wanted=f"at most {MAX_NODE_BYTES}"
-        )

@@ -305,3 +305,29 @@ def test_threads_share_a_session(zk, top):
         thread.join()
     assert not errors
     assert len(zk.children(top)) == 40
+
+
+def test_many_nodes_are_read_in_their_order_and_missing_ones_are_told(zk: Coordinator, top: str) -> None:
+    for number in range(250):
+        zk.create(f"{top}/{number}", b"%d" % number)
+    paths = [f"{top}/{number}" for number in (*range(250), "gone", 7)]
+    found = zk.get_many(paths)
+    assert [node.data if node is not None else None for node in found] == [
+        *(b"%d" % number for number in range(250)),
+        None,
+        b"7",
+    ]
+    assert zk.get_many([]) == []
+
+
+def test_a_transaction_that_is_too_large_is_refused_and_nothing_is_lost(zk: Coordinator, top: str) -> None:
+    """ZooKeeper would close the connection: 16,000 deletions did that."""
+    session, before = zk.session_id, zk.connection
+    for ops in (
+        [Delete(f"{top}/{'n' * 40}-{number:010d}") for number in range(16_000)],
+        [Create(f"{top}/{number}", bytes(340_000)) for number in range(3)],
+    ):
+        with pytest.raises(CoordinationError, match="E4011"):
+            zk.multi(ops)
+    assert (zk.session_id, zk.connection) == (session, before)
+    assert zk.children(top) == []

@@ -38,7 +38,7 @@ class Nodes:
     def __init__(self, coordinator: Coordinator, root: str) -> None:
         self.coordinator = coordinator
         self.layout = Layout(root)
-        coordinator.create(self.layout.contender(TASK, OWN))
+        coordinator.create(self.layout.contender(TASK, OWN), parents=True)
 
     def store(self) -> SchemaNodes:
         return SchemaNodes(self.coordinator, self.layout, TASK, OWN)

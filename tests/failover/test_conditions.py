@@ -22,6 +22,7 @@ from replicator.coordination.records import CommitRecord, dump
 from replicator.errors import ReplicatorError
 from tests.failover.bus import Bus
 from tests.support.authority import Authority
+from tests.support.settings import set_global
 
 pytestmark = pytest.mark.timeout(240)
 MakeBus = Callable[..., Bus]
@@ -71,6 +72,34 @@ def test_40_rows_of_before_a_change_are_read_with_the_columns_of_then(make_bus: 
     wait_for(lambda: len(rows_of(bus, "old")) == 2, "both rows", 30)
     assert rows_of(bus, "old") == [{"id": 1, "a": 10, "b": "x"}, {"id": 2, "c": 20, "b": "y"}]
     clean(bus)
+
+
+def test_40_a_fork_behind_a_swap_names_no_row_wrongly(make_bus: MakeBus, mysql: MySQL, tmp_path: Path) -> None:
+    """Names are not logged, and the definitions of the new task are read when the tables have changed places."""
+    with set_global(mysql, "binlog_row_metadata", "'MINIMAL'"):
+        bus = make_bus()
+        one, two, new = f"{bus.name}.one", f"{bus.name}.two", f"{bus.name}_fork"
+        bus.database.execute(f"CREATE TABLE {one} (id INT PRIMARY KEY, a INT)")
+        bus.database.execute(f"CREATE TABLE {two} (id INT PRIMARY KEY, b INT)")
+        bus.cluster.cli("task", "pause", bus.name)
+        wait_for(lambda: bus.look().state == "paused", "paused", 20)
+        bus.database.execute(f"INSERT INTO {one} VALUES (1, 1)")
+        bus.database.execute(f"RENAME TABLE {one} TO {bus.name}.x, {two} TO {one}, {bus.name}.x TO {two}")
+        bus.database.execute(f"INSERT INTO {one} VALUES (2, 2)")
+        bus.cluster.cli("task", "fork", bus.name, new)
+        wait_for(lambda: bus.overview.task(new).state == "failed", f"{new} failed{bus.logs()}", 60)
+        (problem,) = wait_for(lambda: bus.overview.task(new).problems, "the reason", 20)
+        assert problem["code"] == "E2306"
+        assert "RENAME TABLE" in problem["found"]
+        assert rows_of(bus, "one") == []
+        for table, column in ((one, "a"), (two, "b")):
+            definition = tmp_path / f"{column}.sql"
+            definition.write_text(f"CREATE TABLE {table} (id INT PRIMARY KEY, {column} INT)")
+            bus.cluster.cli("task", "schema", new, "--set-table", str(definition))
+        bus.cluster.cli("task", "retry", new)
+        wait_for(lambda: len(rows_of(bus, "one")) == 2, f"both rows{bus.logs()}", 40)
+        assert rows_of(bus, "one") == [{"id": 1, "a": 1}, {"id": 2, "b": 2}]
+        bus.cluster.cli("task", "delete", new, "--yes")
 
 
 @pytest.fixture
