@@ -11,7 +11,7 @@ import msgspec
 from replicator.errors import ProcessError, SourceError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.gtid import GtidSet, MariaDBPosition
-from replicator.model.position import Position
+from replicator.model.position import Place, Position
 
 
 class ToFile(msgspec.Struct, frozen=True):
@@ -74,8 +74,10 @@ def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) 
         direction, repeats, skips = _begun_again(present)
     else:
         direction, repeats, skips = _compared(present if before else None, position, mariadb)
-    # What is passed unread may have changed tables: their definitions have to be read again.
-    position = msgspec.structs.replace(position, unseen=present.unseen or direction in ("forward", "unknown"))
+    # What is passed unread may have changed tables: the schema history looks there.
+    unseen = present.unseen or Place(present.file, present.offset, present.gtid)
+    if before is not None and direction in ("forward", "unknown"):
+        position = msgspec.structs.replace(position, unseen=unseen)
     counted = before or Checkpoint(position)
     after = msgspec.structs.replace(counted, position=position, time_ms=now_ms, source_ms=0)
     return Move(before, after, direction, repeats, skips)

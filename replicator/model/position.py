@@ -55,6 +55,14 @@ class Inside(msgspec.Struct, frozen=True, omit_defaults=True):
     event: int
 
 
+class Place(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`file`, `offset` and `gtid` as in `Position`."""
+
+    file: str
+    offset: int
+    gtid: str = ""
+
+
 class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     """The start of a transaction and how many of its rows are already delivered.
 
@@ -72,8 +80,8 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         reset: how often an operator has set the task's position. Of two positions the one with the higher number
             counts, wherever they stand: it was ordered after the other one was reached.
         catch_up: what has to be delivered before the stream goes on from here.
-        unseen: an operator has set it beyond what the task had read: statements may lie in between that it never saw.
-            A stream that begins here does not hand it on.
+        unseen: an operator has set it beyond what the task had read, which was up to here. A stream that begins at the
+            new position does not hand it on.
         inside: how `rows` were counted; None at a transaction boundary.
         server: whose binlog `file` and `offset` are of (see `Origin`); "" where an operator has set the position and no
             stream has begun there yet.
@@ -86,7 +94,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     prepared: tuple[Prepared, ...] = ()
     reset: int = 0
     catch_up: CatchUp | None = None
-    unseen: bool = False
+    unseen: Place | None = None
     inside: Inside | None = None
     server: str = ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from replicator.errors import SourceUnavailable
+from replicator.errors import SourceError, SourceUnavailable
 from replicator.model.position import Position
 from replicator.model.schema import Reading, SchemaRecord
 from replicator.ports import HistoryStore
@@ -87,16 +87,29 @@ class History:
         return schema
 
     def _begun(self, records: list[SchemaRecord], position: Position) -> list[SchemaRecord]:
-        """With a base at the beginning. A position that was set beyond what the task has followed needs another one:
-        nobody knows what the statements in between have changed."""
+        """With a base at the beginning. A position that was set beyond what the task has followed needs another one if
+        a statement in between may have changed a table."""
         has_base = bool(records) and records[0].kind == "base"
-        if has_base and not (position.unseen and self._live is not None):
+        if has_base and not self._missed(position):
             return records
         told = [] if has_base else [record for record in records if record.kind == "set"]
         records = [self._first(position), *told]
         for record in records:
             self._store.append(record)
         return records
+
+    def _missed(self, position: Position) -> bool:
+        """Whether an operator has set the position beyond a statement that changes a table, or nobody can tell."""
+        if position.unseen is None or self._live is None:
+            return False
+        start = Position(position.unseen.file, position.unseen.offset, position.unseen.gtid)
+        toucher = Toucher((), mariadb=self.mariadb, folded=False)
+        try:
+            return any(True for _ in toucher.touches(self._live, start, position))
+        except SourceError as error:
+            if error.transient:
+                raise
+            return True  # purged, most likely
 
     def _first(self, position: Position) -> SchemaRecord:
         if self._live is None:

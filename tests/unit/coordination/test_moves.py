@@ -20,7 +20,7 @@ from replicator.coordination.moves import (
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.gtid import GtidSet
-from replicator.model.position import CatchUp, Inside, Position
+from replicator.model.position import CatchUp, Inside, Place, Position
 
 A, B = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "7e11fa47-71ca-11e1-9e33-c80aa9429562"
 FILES = Checkpoint(Position("binlog.000003", 400, rows=2, reset=4), epoch=7, rows=10, transactions=5)
@@ -109,3 +109,13 @@ def test_what_is_repeated_and_skipped_is_the_difference(ours: set[int], theirs: 
     again, never = ours - theirs, theirs - ours
     assert found.repeats.startswith(f"{len(again)} ") if again else found.repeats == ""
     assert found.skips.startswith(f"{len(never)} ") if never else found.skips == ""
+
+
+def test_a_move_forward_remembers_up_to_where_the_log_was_read() -> None:
+    """Statements in between may have changed tables, which the schema history has to find out."""
+    before = Checkpoint(Position("b.1", 500))
+    forward = moved(before, ToFile("b.1", 900)).after
+    assert forward.position.unseen == Place("b.1", 500)
+    further = moved(forward, ToFile("b.2", 4)).after
+    assert further.position.unseen == Place("b.1", 500)
+    assert moved(before, ToFile("b.1", 100)).after.position.unseen is None

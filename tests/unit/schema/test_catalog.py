@@ -13,7 +13,7 @@ from replicator.config.tables import TableFilter
 from replicator.errors import DecodeError, ProcessError, SessionRenewed, SourceUnavailable
 from replicator.model import types
 from replicator.model.happening import Statement
-from replicator.model.position import Position
+from replicator.model.position import Place, Position
 from replicator.model.schema import Reading, SchemaRecord, Seen, TableText
 from replicator.model.table import Column, Table
 from replicator.schema.catalog import SchemaCatalog
@@ -419,7 +419,12 @@ def test_beyond_a_position_that_an_operator_has_set_forward_definitions_are_read
     assert task.live is not None
     task.live.reading = reading(9, "CREATE TABLE t (id INT, renamed VARCHAR(5))")
     history = History(task.store, mariadb=False, live=task.live, scope=task.tables, choose=TableFilter)
-    position = msgspec.structs.replace(task.position(8), unseen=True)
+    seen = task.position(2)
+    position = msgspec.structs.replace(task.position(8), unseen=Place(seen.file, seen.offset, seen.gtid))
+    assert described(SchemaCatalog(history, position, TableFilter(task.tables))) == ["id", "w"], "nothing was missed"
+    task.live.log = ((1, "DROP TABLE t"), (8, "DROP TABLE t"))
+    assert described(SchemaCatalog(history, position, TableFilter(task.tables))) == ["id", "w"], "nor was this"
+    task.live.log = ((4, "RENAME TABLE t TO x, other TO t, x TO other"),)
     assert described(SchemaCatalog(history, position, TableFilter(task.tables))) == ["id", "renamed"]
     assert described(task.at(9)) == ["id", "renamed"]
 
