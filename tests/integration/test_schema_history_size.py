@@ -138,7 +138,7 @@ def test_what_a_crash_during_compaction_leaves_is_read_rightly(coordinator: Zook
 
 def as_of(store: SchemaNodes, position: Position) -> Effects:
     """Without making it small."""
-    found = History(_Kept(store), mariadb=False).state(position)  # type: ignore[arg-type]
+    found = History(_Kept(store), mariadb=False).state(position)
     return found.schema.snapshot()
 
 
