@@ -21,7 +21,7 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     """Everything a worker is started with. config: the validated task configuration as plain data (references to
     secrets, never secrets); checkpoint: of lastCommit, read after this term was won; clean: the checkpoint was written
     by a term that released on purpose; server_id: our replica id, 0: as the task's configuration or name says; orders:
-    of operators, of tables in quarantine."""
+    of operators, of tables in quarantine; installation, previous: see `Term`."""
 
     task: str
     uid: str
@@ -31,6 +31,8 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     checkpoint: Checkpoint | None = None
     server_id: int = 0
     orders: Orders = Orders()
+    installation: str = ""
+    previous: int | None = None
 
 
 class Drain(msgspec.Struct, frozen=True, tag=True):
@@ -96,10 +98,12 @@ class Waiting(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """Worker -> agent: stopped for good; `fenced` when another term or the end of the lease was the reason."""
+    """Worker -> agent: stopped for good; `fenced` when another term or the end of the lease was the reason; `epoch`: of
+    the position at the sink, where a term that ZooKeeper does not know is the reason."""
 
     error: dict[str, str]
     fenced: bool = False
+    epoch: int = 0
 
 
 class Drained(msgspec.Struct, frozen=True, tag=True):

@@ -12,7 +12,8 @@ from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, S
 from core.pulse import PulseCheck
 from replicator.coordination.clock import now_ms
 from replicator.coordination.ids import ReplicaIds
-from replicator.coordination.participant import Participant
+from replicator.coordination.installation import installation_id
+from replicator.coordination.participant import Leading, Participant
 from replicator.coordination.progress import TermProgress
 from replicator.coordination.records import TaskFigures
 from replicator.coordination.schema_nodes import SchemaNodes
@@ -51,13 +52,25 @@ class Runner:
 
     # What the participant asks of its workers
 
-    def start(self, epoch: int, name: str, config: Config, checkpoint: Checkpoint | None, uid: str) -> None:
-        bench, task = self._bench, self.task
+    def start(self, term: Leading, config: Config, checkpoint: Checkpoint | None) -> None:
+        bench, task, name, uid = self._bench, self.task, term.name, term.uid
         configured = config.data.get("source", {}).get("server_id")
         server_id = ReplicaIds(bench.coordinator, bench.layout).of(task, uid, configured)
+        installation = installation_id(bench.coordinator, bench.layout)
         path = bench.layout.contender(task, name)
-        lease = bench.leases.begin(task, path, epoch)
-        spec = WorkerSpec(task, uid, epoch, bench.identity.host, config.data, checkpoint, server_id, config.orders)
+        lease = bench.leases.begin(task, path, term.czxid)
+        spec = WorkerSpec(
+            task,
+            uid,
+            term.epoch,
+            bench.identity.host,
+            config.data,
+            checkpoint,
+            server_id,
+            config.orders,
+            installation=installation,
+            previous=term.previous,
+        )
         try:
             worker = bench.launcher.start(spec, lease.deadline)
         except (OSError, EOFError) as error:
@@ -68,12 +81,22 @@ class Runner:
         self._pulse = PulseCheck()
         self.gauge.reset()
         interval = float(config.data.get("checkpoint_interval_ms", 1000)) / 1000
-        term = TermProgress(bench.coordinator, bench.layout, task, name, epoch, uid, bench.identity.host)
-        bench.writer.begin(task, term, interval, lambda number: worker.send(Saved(number)))
+        progress = TermProgress(
+            bench.coordinator,
+            bench.layout,
+            task,
+            name,
+            term.czxid,
+            uid,
+            bench.identity.host,
+            above=term.above,
+            previous=term.previous or 0,
+        )
+        bench.writer.begin(task, progress, interval, lambda number: worker.send(Saved(number)))
         bench.histories.begin(task, SchemaNodes(bench.coordinator, bench.layout, task, name), worker.send)
         bench.leases.attach(task, worker)
         bench.pipes.add(task, worker)
-        self._log.info("worker started", epoch=epoch, pid=worker.pid, config_version=config.version)
+        self._log.info("worker started", epoch=term.epoch, pid=worker.pid, config_version=config.version)
 
     def drain(self) -> None:
         if self._worker is not None:
@@ -126,20 +149,20 @@ class Runner:
             case Drained(checkpoint):
                 self.kill()
                 participant.on_drained(checkpoint)
-            case Failed(error, fenced):
-                self._on_failed(error, fenced)
+            case Failed(error, fenced, epoch):
+                self._on_failed(error, fenced, epoch)
             case None:
                 self._on_gone()
 
-    def _on_failed(self, error: dict[str, str], fenced: bool) -> None:
+    def _on_failed(self, error: dict[str, str], fenced: bool, epoch: int) -> None:
         self.kill()
         if not fenced:
             self.participant.on_failed(error)
         elif error.get("code") == _LEASE_OVER:
             self.participant.on_lease_over()
         else:
-            self._log.warning("fenced by a later term", code=error.get("code", ""))
-            self.participant.on_fenced()
+            self._log.warning("fenced at the sink", code=error.get("code", ""), found=error.get("found", ""))
+            self.participant.on_fenced(error, epoch)
 
     def _on_gone(self) -> None:
         over = self._bench.leases.left(self.task) <= 0

@@ -34,7 +34,7 @@ from core.roles import watched
 from core.runway import watch_runway
 from replicator.assembly import build_pipeline, build_source
 from replicator.config.load import parse_task
-from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced
+from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced, UnknownTerm
 from replicator.ledger import Figures
 from replicator.memory import Rest
 from replicator.model.checkpoint import Checkpoint
@@ -165,7 +165,15 @@ def main(way: socket.socket, deadline: Any, beat: Any, spec: WorkerSpec, log_sty
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     log.setup(log_style)
     logger = log.get_logger("worker").bind(task=spec.task, epoch=spec.epoch)
-    term = Term(spec.task, spec.uid, spec.epoch, lambda: float(deadline.value))
+    term = Term(
+        spec.task,
+        spec.uid,
+        spec.epoch,
+        lambda: float(deadline.value),
+        installation=spec.installation,
+        host=spec.host,
+        previous=spec.previous,
+    )
     end = WorkerEnd(way)
     link = Link(end)
     threading.Thread(target=_watch_lease, args=(term, beat), name="lease", daemon=True).start()
@@ -185,7 +193,7 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         pipeline = build_pipeline(
             config,
             source=source,
-            sink=watched(open_sink(config.sink, config.name), spec.task, spec.host, spec.epoch),
+            sink=watched(open_sink(config.sink, config.name, term.installation), spec.task, spec.host, spec.epoch),
             term=term,
             store=store,
             observer=AgentObserver(link, store, logger),
@@ -202,7 +210,7 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         return Drained(last)
     except (SinkFenced, LeadershipLost) as error:
         logger.warning("fenced", code=error.code, error=str(error))
-        return Failed(error.to_dict(), fenced=True)
+        return Failed(error.to_dict(), fenced=True, epoch=error.epoch if isinstance(error, UnknownTerm) else 0)
     except ReplicatorError as error:
         logger.error("failed", code=error.code, error=str(error))
         return Failed(error.to_dict())

@@ -133,7 +133,7 @@ def build_pipeline(
     return Pipeline(
         source=source or build_source(config, server_id),
         make_decoder=make_decoder,
-        sink=sink or open_sink(config.sink, config.name),
+        sink=sink or open_sink(config.sink, config.name, term.installation),
         store=store,
         term=term,
         observer=observer,

@@ -223,6 +223,22 @@ CODES: dict[str, Entry] = {
                 "Say where to begin: `source.start`, or `replicator task position set`.",
             ),
             "E3110": ("TLS refused", "No encrypted connection could be made.", "Check `sink.tls`."),
+            "E3111": (
+                "position of an unknown term",
+                "The sink holds a position of this task that no term in ZooKeeper has written: ZooKeeper was put back "
+                "to an earlier state, or a copy of it is in use elsewhere.",
+                "`replicator task retry NAME --take-over`, where nobody else runs the task.",
+            ),
+            "E3112": (
+                "another installation's id",
+                "The task has a position in Kafka under the id of another installation.",
+                "Give the node `installation` in ZooKeeper its former id back.",
+            ),
+            "E3113": (
+                "fenced again and again",
+                "Somebody who does not stand in the task's election writes with its transactional id.",
+                "Find and stop the other producer; then `replicator task retry NAME`.",
+            ),
             "E3114": (
                 "positions disagree",
                 "The sink holds an older position than it has acknowledged, or lastCommit's can't be compared to it.",

@@ -10,6 +10,7 @@ wanted and how to get from one to the other.
     ├── SinkError                E3xxx  Kafka, files: refuses what we send
     │   ├── SinkUnavailable             transient: broker away, timeout, outcome of a commit unknown
     │   └── SinkFenced                  a later term has taken over at the sink
+    │       └── UnknownTerm             the sink's position is of a term that ZooKeeper does not know
     ├── RegistryError            E33xx  the schema registry: refuses us or a schema
     │   └── RegistryUnavailable         transient: not reachable, or not able to answer now
     ├── CoordinationError        E4xxx  ZooKeeper and what stands in it
@@ -149,6 +150,11 @@ class SinkUnavailable(SinkError):
 
 class SinkFenced(SinkError):
     pass
+
+
+class UnknownTerm(SinkFenced):
+    epoch: int = 0
+    """Of the term that wrote the position. It does not travel with the error."""
 
 
 class RegistryError(ReplicatorError):

@@ -144,13 +144,20 @@ class Control:
             # the order, with who and why; the Core's own entry ("paused", "resumed") says when it came about
             self._note(name, "pause" if desired == "paused" else "resume", by, reason)
 
-    def retry(self, name: str, by: str) -> CommandRecord:
-        """Raises ProcessError E5007 unless the task is FAILED."""
+    def retry(self, name: str, by: str, take_over: bool = False) -> CommandRecord:
+        """take_over: the sink's position, which is of a term that ZooKeeper does not know, is the task's own.
+
+        Raises ProcessError E5007 unless the task is FAILED, and with `take_over` unless that is why.
+        """
         self._not_deleting(name)
         view = self.task(name)
         if view.state != State.FAILED.value:
             raise ProcessError("E5007", f"task '{name}' is not failed", found=view.state, wanted="failed")
-        return self._commands.submit(name, "retry", {}, by)
+        codes = [problem.get("code", "") for problem in view.problems]
+        if take_over and "E3111" not in codes:
+            found = ", ".join(code for code in codes if code) or "nothing"
+            raise ProcessError("E5007", f"task '{name}' has nothing to take over", found=found, wanted="E3111")
+        return self._commands.submit(name, "retry", {"take_over": "true"} if take_over else {}, by)
 
     def maintenance(self, name: str, on: bool, by: str, reason: str) -> None:
         """RUNNING stays and nobody is promoted, for one task or, with "", for all; or that is over."""

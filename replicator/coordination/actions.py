@@ -100,10 +100,16 @@ class Unconfigure(Action, frozen=True):
 
 
 class Retry(Action, frozen=True):
-    """Leave PAUSED, UNCONFIGURED or FAILED: what kept us from running is gone."""
+    """Leave PAUSED, UNCONFIGURED or FAILED: what kept us from running is gone. `take_over`: the sink's position is of a
+    term before ours, although ZooKeeper does not know it."""
 
     kind: Literal["resumed", "configured", "retry"]
     by: str = ""
+    take_over: bool = False
+
+
+class ConfirmFencing(Action, frozen=True):
+    """Ask ZooKeeper itself whether our node stands; if so, whoever fences us out is not of this election."""
 
 
 class Fail(Action, frozen=True):

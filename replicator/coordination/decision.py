@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from replicator.coordination.actions import (
     Action,
+    ConfirmFencing,
     DrainReason,
     DrainWorker,
     Fail,
@@ -56,8 +57,8 @@ def decide(facts: Facts, view: TaskView, now: float) -> Actions:
         return [Lose("another node of ours has taken our place")]
     if facts.stopping or view.desired == "deleted":
         return _leave(facts, view, now)
-    if facts.fenced:
-        return [end_term(facts, view, "a later term writes to the sink")]
+    if facts.fenced is not None:
+        return [ConfirmFencing()]
     predecessor = view.field.before(own)
     if predecessor is not None:
         return _stand_by(facts, predecessor)

@@ -37,12 +37,20 @@ class Stuck(msgspec.Struct, frozen=True):
 
 class Failure(msgspec.Struct, frozen=True):
     """Why a task is FAILED, under which versions of its configuration and of the orders beside it, and since when
-    (monotonic s)."""
+    (monotonic s). epoch: of the position at the sink, where an unknown term's is the reason (E3111)."""
 
     error: Problem
     config_version: int
     since: float = 0.0
     orders_version: int = -1
+    epoch: int = 0
+
+
+class Fenced(msgspec.Struct, frozen=True):
+    """What the sink told a worker of another term; `epoch`: of that term, 0: not known."""
+
+    error: Problem
+    epoch: int = 0
 
 
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +64,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     good: the last usable configuration seen, which goes on while a newer one can't be used.
     stuck: the worker does not reach its source or its sink.
     restart_at: monotonic time before which a worker that died is not started again.
-    fenced: the sink told the worker that a later term writes: give this term up.
+    fenced: the sink told the worker of a term that is not ours; whether our node stands is not looked at yet.
+    fencings: monotonic times at which that was so while our node stood.
+    above, previous: see `epochs`.
     stopping: the process is to end.
     """
 
@@ -71,6 +81,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     stuck: Stuck | None = None
     restart_at: float = 0.0
-    fenced: bool = False
+    fenced: Fenced | None = None
+    fencings: tuple[float, ...] = ()
+    above: int = 0
+    previous: int = 0
     stopping: bool = False
     memory: Memory = Memory()

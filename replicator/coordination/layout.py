@@ -13,6 +13,7 @@
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
         /tasks/TASK/history/entry-SEQUENCE          what happened (HistoryRecord), trimmed
         /maintenance                                the same for all tasks
+        /installation                               the id of this tree (InstallationRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
@@ -110,6 +111,10 @@ class Layout:
 
     def quarantine(self, task: str) -> str:
         return f"{self.task(task)}/quarantine"
+
+    @property
+    def installation(self) -> str:
+        return f"{self.root}/installation"
 
     def trail(self, task: str) -> str:
         return f"{self.task(task)}/trail"

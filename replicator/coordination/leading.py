@@ -146,7 +146,7 @@ def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Acti
         case "switchover":
             return _switchover(facts, view, pending, now)
         case "retry" if facts.state is State.FAILED:
-            return [Retry("retry", record.by), Complete(pending.path, "retry", "", record.by)]
+            return _retry(facts, pending, record.by, record.arguments.get("take_over") == "true")
         case "retry":
             return [Complete(pending.path, "refused", f"retry: the task is {facts.state.value}", record.by)]
         case "position":
@@ -154,6 +154,12 @@ def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Acti
         case "skip":
             return _skip(facts, view, pending)
     return [Complete(pending.path, "refused", f"unknown command '{record.verb}'", record.by)]
+
+
+def _retry(facts: Facts, pending: Pending, by: str, take_over: bool) -> Actions:
+    if take_over and not (facts.failure is not None and facts.failure.epoch):
+        return [Complete(pending.path, "refused", "retry: there is nothing to take over", by)]
+    return [Retry("retry", by, take_over), Complete(pending.path, "retry", "", by)]
 
 
 def _set_position(facts: Facts, view: TaskView, pending: Pending) -> Action:

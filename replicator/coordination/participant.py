@@ -15,7 +15,8 @@ import msgspec
 from replicator.coordination.actions import Action, Hold
 from replicator.coordination.decision import decide
 from replicator.coordination.election import Election
-from replicator.coordination.facts import DRAIN_LIMIT, STOP_LIMIT, Facts, Failure, Stuck
+from replicator.coordination.epochs import sink_epoch
+from replicator.coordination.facts import DRAIN_LIMIT, STOP_LIMIT, Facts, Failure, Fenced, Stuck
 from replicator.coordination.grace import remember
 from replicator.coordination.host_faults import due, told
 from replicator.coordination.layout import Layout
@@ -34,12 +35,30 @@ BACK_OFF = (0.2, 30.0)
 """Seconds before a worker that died is started again: the first and the longest; doubled each time."""
 
 
+class Leading(msgspec.Struct, frozen=True):
+    """The term that a worker is started in.
+
+    Attributes:
+        name, czxid: of our node.
+        uid: of the task's incarnation.
+        epoch: what the sink and its consumers are told; previous: of the term before, None: not known (`epochs`).
+        above: as lastCommit has it.
+    """
+
+    name: str
+    czxid: int
+    uid: str
+    epoch: int
+    previous: int | None
+    above: int
+
+
 class Workers(Protocol):
     """What a participant asks of whoever runs the data path."""
 
-    def start(self, epoch: int, name: str, config: Config, checkpoint: Checkpoint | None, uid: str) -> None:
-        """Starts a worker under a lease that is confirmed first. `name`: of our node. Raises NotConnected and
-        LeadershipLost; nothing was started then."""
+    def start(self, term: Leading, config: Config, checkpoint: Checkpoint | None) -> None:
+        """Starts a worker under a lease that is confirmed first. Raises NotConnected and LeadershipLost; nothing was
+        started then."""
         ...
 
     def drain(self) -> None: ...
@@ -180,6 +199,12 @@ class Participant:
             self._election.describe(self.task, view.own.name, self.instance_record())
         self._described = (view.own.name, self.state)
 
+    def leading(self, name: str) -> Leading:
+        """Our term, under the node of that name."""
+        facts, uid = self.facts, self.view.uid if self.view else ""
+        epoch = sink_epoch(facts.czxid, facts.above)
+        return Leading(name, facts.czxid, uid, epoch, facts.previous or None, facts.above)
+
     def instance_record(self, state: State | None = None) -> InstanceRecord:
         own = self.view.own if self.view else None
         since = own.record.since_ms if own and own.record else self._steps.now_ms()
@@ -257,19 +282,20 @@ class Participant:
         if self.facts.worker is not None:
             self.move(Event.DIED, worker=None, restart_at=self.clock())
 
-    def on_fenced(self) -> None:
-        """The sink says that a later term writes."""
+    def on_fenced(self, error: Problem, epoch: int = 0) -> None:
+        """The sink knows of a term that is not ours; `epoch`: which, 0: it does not say. Our own node says what that
+        means, and the next turn asks for it."""
         if self.facts.worker is not None:
-            self.move(Event.DIED, worker=None, fenced=True)
+            self.move(Event.DIED, worker=None, fenced=Fenced(error, epoch))
 
     def on_failed(self, error: Problem) -> None:
         if self.facts.worker is not None:
             self.fail(error)
 
-    def fail(self, error: Problem) -> None:
+    def fail(self, error: Problem, epoch: int = 0) -> None:
         seen = self.view
         config, orders = (seen.config_version, seen.orders_version) if seen else (-1, -1)
-        failure = Failure(error, config, self.clock(), orders)
+        failure = Failure(error, config, self.clock(), orders, epoch)
         if self.facts.worker is not None:
             self.workers.kill()
         if self.state is State.FAILED:

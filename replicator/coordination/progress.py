@@ -22,10 +22,21 @@ class TermProgress:
         own: name of our contender node.
         epoch: its czxid.
         uid: of the task's incarnation.
+        above, previous: see `epochs`.
     """
 
     def __init__(
-        self, coordinator: Coordinator, layout: Layout, task: str, own: str, epoch: int, uid: str, host: str
+        self,
+        coordinator: Coordinator,
+        layout: Layout,
+        task: str,
+        own: str,
+        epoch: int,
+        uid: str,
+        host: str,
+        *,
+        above: int = 0,
+        previous: int = 0,
     ) -> None:
         self._coordinator = coordinator
         self._commits = Commits(coordinator, layout)
@@ -34,6 +45,7 @@ class TermProgress:
         self._epoch = epoch
         self._uid = uid
         self._host = host
+        self._above, self._previous = above, previous
         self._session = coordinator.session_id
         self._trail = Trail(coordinator, layout)
         self._noted_ms = 0
@@ -87,4 +99,6 @@ class TermProgress:
             timeout_s=self._coordinator.session_timeout,
             uid=self._uid,
             host=self._host,
+            above=self._above,
+            previous=self._previous,
         )

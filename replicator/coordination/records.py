@@ -51,7 +51,7 @@ class CommitRecord(Record):
     so that its successor need not wait for a lease to end. `successor`: guid that `switchover --to` chose, or "".
     `session` and `timeout_s` are of the session that holds or held the term: how a successor that never saw it knows
     whether it may still live, and for how long its lease may run. `uid`: of the task's incarnation; `host`: of the
-    term's holder."""
+    term's holder. `above`, `previous`: see `epochs`."""
 
     epoch: int
     checkpoint: Checkpoint | None = None
@@ -61,6 +61,8 @@ class CommitRecord(Record):
     timeout_s: float = 0.0
     uid: str = ""
     host: str = ""
+    above: int = 0
+    previous: int = 0
 
 
 class StatusRecord(Record):
@@ -92,6 +94,13 @@ class TrailRecord(Record):
     points: list[Checkpoint] = []
 
 
+class InstallationRecord(Record):
+    """/installation: see `installation`."""
+
+    id: str
+    made_ms: int = 0
+
+
 class ReplicaIdRecord(Record):
     """/ids/replicas/NUMBER: the task, by name and incarnation, that this replica id is of."""
 
@@ -100,9 +109,10 @@ class ReplicaIdRecord(Record):
 
 
 class CommandRecord(Record):
-    """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or ""}), "retry", "skip"
-    ({"transaction": the one of the present error, "reason"}), "position" ({"checkpoint": JSON of the Checkpoint,
-    "stood": JSON of the position that it replaces, "null" for none, "reason"})."""
+    """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or ""}), "retry"
+    ({} or {"take_over": "true"}), "skip" ({"transaction": the one of the present error, "reason"}), "position"
+    ({"checkpoint": JSON of the Checkpoint, "stood": JSON of the position that it replaces, "null" for none,
+    "reason"})."""
 
     id: str
     verb: str
@@ -113,8 +123,8 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "quarantine" (ordered),
-    "quarantined" (of the table in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds`
+    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced", "quarantine"
+    (ordered), "quarantined" (of the table in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds`
     of "running": since the instance was first in line; of "released" and "switchover": since the drain began.
     `process`: of the Core."""
 

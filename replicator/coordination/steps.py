@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from replicator.coordination import fencing
 from replicator.coordination.actions import (
     Action,
     AdoptConfig,
     Complete,
+    ConfirmFencing,
     DrainWorker,
     Fail,
     KillWorker,
@@ -36,6 +38,7 @@ from replicator.coordination.clock import now_ms
 from replicator.coordination.commands import Commands
 from replicator.coordination.commits import Commits, behind
 from replicator.coordination.election import Election
+from replicator.coordination.epochs import opened, taken_over
 from replicator.coordination.facts import DRAIN_LIMIT, DRAIN_MOST, STOP_LIMIT, STOP_MOST, WorkerFacts
 from replicator.coordination.history import History
 from replicator.coordination.ports import Delete
@@ -127,11 +130,15 @@ class Steps:
                 self.note("paused")
             case Unconfigure():
                 owner.move(Event.UNCONFIGURE)
-            case Retry(kind, by):
+            case Retry(kind, by, take_over):
+                if take_over:
+                    self._take_over()
                 event = Event.RETRY if owner.facts.opened else Event.REOPEN
-                owner.move(event, failure=None, restart_at=0.0)
+                owner.move(event, failure=None, restart_at=0.0, fencings=())
                 if kind != "configured":
-                    self.note(kind, by=by)
+                    self.note(kind, by=by, reason="take over" if take_over else "")
+            case ConfirmFencing():
+                self._confirm_fencing()
             case Fail(error):
                 owner.fail(error)
             case SetPosition():
@@ -174,24 +181,58 @@ class Steps:
             timeout_s=self._view.timeout,
             uid=self._view.uid,
             host=self._owner.identity.host,
+            above=self._owner.facts.above,
+            previous=self._owner.facts.previous,
         )
         return msgspec.structs.replace(record, **more) if more else record
 
     def _open_term(self) -> None:
         before = self._view.commit
-        record = self._record(before.checkpoint)
+        above, previous = opened(before.record, self._owner.facts.czxid)
+        record = self._record(before.checkpoint, above=above, previous=previous)
         commit = self._commits.write(self._owner.task, self._own, before, record)
         last = before.record
         if last is not None and last.epoch and not last.released and last.epoch != record.epoch:
             why = "its session ended" if self._owner.facts.memory.ended == last.epoch else "its node is gone"
             self.note("lost", host=last.host, epoch=last.epoch, reason=f"{why}; {self._owner.identity.host} takes over")
-        self._owner.move(Event.OPENED, opened=True, opened_zxid=commit.mzxid, checkpoint=None)
+        self._owner.move(
+            Event.OPENED, opened=True, opened_zxid=commit.mzxid, checkpoint=None, above=above, previous=previous
+        )
+
+    def _take_over(self) -> None:
+        """Durably, before anybody writes under the new epoch."""
+        facts = self._owner.facts
+        assert facts.failure is not None  # noqa: S101 - decided on it
+        above = taken_over(facts.failure.epoch, facts.czxid, facts.above)
+        record = self._record(self._view.commit.checkpoint, above=above, previous=above)
+        self._commits.write(self._owner.task, self._own, self._view.commit, record)
+        self._owner.facts = msgspec.structs.replace(facts, above=above, previous=above)
+
+    def _confirm_fencing(self) -> None:
+        """Raises LeadershipLost where our node is gone: then it was a later term of this election."""
+        owner = self._owner
+        facts, path = owner.facts, owner.layout.contender(owner.task, self._own)
+        stat = owner.coordinator.confirm([path])[0]
+        if stat is None or stat.czxid != facts.czxid:
+            raise LeadershipLost("E4008", f"our node in the election of '{owner.task}' is gone")
+        assert facts.fenced is not None  # noqa: S101 - decided on it
+        error, epoch = facts.fenced.error, facts.fenced.epoch
+        times = fencing.counted(facts.fencings, owner.clock())
+        owner.facts = msgspec.structs.replace(facts, fenced=None, fencings=times)
+        wait = fencing.pause(times)
+        if epoch:
+            owner.fail(error, epoch)
+        elif wait is None:
+            owner.fail(fencing.fenced_for_ever(owner.task, error))
+        else:
+            owner.facts = msgspec.structs.replace(owner.facts, restart_at=owner.clock() + wait)
+            self.note("fenced", reason=f"{error.get('code', '')} {error.get('what', '')}")
 
     def _start(self, action: StartWorker) -> None:
         owner = self._owner
         self._drained_from = 0.0
         try:
-            owner.workers.start(owner.facts.czxid, self._own, action.config, action.checkpoint, self._view.uid)
+            owner.workers.start(owner.leading(self._own), action.config, action.checkpoint)
         except ProcessError as error:
             if error.code == "E2207":
                 owner.fail(error.to_dict())  # another task has the id: that does not mend itself

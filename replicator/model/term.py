@@ -18,6 +18,9 @@ class Term:
         deadline: gives the end of the lease on the monotonic clock, in seconds. It is read from shared memory, so
             each call may give a later value, and 0.0 once the term is over.
         clock: the monotonic clock; another one only in tests.
+        installation: id of the installation, part of the names that the sink gives; "" before there were such ids.
+        host: where the term is held, for people who look for a rival.
+        previous: epoch of the last term before this one, as ZooKeeper has it; None: not known.
     """
 
     def __init__(
@@ -27,17 +30,32 @@ class Term:
         epoch: int,
         deadline: Callable[[], float],
         clock: Callable[[], float] = time.monotonic,
+        *,
+        installation: str = "",
+        host: str = "",
+        previous: int | None = None,
     ) -> None:
         self.task = task
         self.uid = uid
         self.epoch = epoch
+        self.installation = installation
+        self.host = host
+        self.previous = previous
         self._deadline = deadline
         self._clock = clock
 
     @classmethod
-    def unlimited(cls, task: str, uid: str = "") -> Term:
+    def unlimited(cls, task: str, uid: str = "", installation: str = "") -> Term:
         """The term of a process that has no rivals (`replicator run`)."""
-        return cls(task, uid, 0, lambda: float("inf"))
+        return cls(task, uid, 0, lambda: float("inf"), installation=installation)
+
+    def knows(self, epoch: int) -> bool:
+        """Whether a position of this epoch at the sink can be of this task's own history: of this term, or of one that
+        came before it. A term is written to ZooKeeper before it begins, so ZooKeeper knows every one that ever wrote,
+        unless it was put back to an earlier state, or is one of two copies."""
+        if epoch == self.epoch:
+            return True
+        return epoch <= self.previous if self.previous is not None else epoch < self.epoch
 
     def remaining(self) -> float:
         """Seconds of lease left; negative when it is over."""

@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from replicator.ports import Sink
 
 
-def open_sink(config: KafkaConfig | FileConfig | StdoutConfig, task: str) -> Sink:
+def open_sink(config: KafkaConfig | FileConfig | StdoutConfig, task: str, installation: str = "") -> Sink:
     """The sink of a task's configuration. Constructs only; `Sink.open` connects.
+
+    `installation`: id that stands in the names of what the sink keeps for itself; also the terms' that open it.
 
     Imports late: a process that writes to a file need not load the Kafka client.
     """
@@ -29,7 +31,7 @@ def open_sink(config: KafkaConfig | FileConfig | StdoutConfig, task: str) -> Sin
     if config.delivery == "at_least_once":
         from replicator.sink.kafka.at_least_once import AtLeastOnceSink
 
-        return AtLeastOnceSink(config, task)
+        return AtLeastOnceSink(config, task, installation)
     from replicator.sink.kafka.exactly_once import ExactlyOnceSink
 
-    return ExactlyOnceSink(config, task)
+    return ExactlyOnceSink(config, task, installation)

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from replicator.config.task import FileSink as FileConfig
-from replicator.errors import SinkError, SinkFenced, SinkUnavailable
+from replicator.errors import SinkError, SinkUnavailable
 from replicator.host import files
 from replicator.model.batch import Batch
 from replicator.model.position import Position
@@ -30,6 +30,7 @@ from replicator.sink import fileproof
 from replicator.sink.filemark import Mark, MarkFile, foreign, new_digest
 from replicator.sink.fileplace import Place, find
 from replicator.sink.lines import LineWriter
+from replicator.sink.unknown_term import refuse_unknown
 
 _IDLE_SECONDS: Final = 1.0
 """Between marks that hold a position and no rows."""
@@ -98,8 +99,7 @@ class FileSink:
                 raise foreign(self._shown, "it has content and no .position beside it")
             mark = Mark(term.task, term.uid, term.epoch, 0, new_digest().hexdigest())
             marks.write(mark)
-        if mark.epoch > term.epoch:
-            raise SinkFenced("E3104", "a later term has written already", found=f"epoch {mark.epoch}")
+        refuse_unknown(term, mark.epoch, f"an unknown host, at {mark.position}")
         self._digest = fileproof.prove(file, mark, term, self._shown)
         self._offsets = fileproof.next_offsets(file, mark.size)
         file.truncate(mark.size)

@@ -12,6 +12,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.kafka.partitioner import partition_of
 from replicator.sink.kafka.records import Stamp, too_large
+from replicator.sink.unknown_term import refuse_unknown
 
 
 class Stored(NamedTuple):
@@ -119,15 +120,14 @@ class MemorySink:
         self.close()
         term.check()
         self._fault("open", applied=False)
-        self._term = term
-        self.opened += 1
         held: tuple[int, Position] | None = None
         if self._transactional:
-            self._session = self.broker.fence(self._task)
             held = self.broker.positions.get((self._task, term.uid))
-            if held is not None and held[0] > term.epoch:
-                self._term = None
-                raise SinkFenced("E3104", "a later term has written already")
+            if held is not None:
+                refuse_unknown(term, held[0], f"an unknown host, at {held[1]}")
+            self._session = self.broker.fence(self._task)
+        self._term = term
+        self.opened += 1
         self._acknowledged = held[1] if held is not None else None
         self._fault("open", applied=True)
         return self._acknowledged

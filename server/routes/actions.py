@@ -18,6 +18,14 @@ _ON = body_of(
     {"type": "object", "properties": {"on": _TEXT, "reason": _TEXT}, "additionalProperties": False}, required=False
 )
 DryRun = Annotated[bool, Query(description="say who would take over, change nothing")]
+_RETRY = body_of(
+    {
+        "type": "object",
+        "properties": {"take_over": {"type": "string", "enum": ["true", "false"]}},
+        "additionalProperties": False,
+    },
+    required=False,
+)
 _TO = body_of({"type": "object", "properties": {"to": _TEXT}, "additionalProperties": False}, required=False)
 
 
@@ -64,18 +72,28 @@ def maintain(control: ControlOf, name: Name, by: By, arguments: Arguments) -> Re
 
 def _maintain(control: ControlOf, name: str, by: str, arguments: dict[str, str]) -> Response:
     given = only(arguments, "on", "reason")
-    wanted = given.get("on", "true")
+    on = _flag(given, "on", "true")
+    control.maintenance(name, on, by, given.get("reason", "")[:200])
+    return reply(views.Maintained(task=name, on=on))
+
+
+def _flag(arguments: dict[str, str], key: str, default: str) -> bool:
+    wanted = arguments.get(key, default)
     if wanted not in ("true", "false"):
-        raise ConfigError("E1003", "`on` is neither true nor false", found=repr(wanted[:40]), wanted="true or false")
-    control.maintenance(name, wanted == "true", by, given.get("reason", "")[:200])
-    return reply(views.Maintained(task=name, on=wanted == "true"))
+        what = f"`{key}` is neither true nor false"
+        raise ConfigError("E1003", what, found=repr(wanted[:40]), wanted="true or false")
+    return wanted == "true"
 
 
 @router.post(
-    "/tasks/{name}/retry", status_code=202, responses=documented(views.Accepted, 202), operation_id="retryTask"
+    "/tasks/{name}/retry",
+    status_code=202,
+    responses=documented(views.Accepted, 202),
+    openapi_extra=_RETRY,
+    operation_id="retryTask",
 )
 def retry(control: ControlOf, name: Name, by: By, arguments: Arguments) -> Response:
-    """Tries a FAILED task again. 409 E5007 when it is not FAILED."""
-    only(arguments)
-    record = control.retry(name, by)
+    """Tries a FAILED task again. 409 E5007 when it is not FAILED. {"take_over": "true"}: failed for E3111, it goes on
+    from the sink's position, with an epoch above the one there; 409 E5007 when that is not why it failed."""
+    record = control.retry(name, by, _flag(only(arguments, "take_over"), "take_over", "false"))
     return reply(views.Accepted(id=record.id, task=name, verb=record.verb), 202)

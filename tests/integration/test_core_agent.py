@@ -354,15 +354,17 @@ def test_a_process_that_can_not_fork_tries_again(site):
     site.wait("host-a", "running", "other")
 
 
-def test_fenced_by_the_sink_gives_the_term_up(site):
+def test_fenced_by_nobody_of_the_election_it_keeps_its_place(site):
+    """Whoever won next would only fence, and be fenced, in turn."""
     a = site.start("host-a")
-    site.wait("host-a")
-    b = site.start("host-b")
+    epoch = site.wait("host-a").epoch
+    site.start("host-b")
     site.standing_by(1)
     site.worker(a).fail("E3104", fenced=True)
-    site.wait("host-b")
-    assert site.worker(b).may_emit
-    assert site.standing_by(1) == ["host-a"]
+    second = eventually(lambda: len(a.launcher.workers) == 2 and a.launcher.workers[1])
+    assert second.spec.epoch == epoch
+    assert len(second.spec.installation) == 12
+    assert site.standing_by(1) == ["host-b"]
 
 
 def test_a_lease_that_was_over_goes_on_under_the_same_term(site):

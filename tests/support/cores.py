@@ -11,7 +11,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.lease import Lease
 from replicator.coordination.machines import Machines
 from replicator.coordination.memory import MemoryEnsemble
-from replicator.coordination.participant import Identity, Participant
+from replicator.coordination.participant import Identity, Leading, Participant
 from replicator.coordination.ports import Connection
 from replicator.coordination.progress import TermProgress
 from replicator.coordination.records import MachineRecord, TaskFigures
@@ -22,6 +22,7 @@ from replicator.model.position import Position
 from tests.support.sim_kafka import Fenced, Sent, SimKafka
 
 TASK = "copy"
+FENCED = {"code": "E3104", "what": "a later term writes with our transactional id"}
 
 
 class FakeClock:
@@ -118,17 +119,21 @@ class SimWorkers:
         self.streaming = False
         self.draining = False
         self.starts: list[tuple[int, dict[str, Any]]] = []
+        self.terms: list[Leading] = []
 
-    def start(self, epoch: int, name: str, config: Any, checkpoint: Checkpoint | None, uid: str) -> None:
+    def start(self, term: Leading, config: Any, checkpoint: Checkpoint | None) -> None:
         assert self.lease is None, "a second worker of the same core"
         core, world = self.core, self.core.world
+        epoch, name, uid = term.czxid, term.name, term.uid
         path = world.layout.contender(TASK, name)
         lease = Lease(path, epoch, core.coordinator.session_id)
         sent = world.clock()
         if not lease.confirm(core.coordinator.confirm([path])[0], sent, core.coordinator.session_timeout):
             raise LeadershipLost("E4008", "the node is gone")
         self.lease = lease
-        self.progress = TermProgress(core.coordinator, world.layout, TASK, name, epoch, uid, core.host)
+        over = {"above": term.above, "previous": term.previous or 0}
+        self.progress = TermProgress(core.coordinator, world.layout, TASK, name, epoch, uid, core.host, **over)
+        self.terms.append(term)
         self.position = checkpoint.position.offset if checkpoint else 0
         self.reset = checkpoint.position.reset if checkpoint else 0
         self.committed = self.position
@@ -292,7 +297,7 @@ class SimCore:
                 participant.on_progress(checkpoint_at(workers.position, workers.reset))
         except Fenced:
             workers.kill()
-            participant.on_fenced()
+            participant.on_fenced(FENCED)
 
     def lose_commit(self, how: str) -> None:
         """A commit without an answer. how: "applied", "refused" (it never arrived) or "late" (it arrives when the

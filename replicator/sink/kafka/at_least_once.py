@@ -24,12 +24,12 @@ class AtLeastOnceSink:
     left = None
     holds_position = False
 
-    def __init__(self, config: KafkaSink, task: str, *, bulk: bool = True) -> None:
+    def __init__(self, config: KafkaSink, task: str, installation: str = "", *, bulk: bool = True) -> None:
         self._config = config
         self._task = task
         self._bulk = bulk
         self._letters = dead_letters(config, task)
-        self._topics = Topics(config, task, self._letters.topic if self._letters else None)
+        self._topics = Topics(config, task, self._letters.topic if self._letters else None, installation)
         self._session: Session | None = None
 
     def open(self, term: Term) -> Position | None:

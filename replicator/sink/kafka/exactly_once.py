@@ -14,6 +14,7 @@ from replicator.errors import SinkError, SinkFenced, SinkUnavailable
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
+from replicator.sink.kafka import inheritance
 from replicator.sink.kafka import position as positions
 from replicator.sink.kafka.dead_letters import dead_letters
 from replicator.sink.kafka.hanging import Hanging
@@ -25,7 +26,6 @@ from replicator.sink.kafka.topics import Topics
 _IDLE_SECONDS = 1.0  # between transactions that hold a position and no rows
 _AGAIN_SECONDS = 3600.0  # brokers forget transactional ids that are not used for days
 _ABORT_SECONDS = 2.0
-_READ_SECONDS = 20.0
 
 
 class ExactlyOnceSink:
@@ -37,16 +37,19 @@ class ExactlyOnceSink:
 
     holds_position = True
 
-    def __init__(self, config: KafkaSink, task: str, *, bulk: bool = True) -> None:
+    def __init__(self, config: KafkaSink, task: str, installation: str = "", *, bulk: bool = True) -> None:
         self._config = config
         self._task = task
         self._bulk = bulk
         self._letters = dead_letters(config, task)
-        self._topics = Topics(config, task, self._letters.topic if self._letters else None)
-        self._hanging = Hanging(self._topics, task)
+        self._topics = Topics(config, task, self._letters.topic if self._letters else None, installation)
+        self._hanging = Hanging(self._topics, task, installation)
+        self._position_name = position_topic(task, installation)
+        self._id = transactional_id(task, installation)
         self.left: Position | None = None
         self._session: Session | None = None
         self._position_topic: Topic | None = None
+        self._old_topic: Topic | None = None  # where the position stood before; the next commit says that it has moved
         self._begun: float | None = None  # when the open transaction began
         self._waiting: Position | None = None  # a position without rows, not committed yet
         self._committed: Position | None = None
@@ -65,22 +68,31 @@ class ExactlyOnceSink:
         return self._committed
 
     def _fence(self, term: Term) -> Position | None:
-        session = Session(
-            self._config, self._topics, term, transactional_id(self._task), letters=self._letters, bulk=self._bulk
-        )
+        session = Session(self._config, self._topics, term, self._id, letters=self._letters, bulk=self._bulk)
         self._session = session
-        topic = self._position_topic = session.know(self._topics.position(position_topic(self._task)))
+        topic = self._position_topic = session.know(self._topics.position(self._position_name))
+        self._read(topic, term)  # who is not of this task's history is not fenced out
         self._hanging.look()
         term.check()  # fencing is an act of leadership too
         session.init_transactions(self._hanging)
-        record = positions.read_last(self._topics.ask, topic.name, self._task, _READ_SECONDS)
-        self.left = record.position if record is not None and record.uid != term.uid else None
-        if record is None or record.uid != term.uid:
+        record = self._read(topic, term)
+        self._old_topic = self.left = None
+        if record is not None and record.uid == term.uid:
+            return record.position
+        if record is not None or not term.installation:
+            self.left = record.position if record is not None else None
             return None
-        if record.epoch > term.epoch:
-            found = f"epoch {record.epoch}, ours is {term.epoch}"
-            raise SinkFenced("E3104", "a later term has written already", found=found)
-        return record.position
+        inherited = inheritance.find(self._config, self._topics, term)
+        self.left = inherited.left
+        if inherited.old is not None:
+            self._old_topic = session.know(inherited.old)
+        return inherited.position
+
+    def _read(self, topic: Topic, term: Term) -> positions.PositionRecord | None:
+        record = positions.read_last(self._topics.ask, topic.name, self._task, positions.READ_SECONDS)
+        if record is not None:
+            positions.refuse_unknown(record, term)
+        return record
 
     @property
     def dead_letters(self) -> int:
@@ -147,14 +159,15 @@ class ExactlyOnceSink:
         deadline = time.monotonic() + limit
         self._begin(session)
         try:
-            value = positions.dump(session.term.uid, session.term.epoch, position)
-            session.feed.send_plain(topic, self._task.encode(), value)
+            session.feed.send_plain(topic, self._task.encode(), positions.dump(session.term, position))
+            if self._old_topic is not None:
+                session.feed.send_plain(self._old_topic, self._task.encode(), positions.dump_moved(session.term))
             session.window.drain(limit)
             session.term.check()
             session.feed.commit(max(0.5, deadline - time.monotonic()))
         except SinkFenced as error:
             raise self._fenced_or_late(error) from error
-        self._begun = self._waiting = None
+        self._begun = self._waiting = self._old_topic = None
         self._committed = self._stands = position
         self._last_commit = time.monotonic()
 

@@ -46,10 +46,10 @@ _ABORTED: Final = frozenset(
 class Hanging:
     """What earlier terms of a task left. `look` before fencing, which makes the coordinator forget; then `settle`."""
 
-    def __init__(self, topics: Topics, task: str) -> None:
+    def __init__(self, topics: Topics, task: str, installation: str = "") -> None:
         self._topics = topics
-        self._id = transactional_id(task)
-        self._own = position_topic(task), counts_topic(task)
+        self._id = transactional_id(task, installation)
+        self._own = position_topic(task, installation), counts_topic(task, installation)
         self._commit: bool | None = None
 
     def look(self) -> None:

@@ -1,39 +1,58 @@
-"""Names that the sink itself gives in Kafka."""
+"""Names that the sink itself gives in Kafka.
+
+The installation's id stands in all of them: two installations that have a task of one name on one Kafka neither fence
+each other out nor read each other's position. `installation` "" gives the names from before there were such ids.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
+from typing import Final
 
 from replicator.errors import ConfigError
 
-_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
-_MOST = 249
-_UNFIT = re.compile(r"[^A-Za-z0-9._-]")
+_PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_MOST: Final = 249
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]")
+_POSITION: Final = "replicator.position."
+_INSTALLATION: Final = re.compile(r"replicator\.position\.([0-9a-f]{12})\.")
+"""As `coordination.installation` makes them."""
 
 
-def position_topic(task: str) -> str:
-    """`replicator.position.TASK`. Bytes of the UTF-8 name that a topic can't carry become `_XX` (hexadecimal); a name
-    that is too long then ends in a part of its SHA-256 instead. Two tasks whose names meet there share the topic
-    without harm: its records are keyed by the task's real name."""
-    return _own("replicator.position.", task)
+def position_topic(task: str, installation: str = "") -> str:
+    """`replicator.position.INSTALLATION.TASK`. Bytes of the UTF-8 name that a topic can't carry become `_XX`
+    (hexadecimal); a name that is too long then ends in a part of its SHA-256 instead. The topic's records are keyed by
+    the task's real name."""
+    return _own(_POSITION, task, installation)
 
 
-def counts_topic(task: str) -> str:
-    """`replicator.partitions.TASK`, made likewise. Its records are keyed by topic."""
-    return _own("replicator.partitions.", task)
+def position_topics(task: str, topics: Iterable[str]) -> list[str]:
+    """Those of `topics` that are the position topic of a task of this name, of whichever installation."""
+    found = [(name, _INSTALLATION.match(name)) for name in topics]
+    plain = position_topic(task)
+    return [
+        name for name, match in found if name == plain or (match is not None and name == position_topic(task, match[1]))
+    ]
 
 
-def _own(prefix: str, task: str) -> str:
+def counts_topic(task: str, installation: str = "") -> str:
+    """`replicator.partitions.INSTALLATION.TASK`, made likewise. Its records are keyed by topic."""
+    return _own("replicator.partitions.", task, installation)
+
+
+def _own(prefix: str, task: str, installation: str) -> str:
+    prefix += f"{installation}." if installation else ""
     name = prefix + "".join(chr(byte) if byte in _PLAIN else f"_{byte:02X}" for byte in task.encode())
     if len(name) <= _MOST:
         return name
     return f"{name[: _MOST - 17]}.{hashlib.sha256(task.encode()).hexdigest()[:16]}"
 
 
-def transactional_id(task: str) -> str:
-    """`replicator.TASK`: whoever leads the task uses it, so that Kafka itself fences out who led before."""
-    return f"replicator.{task}"
+def transactional_id(task: str, installation: str = "") -> str:
+    """`replicator.INSTALLATION.TASK`: used by whoever leads the task, so that Kafka fences out who led before."""
+    return f"replicator.{installation}.{task}" if installation else f"replicator.{task}"
 
 
 def dead_letter_topic(template: str, task: str) -> str:

@@ -42,11 +42,13 @@ class Topics:
 
     Args:
         dead_letters: where records go that are too large for the other topics, if anywhere.
+        installation: see `names`.
     """
 
-    def __init__(self, config: KafkaSink, task: str, dead_letters: str | None = None) -> None:
+    def __init__(self, config: KafkaSink, task: str, dead_letters: str | None = None, installation: str = "") -> None:
         self._config = config
-        self._task = task
+        self._counts_topic = counts_topic(task, installation)
+        self._old_counts_topic = counts_topic(task)  # of before installations had ids; read, never written
         self._stored: dict[str, int] | None = None  # numbers of partitions, as a term before us left them
         self._counts: dict[str, int] = {}  # and as they are in use
         self._dead_letters = dead_letters
@@ -67,9 +69,9 @@ class Topics:
         """The number of partitions with the one before, which a topic does not have that is new to the task. Raises
         E3106 where the task says so."""
         if self._stored is None:
-            name = counts_topic(self._task)
-            self._stored = read_counts(self.ask, name) if self._describe(name) is not None else {}
-            self._counts = {**self._stored, **self._counts}
+            self._stored = self._recorded(self._counts_topic)
+            old = self._recorded(self._old_counts_topic) if self._old_counts_topic != self._counts_topic else {}
+            self._counts = {**old, **self._stored, **self._counts}
         before, made = self._counts.get(topic.name, topic.partitions), topic.name in self._made
         self._made.discard(topic.name)
         policy = self._config.partitions_changed
@@ -81,6 +83,9 @@ class Topics:
         self._counts[topic.name] = topic.partitions
         topic.recorded = self._stored.get(topic.name) == topic.partitions
 
+    def _recorded(self, name: str) -> dict[str, int]:
+        return read_counts(self.ask, name) if self._describe(name) is not None else {}
+
     def _forget(self, name: str) -> None:
         """All is asked anew the next time: an operator may have changed any of it."""
         self._stored = None
@@ -90,7 +95,7 @@ class Topics:
 
     def counts(self) -> Topic | None:
         """Where numbers of partitions are recorded; None where it is missing and may not be created."""
-        name = counts_topic(self._task)
+        name = self._counts_topic
         if name in self._verified:
             return self._known[name]
         if not self._config.create_topics and self._describe(name) is None:
@@ -100,7 +105,7 @@ class Topics:
 
     def written(self) -> list[str]:
         """All topics that the task has ever written to, also in transactions that are aborted or have no end."""
-        name = counts_topic(self._task)
+        name = self._counts_topic
         return read_topics(self.ask, name) if self._describe(name) is not None else []
 
     def position(self, name: str) -> Topic:

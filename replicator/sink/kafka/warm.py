@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from replicator.model.position import Position
+from replicator.model.term import Term
 from replicator.sink.kafka import bulk as bulk  # ready, too
 from replicator.sink.kafka import counts, fit, position
 from replicator.sink.kafka.admin import FETCH_VERSIONS
@@ -28,7 +29,7 @@ MESSAGES: Final = {
 def warm() -> int:
     """Returns how many kinds of messages were found, requests and answers."""
     fit.moved()  # is asked once a process, and leaves a signature of each method behind
-    position.load(position.dump("", 0, Position("", 4)), "")
+    position.load(position.dump(Term.unlimited(""), Position("", 4)), "")
     counts.load(counts.dump("", 1), "")
     found = 0
     for module, versions in MESSAGES.items():

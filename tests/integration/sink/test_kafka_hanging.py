@@ -64,7 +64,7 @@ class Earlier:
         self._producer.flush(20)
 
     def leave_position(self, number: int) -> None:
-        record = position.dump("u1", 1, at(number))
+        record = position.dump(term(self._task, 1), at(number))
         self.leave(position_topic(self._task), record, key=self._task.encode())
 
     def _send(self, topic: str, **options: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaProducer
 
 from replicator.config.task import KafkaSink
-from replicator.errors import SinkError, SinkFenced
+from replicator.errors import SinkError, UnknownTerm
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.ports import Sink
@@ -112,18 +112,19 @@ def test_a_tombstone_resets(sink: Sink, task: str, put: Put) -> None:
     assert sink.left is None
 
 
-def test_a_later_terms_record_fences(sink: Sink, task: str) -> None:
+def test_a_later_terms_record_is_refused(sink: Sink, task: str) -> None:
     moved(sink, task, at(100))
     sink.open(term(task, 9))
     sink.commit(at(200))
     sink.flush(10)
-    with pytest.raises(SinkFenced, match="epoch 9"):
+    with pytest.raises(UnknownTerm, match="epoch 9") as raised:
         sink.open(term(task, 8))
+    assert raised.value.epoch == 9
 
 
 def test_what_can_not_be_read_stops(sink: Sink, task: str, put: Put) -> None:
     moved(sink, task, at(100))
-    put([(task.encode(), b'{"v":2}')])
+    put([(task.encode(), b'{"v":3}')])
     with pytest.raises(SinkError) as raised:
         sink.open(term(task))
     assert raised.value.code == "E3108"

@@ -222,6 +222,13 @@ def test_retry(cli: Cli, running: World) -> None:
     assert cli("task", "retry", NAME).exit_code == 4
 
 
+def test_take_over_asks(cli: Cli, made: World) -> None:
+    made.core("host-a").stand(NAME, "failed", error={"code": "E3111", "what": "unknown term", "found": "epoch 9"})
+    refused = cli("task", "retry", NAME, "--take-over", input="n\n")
+    assert refused.exit_code == 4 and "epoch 9" in refused.stderr
+    assert cli("task", "retry", NAME, "--take-over", "-y").stdout == f"{NAME} retrying\n"
+
+
 def test_wait(cli: Cli, running: World) -> None:
     assert cli("task", "wait", NAME, "--for", "running").stdout == f"{NAME} running\n"
     result = cli("task", "wait", NAME, "--for", "paused", "--timeout", "0.2")

@@ -10,6 +10,7 @@ import pytest
 from replicator.coordination.actions import (
     AdoptConfig,
     Complete,
+    ConfirmFencing,
     DrainWorker,
     Fail,
     Hold,
@@ -35,7 +36,7 @@ from replicator.coordination.commands import Pending
 from replicator.coordination.commits import Commit
 from replicator.coordination.decision import decide
 from replicator.coordination.election import Contender, Field
-from replicator.coordination.facts import Facts, Failure, WorkerFacts
+from replicator.coordination.facts import Facts, Failure, Fenced, WorkerFacts
 from replicator.coordination.grace import Memory, margin, remember
 from replicator.coordination.moves import stood
 from replicator.coordination.records import CommandRecord, CommitRecord
@@ -325,9 +326,23 @@ class TestLeading:
         [action] = decide(leading(State.RUNNING, RUNS), view(contender(RIVAL, 1, 2), contender()), NOW)
         assert isinstance(action, Withdraw)
 
-    def test_gives_up_when_the_sink_is_fenced(self):
-        [action] = decide(leading(State.STARTING, fenced=True), view(contender(), commit=commit()), NOW)
-        assert isinstance(action, Release)
+    def test_asks_for_its_node_when_the_sink_fences(self):
+        fenced = Fenced({"code": "E3104", "what": "a later term writes"})
+        [action] = decide(leading(State.STARTING, fenced=fenced), view(contender(), commit=commit()), NOW)
+        assert action == ConfirmFencing()
+
+    def test_take_over_without_an_unknown_term_is_refused(self):
+        failure = Failure({"code": "E3104", "what": "x"}, 3)
+        seen = view(contender(), commit=commit(), commands=command("retry", take_over="true"))
+        [action] = decide(leading(State.FAILED, failure=failure), seen, NOW)
+        assert isinstance(action, Complete) and action.kind == "refused"
+
+    def test_take_over_of_an_unknown_term(self):
+        failure = Failure({"code": "E3111", "what": "x"}, 3, 4711)
+        seen = view(contender(), commit=commit(), commands=command("retry", take_over="true"))
+        retry, done = decide(leading(State.FAILED, failure=failure), seen, NOW)
+        assert isinstance(retry, Retry) and retry.take_over
+        assert isinstance(done, Complete)
 
 
 class TestConfiguration:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from replicator.coordination.commands import Commands
 from replicator.coordination.ports import Connection
 from replicator.coordination.status import Status
 from tests.support.api import TASK, World
@@ -167,6 +168,17 @@ def test_retry_is_for_failed_tasks(made: World) -> None:
     core.stand(NAME, "failed", error={"code": "E2206", "what": "purged"})
     assert made.http.get(f"/tasks/{NAME}").json()["problems"][0]["code"] == "E2206"
     assert made.http.post(f"/tasks/{NAME}/retry").json()["verb"] == "retry"
+
+
+def test_take_over_is_for_positions_of_unknown_terms(made: World) -> None:
+    core = made.core("host-a").stand(NAME, "failed", error={"code": "E2206", "what": "purged"})
+    retry = f"/tasks/{NAME}/retry"
+    assert code(made.http.post(retry, json={"take_over": "true"})) == (409, "E5007")
+    assert code(made.http.post(retry, json={"take_over": "yes"}))[1] == "E1003"
+    core.stand(NAME, "failed", error={"code": "E3111", "what": "a term that ZooKeeper does not know"})
+    assert made.http.post(retry, json={"take_over": "true"}).json()["verb"] == "retry"
+    [command] = Commands(made.bus.coordinator, made.bus.layout).pending(NAME)
+    assert command.record is not None and command.record.arguments == {"take_over": "true"}
 
 
 def test_delete_waits_for_the_cores_and_the_name_is_free_again(made: World) -> None:

@@ -5,14 +5,30 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.sink.kafka.names import position_topic, transactional_id
+from replicator.sink.kafka.names import counts_topic, position_topic, position_topics, transactional_id
 
+ID = "0123456789ab"
 LEGAL = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 def test_usual_names_stand_as_they_are() -> None:
     assert position_topic("copy_hot_item") == "replicator.position.copy_hot_item"
     assert transactional_id("copy_hot_item") == "replicator.copy_hot_item"
+    assert position_topic("copy_hot_item", ID) == "replicator.position.0123456789ab.copy_hot_item"
+    assert counts_topic("copy_hot_item", ID) == "replicator.partitions.0123456789ab.copy_hot_item"
+    assert transactional_id("copy_hot_item", ID) == "replicator.0123456789ab.copy_hot_item"
+
+
+def test_position_topics_of_a_name() -> None:
+    """Of all installations, and of no task whose name only ends alike."""
+    other = "f" * 12
+    mine = [position_topic("t"), position_topic("t", ID), position_topic("t", other)]
+    foreign = [position_topic("a.t", ID), position_topic("a.t"), position_topic("run.x.t"), "replicator.position.t.t"]
+    assert position_topics("t", [*foreign, "t", *mine]) == mine
+    long = "ü" * 99
+    assert position_topics(long, [position_topic(long, ID), position_topic(long + "a", ID)]) == [
+        position_topic(long, ID)
+    ]
 
 
 @given(st.text(min_size=1, max_size=100).filter(lambda name: name.isprintable()))
