@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -31,6 +30,7 @@ from replicator.coordination.registry import Registry
 from replicator.coordination.state import State
 from replicator.coordination.view import Validate
 from replicator.errors import CoordinationError, NotConnected, ReplicatorError
+from replicator.model import lease_clock
 from replicator.telemetry import log
 
 STOP_SECONDS = 16.0
@@ -63,7 +63,7 @@ class Agent:
         tasks: Sequence[str],
         launcher: Starter,
         validate: Validate,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = lease_clock.now,
         look: Look = lambda config: None,
     ) -> None:
         self._coordinator = coordinator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -27,7 +28,7 @@ class WorkerProcess(Speaker, Protocol):
     @property
     def beat(self) -> float: ...
 
-    def extend(self, deadline: float) -> None: ...
+    def extend(self, deadline: float, wall_deadline: float = math.inf) -> None: ...
 
     def send(self, message: ToWorker) -> None: ...
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import multiprocessing
 import os
 import signal
@@ -21,7 +22,7 @@ from typing import Any
 from core import channel
 from core.channel import AgentEnd
 from core.mortality import end_with_the_template
-from core.protocol import FromWorker, ToWorker, WorkerSpec
+from core.protocol import FromWorker, Lease, ToWorker, WorkerSpec
 from replicator.checks.outlook import Outlook, look
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError
@@ -38,12 +39,12 @@ class Worker:
         pid: of the process.
     """
 
-    def __init__(self, spec: WorkerSpec, process: BaseProcess, way: AgentEnd, deadline: Any, beat: Any) -> None:
+    def __init__(self, spec: WorkerSpec, process: BaseProcess, way: AgentEnd, lease: Lease, beat: Any) -> None:
         self.spec = spec
         self.pid: int = process.pid or 0
         self._way = way
         self._process = process
-        self._deadline = deadline
+        self._lease = lease
         self._beat = beat
 
     def fileno(self) -> int:
@@ -59,9 +60,11 @@ class Worker:
     def flush(self) -> None:
         self._way.flush()
 
-    def extend(self, deadline: float) -> None:
-        """Sets the end of the lease (monotonic seconds) in shared memory. 0.0: the worker emits nothing more."""
-        self._deadline.value = deadline
+    def extend(self, deadline: float, wall_deadline: float = math.inf) -> None:
+        """Sets the end of the lease (seconds of the lease clock, and of the wall clock) in shared memory. 0.0: the
+        worker emits nothing more."""
+        self._lease.wall_deadline.value = wall_deadline
+        self._lease.deadline.value = deadline
 
     def send(self, message: ToWorker) -> None:
         """Never blocks and never raises: a dead worker shows in `receive`, a frozen one in its beat."""
@@ -115,9 +118,9 @@ class Launcher:
         process.join()
 
     def start(self, spec: WorkerSpec, deadline: float) -> Worker:
-        """deadline: end of the lease on the monotonic clock, seconds."""
+        """deadline: end of the lease on the lease clock, seconds."""
         ours, theirs = channel.pair()
-        shared = self._context.RawValue("d", deadline)
+        shared = Lease(self._context.RawValue("d", deadline), self._context.RawValue("d", math.inf))
         beat = self._context.RawValue("d", 0.0)
         process = self._context.Process(
             target=_work, args=(theirs, shared, beat, spec, self._log_style), name=f"worker {spec.task}", daemon=True

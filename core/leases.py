@@ -6,20 +6,23 @@ makes a lease run out.
 
 from __future__ import annotations
 
+import math
 import threading
-import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
+from replicator.coordination.grace import margin
 from replicator.coordination.lease import Lease
 from replicator.coordination.ports import Connection, Coordinator, Stat
 from replicator.errors import LeadershipLost, NotConnected
+from replicator.model import lease_clock
 
 CHECKS_PER_TIMEOUT = 6
+_LOOK_SECONDS: Final = 0.25
 
 
 class Extensible(Protocol):
-    def extend(self, deadline: float) -> None: ...
+    def extend(self, deadline: float, wall_deadline: float = math.inf) -> None: ...
 
 
 class LeaseKeeper:
@@ -28,11 +31,17 @@ class LeaseKeeper:
     """
 
     def __init__(
-        self, coordinator: Coordinator, over: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+        self,
+        coordinator: Coordinator,
+        over: Callable[[str], None],
+        clock: Callable[[], float] = lease_clock.now,
+        wall: Callable[[], float] = lease_clock.wall,
     ) -> None:
         self._coordinator = coordinator
         self._over = over
         self._clock = clock
+        self._wall = wall
+        self._ahead = wall() - clock()  # of the lease clock, when it was looked at last
         self._lock = threading.Lock()
         self._held: dict[str, tuple[Lease, Extensible | None]] = {}
         self._kick = threading.Event()
@@ -49,9 +58,9 @@ class LeaseKeeper:
         Raises LeadershipLost when the node is gone, NotConnected.
         """
         lease = Lease(path, epoch, self._coordinator.session_id)
-        sent = self._clock()
+        sent, wall = self._clock(), self._wall()
         stat = self._coordinator.confirm([path])[0]
-        if not lease.confirm(stat, sent, self._coordinator.session_timeout):
+        if not lease.confirm(stat, sent, self._coordinator.session_timeout, wall):
             raise LeadershipLost("E4008", f"our node in the election of '{task}' is gone")
         with self._lock:
             self._held[task] = (lease, None)
@@ -65,7 +74,7 @@ class LeaseKeeper:
                 worker.extend(0.0)
                 return
             self._held[task] = (held[0], worker)
-            worker.extend(held[0].deadline)
+            worker.extend(held[0].deadline, held[0].wall_deadline)
 
     def drop(self, task: str) -> None:
         """Ends a lease for good."""
@@ -107,17 +116,26 @@ class LeaseKeeper:
             self._kick.set()
 
     def _run(self) -> None:
+        due = 0.0
         while not self._stopped:
-            self._kick.wait(self._coordinator.session_timeout / CHECKS_PER_TIMEOUT)
+            kicked = self._kick.wait(min(_LOOK_SECONDS, max(0.0, due - self._clock())))
             self._kick.clear()
-            self._round()
+            if kicked or self._clock() >= due or self._jumped():
+                due = self._clock() + self._coordinator.session_timeout / CHECKS_PER_TIMEOUT
+                self._round()
+
+    def _jumped(self) -> bool:
+        """Whether the wall clock has gone further than the lease clock since the last look: workers wait then until
+        their leases are confirmed."""
+        before, self._ahead = self._ahead, self._wall() - self._clock()
+        return self._ahead - before > margin(self._coordinator.session_timeout)
 
     def _round(self) -> None:
         with self._lock:
             held = {task: lease for task, (lease, _) in self._held.items() if not lease.over}
         if not held:
             return
-        sent = self._clock()
+        sent, wall = self._clock(), self._wall()
         try:
             stats = self._coordinator.confirm([lease.path for lease in held.values()])
         except NotConnected:
@@ -126,21 +144,21 @@ class LeaseKeeper:
         gone = [
             task
             for (task, lease), stat in zip(held.items(), stats, strict=True)
-            if not self._confirm(task, lease, stat, sent, timeout)
+            if not self._confirm(task, lease, stat, timeout, sent, wall)
         ]
         for task in gone:
             self._over(task)
 
-    def _confirm(self, task: str, lease: Lease, stat: Stat | None, sent: float, timeout: float) -> bool:
+    def _confirm(self, task: str, lease: Lease, stat: Stat | None, timeout: float, sent: float, wall: float) -> bool:
         """False when the term is over. One step under the lock: a lease that was ended is never extended again."""
         with self._lock:
             current = self._held.get(task)
             if current is None or current[0] is not lease:
                 return True  # ended meanwhile, by ourselves
             lease.answered(self._clock())
-            good = lease.confirm(stat, sent, timeout)
+            good = lease.confirm(stat, sent, timeout, wall)
             if current[1] is not None:
-                current[1].extend(lease.deadline)
+                current[1].extend(lease.deadline, lease.wall_deadline)
             return good
 
 

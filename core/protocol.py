@@ -7,7 +7,7 @@ the worker stops at once, the agent counts it as dead.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -33,6 +33,13 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     orders: Orders = Orders()
     installation: str = ""
     previous: int | None = None
+
+
+class Lease(NamedTuple):
+    """The end of a lease in shared memory, two C doubles: seconds of the lease clock and of the wall clock."""
+
+    deadline: Any
+    wall_deadline: Any
 
 
 class Drain(msgspec.Struct, frozen=True, tag=True):

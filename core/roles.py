@@ -1,7 +1,7 @@
 """The role log: when each worker emitted, for whoever wants proof that no two ever did at once.
 
 With REPLICATOR_ROLE_LOG naming a folder, each worker keeps a file of one line of JSON there. `begin` and `end` are
-seconds of the monotonic clock, which all processes of a host share: the moments before the first and before the last
+seconds of the lease clock, which all processes of a host share: the moments before the first and before the last
 step (write or commit) that the sink has acknowledged. What was begun and never acknowledged was not emitted: its sender
 was fenced out, or a later term repeats it. The line is rewritten in place, so that it is true whenever the worker is
 killed; a write to a file outlives its process.
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from replicator.model import lease_clock
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
@@ -73,11 +73,11 @@ class WatchedSink:
 
     def write(self, batch: Batch) -> None:
         if self._first is None:
-            self._first = time.monotonic()
+            self._first = lease_clock.now()
         self._sink.write(batch)
 
     def commit(self, position: Position) -> None:
-        now = time.monotonic()
+        now = lease_clock.now()
         first, self._first = self._first or now, None
         self._commits.append((position, first, now))
         self._sink.commit(position)

@@ -21,6 +21,7 @@ from core.protocol import (
     Drained,
     Failed,
     FromWorker,
+    Lease,
     Progress,
     Recalled,
     Saved,
@@ -159,7 +160,7 @@ class AgentObserver:
         self._store.report(checkpoint)
 
 
-def main(way: socket.socket, deadline: Any, beat: Any, spec: WorkerSpec, log_style: str | None) -> None:
+def main(way: socket.socket, lease: Lease, beat: Any, spec: WorkerSpec, log_style: str | None) -> None:
     """Entry point of the process. Ends with `Drained` or `Failed`, or without a word when term or agent are gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent drains us
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -169,7 +170,8 @@ def main(way: socket.socket, deadline: Any, beat: Any, spec: WorkerSpec, log_sty
         spec.task,
         spec.uid,
         spec.epoch,
-        lambda: float(deadline.value),
+        lambda: float(lease.deadline.value),
+        wall_deadline=lambda: float(lease.wall_deadline.value),
         installation=spec.installation,
         host=spec.host,
         previous=spec.previous,

@@ -6,13 +6,13 @@ import math
 
 import msgspec
 
-from replicator.coordination.grace import LEASE
+from replicator.coordination.grace import LEASE, margin
 from replicator.coordination.ports import Stat
 
 
 class Lease(msgspec.Struct):
-    """A term's lease. `deadline`: monotonic seconds, 0.0 when it is over for good; `least`: the fewest seconds that
-    were left of it when an answer came.
+    """A term's lease. `deadline`: seconds of the lease clock, 0.0 when it is over for good; `wall_deadline`: the same
+    of the wall clock; `least`: the fewest seconds that were left of it when an answer came.
 
     A connection that counts as CONNECTED proves nothing; only an answer does, and only from the moment on at which the
     question was sent.
@@ -22,15 +22,16 @@ class Lease(msgspec.Struct):
     epoch: int
     session: int
     deadline: float = 0.0
+    wall_deadline: float = math.inf
     least: float = math.inf
     over: bool = False
 
-    def confirm(self, stat: Stat | None, sent: float, timeout: float) -> bool:
+    def confirm(self, stat: Stat | None, sent: float, timeout: float, wall: float = math.inf) -> bool:
         """Takes in the answer to a check of our node.
 
         Args:
             stat: None when the node is gone.
-            sent: monotonic time at which the question was sent.
+            sent: time of the lease clock at which the question was sent; wall: of the wall clock.
             timeout: negotiated session timeout, seconds.
 
         Returns False when the term is over: the node is gone, or it is not ours.
@@ -41,6 +42,7 @@ class Lease(msgspec.Struct):
             self.end()
             return False
         self.deadline = max(self.deadline, sent + LEASE * timeout)
+        self.wall_deadline = wall + LEASE * timeout + margin(timeout)
         return True
 
     def answered(self, now: float) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
+from typing import Final
 
 from replicator.errors import LeadershipLost
+from replicator.model import lease_clock
+
+_CONFIRM_SECONDS: Final = 0.005
 
 
 class Term:
@@ -15,9 +20,10 @@ class Term:
         task: name of the task.
         uid: id of the task's incarnation; a task deleted and made again under its name has another.
         epoch: czxid of the own election znode; rises with every term. 0 in `replicator run`.
-        deadline: gives the end of the lease on the monotonic clock, in seconds. It is read from shared memory, so
-            each call may give a later value, and 0.0 once the term is over.
-        clock: the monotonic clock; another one only in tests.
+        deadline: gives the end of the lease on the lease clock (`lease_clock.now`), in seconds. It is read from shared
+            memory, so each call may give a later value, and 0.0 once the term is over.
+        clock: the lease clock; another one only in tests.
+        wall_deadline: the same on the wall clock, `wall`: when it is over, the lease has to be confirmed first.
         installation: id of the installation, part of the names that the sink gives; "" before there were such ids.
         host: where the term is held, for people who look for a rival.
         previous: epoch of the last term before this one, as ZooKeeper has it; None: not known.
@@ -29,8 +35,10 @@ class Term:
         uid: str,
         epoch: int,
         deadline: Callable[[], float],
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = lease_clock.now,
         *,
+        wall_deadline: Callable[[], float] = lambda: math.inf,
+        wall: Callable[[], float] = lease_clock.wall,
         installation: str = "",
         host: str = "",
         previous: int | None = None,
@@ -43,6 +51,8 @@ class Term:
         self.previous = previous
         self._deadline = deadline
         self._clock = clock
+        self._wall_deadline = wall_deadline
+        self._wall = wall
 
     @classmethod
     def unlimited(cls, task: str, uid: str = "", installation: str = "") -> Term:
@@ -62,6 +72,14 @@ class Term:
         return self._deadline() - self._clock()
 
     def check(self) -> None:
-        """Raises `LeadershipLost` when the lease is over. Called before each batch and before each commit."""
-        if self._deadline() <= self._clock():
-            raise LeadershipLost("E4008", f"the lease on task '{self.task}' (epoch {self.epoch}) is over")
+        """Raises `LeadershipLost` when the lease is over. Called before each batch and before each commit.
+
+        Waits for a new confirmation, no longer than the lease, where the wall clock is further than the lease clock
+        says: the host may have been suspended for longer than its session, or somebody has set the date.
+        """
+        while True:
+            if self._deadline() <= self._clock():
+                raise LeadershipLost("E4008", f"the lease on task '{self.task}' (epoch {self.epoch}) is over")
+            if self._wall() < self._wall_deadline():
+                return
+            time.sleep(_CONFIRM_SECONDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, S
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.errors import ConfigError
+from replicator.model import lease_clock
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from tests.support.waiting import eventually
@@ -62,12 +64,12 @@ class FakeWorker:
 
     # As the agent sees it
 
-    def extend(self, deadline: float) -> None:
+    def extend(self, deadline: float, wall_deadline: float = math.inf) -> None:
         self.deadline = deadline
 
     @property
     def may_emit(self) -> bool:
-        return not self.killed and time.monotonic() < self.deadline
+        return not self.killed and lease_clock.now() < self.deadline
 
     def send(self, message: ToWorker) -> None:
         if isinstance(message, Saved):

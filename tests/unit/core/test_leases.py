@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from core.leases import LeaseKeeper
@@ -14,10 +16,10 @@ T = 6.0
 
 class Holder:
     def __init__(self) -> None:
-        self.deadline = -1.0
+        self.deadline = self.wall_deadline = -1.0
 
-    def extend(self, deadline: float) -> None:
-        self.deadline = deadline
+    def extend(self, deadline: float, wall_deadline: float = math.inf) -> None:
+        self.deadline, self.wall_deadline = deadline, wall_deadline
 
 
 class Bench:
@@ -26,7 +28,8 @@ class Bench:
         self.ensemble = MemoryEnsemble(self.clock)
         self.zk = self.ensemble.session(T)
         self.over: list[str] = []
-        self.keeper = LeaseKeeper(self.zk, self.over.append, self.clock)
+        self.wall = FakeClock()
+        self.keeper = LeaseKeeper(self.zk, self.over.append, self.clock, self.wall)
         self.zk.on_connection(self.keeper._on_connection)
         self.holder = Holder()
 
@@ -64,6 +67,30 @@ def test_each_round_extends(bench):
     bench.keeper._round()
     assert bench.holder.deadline == bench.clock.now + 4
     assert bench.keeper.left("t") == 4
+
+
+def test_the_wall_clock_is_a_second_witness(bench):
+    bench.wall.now = 5_000.0
+    bench.begin()
+    end = bench.holder.wall_deadline
+    assert 5_000 + 4 <= end <= 5_000 + T - 1, "before anybody else may lead"
+    bench.wall.now += 2
+    bench.keeper._round()
+    assert bench.holder.wall_deadline == end + 2
+
+
+def test_a_clock_that_stood_still_asks_at_once(bench):
+    """The host was suspended; the lease clock does not know, the wall clock does."""
+    bench.begin()
+    assert not bench.keeper._jumped()
+    bench.clock.now += 0.25
+    bench.wall.now += 0.25
+    assert not bench.keeper._jumped()
+    bench.wall.now += 3600
+    assert bench.keeper._jumped()
+    assert not bench.keeper._jumped(), "once"
+    bench.wall.now -= 3600
+    assert not bench.keeper._jumped(), "a clock that is set back takes nothing away and gives nothing"
 
 
 def test_how_close_a_renewal_was_is_remembered_for_the_term(bench):
