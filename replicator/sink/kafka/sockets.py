@@ -1,18 +1,27 @@
-"""Sockets that are closed when their connection attempt fails, and a selector that says less.
+"""Sockets that are closed when their connection attempt fails and take their bytes along, and a selector that says
+less.
 
 kafka-python leaves them to the garbage collector, in reference cycles: an outage of some minutes with its steady
 attempts would eat the process's descriptors. Its hook for proxies lets us stand in between.
+
+A socket is closed by a reset, whoever closes it (a session that gives up, or the kernel for a process that was killed):
+what is still in its buffer is dropped. The kernel would otherwise go on sending it for minutes, past rows that a later
+session has delivered; a broker takes it, as the producer that sent it is one that it knows.
 """
 
 from __future__ import annotations
 
 import selectors
+import socket
 import ssl
+import struct
 from collections.abc import Callable
 from threading import get_ident
-from typing import Any
+from typing import Any, Final
 
 from kafka.net.inet import KafkaNetSocket
+
+_RESET: Final = struct.pack("ii", 1, 0)  # linger, for no time
 
 PROXY_URL = "direct://"
 """The `proxy_url` setting that selects these sockets; no proxy is involved."""
@@ -24,6 +33,7 @@ class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]
     SCHEMES = ("direct",)
 
     async def sock_connect(self, net: Any, sock: Any, sockaddr: Any, timeout_at: float | None = None) -> Any:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         try:
             return await super().sock_connect(net, sock, sockaddr, timeout_at=timeout_at)
         except BaseException:

@@ -6,8 +6,9 @@ import selectors
 import socket
 
 import pytest
+from kafka.net.inet import KafkaNetSocket
 
-from replicator.sink.kafka.sockets import QuietSelector
+from replicator.sink.kafka.sockets import ClosingSocket, QuietSelector
 
 
 class Loud(socket.socket):
@@ -32,3 +33,24 @@ def test_a_closed_socket_is_an_error_as_ever() -> None:
         for each in (selector, plain):
             with pytest.raises((KeyError, ValueError)):
                 each.get_key(closed)
+
+
+def test_a_connection_ends_with_a_reset(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the kernel drops what it has not sent, instead of delivering it behind what a later session delivered."""
+
+    async def connect(
+        self: object, net: object, sock: socket.socket, address: object, timeout_at: object = None
+    ) -> None:
+        sock.connect(address)
+
+    monkeypatch.setattr(KafkaNetSocket, "sock_connect", connect)
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as ours:
+        step = ClosingSocket.sock_connect(object.__new__(ClosingSocket), None, ours, server.getsockname())
+        with pytest.raises(StopIteration):
+            step.send(None)
+        peer, _ = server.accept()
+        with peer:
+            peer.settimeout(10)
+            ours.close()
+            with pytest.raises(ConnectionResetError):
+                peer.recv(1)
