@@ -6,11 +6,13 @@ import contextlib
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import psutil
 import pytest
 
 from dev.cluster import wait_for
-from dev.faults.clock import wrong_by
+from dev.faults.clock import still_by, wrong_by
 from dev.faults.proxy import Proxy
 from dev.servers import ZooKeeper
 from dev.servers.ensembles import ZooKeeperEnsemble
@@ -192,6 +194,32 @@ def test_21_a_wrong_wall_clock_changes_nothing_but_what_is_shown(make_bus: MakeB
     bus.cluster.core("host-a", environment=wrong_by(shift))
     bus.wait_standby("host-a")
     clean(bus)
+
+
+def test_103_a_host_that_was_suspended_does_not_believe_its_lease(make_bus: MakeBus, tmp_path: Path) -> None:
+    """All of its processes stood still, and so did its lease clock: by it, the lease is as good as new. Nothing at this
+    sink fences."""
+    still = tmp_path / "still"
+    still.write_text("0")
+    how = {"host-a": {"environment": still_by(still)}}
+    bus = make_bus("host-a", how=how, session_seconds=T, sink={"delivery": "at_least_once"})
+    bus.cluster.core("host-b")
+    bus.wait_standby("host-b")
+    core = psutil.Process(bus.cluster.cores["host-a"].pid)
+    host = [core, *core.children(recursive=True)]
+    for process in host:
+        process.suspend()
+    began = time.monotonic()
+    bus.wait_running(other_than="host-a")
+    bus.wait_delivered(50)
+    still.write_text(str(time.monotonic() - began))
+    for process in reversed(host):
+        process.resume()
+    bus.wait_delivered(50)
+    bus.wait_standby("host-a")
+    verdict = bus.verdict()
+    verdict.duplicated.clear()
+    assert not verdict.stale and verdict.clean, str(verdict)
 
 
 def test_15_lost_progress_is_never_replaced_by_now(make_bus: MakeBus) -> None:
