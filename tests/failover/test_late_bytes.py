@@ -80,7 +80,7 @@ def epochs(kafka: Kafka, task: str) -> list[int]:
     return [int(dict(record.headers)["epoch"]) for record in records]
 
 
-def test_100_bytes_of_a_session_that_is_over_do_not_arrive_behind_newer_rows(
+def test_95_bytes_of_a_session_that_is_over_do_not_arrive_behind_newer_rows(
     broker: tuple[Kafka, str], cable: Cable, tmp_path: Path, topic_prefix: str
 ) -> None:
     """One sender goes on with new sessions by itself, the other is killed and started again."""

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(240)
 MakeBus = Callable[..., Bus]
 
 
-def test_101_zookeeper_is_put_back_to_a_backup(
+def test_96_zookeeper_is_put_back_to_a_backup(
     make_bus: MakeBus, make_zookeeper: Callable[..., ZooKeeper], tmp_path: Path
 ) -> None:
     """Of before the last elections: nobody fences, nobody goes round; an operator says that the position is ours."""
@@ -60,7 +60,7 @@ def test_101_zookeeper_is_put_back_to_a_backup(
     assert verdict.clean, str(verdict)
 
 
-def test_102_two_installations_with_a_task_of_one_name(make_bus: MakeBus, zookeeper: ZooKeeper, tmp_path: Path) -> None:
+def test_97_two_installations_with_a_task_of_one_name(make_bus: MakeBus, zookeeper: ZooKeeper, tmp_path: Path) -> None:
     """On one Kafka, into the same topics: each delivers all of it once, and neither fences the other out."""
     bus = make_bus("host-a")
     before = bus.look()

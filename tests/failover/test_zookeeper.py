@@ -196,7 +196,7 @@ def test_21_a_wrong_wall_clock_changes_nothing_but_what_is_shown(make_bus: MakeB
     clean(bus)
 
 
-def test_103_a_host_that_was_suspended_does_not_believe_its_lease(make_bus: MakeBus, tmp_path: Path) -> None:
+def test_98_a_host_that_was_suspended_does_not_believe_its_lease(make_bus: MakeBus, tmp_path: Path) -> None:
     """All of its processes stood still, and so did its lease clock: by it, the lease is as good as new. Nothing at this
     sink fences."""
     still = tmp_path / "still"
