@@ -338,7 +338,7 @@ class TestLeading:
         assert isinstance(action, Complete) and action.kind == "refused"
 
     def test_take_over_of_an_unknown_term(self):
-        failure = Failure({"code": "E3111", "what": "x"}, 3, 4711)
+        failure = Failure({"code": "E3111", "what": "x"}, 3, epoch=4711)
         seen = view(contender(), commit=commit(), commands=command("retry", take_over="true"))
         retry, done = decide(leading(State.FAILED, failure=failure), seen, NOW)
         assert isinstance(retry, Retry) and retry.take_over
