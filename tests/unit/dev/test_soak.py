@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 
+from dev.soak.administrator import Administrator
 from dev.soak.faults import FAULTS, schedule
 from dev.soak.hands import Hands
 
@@ -27,3 +28,8 @@ def test_names_tell_faults_apart() -> None:
 def test_every_verb_of_the_table_exists() -> None:
     verbs = {str(step[0]) for fault in FAULTS for step in fault.steps}
     assert [verb for verb in verbs if not callable(getattr(Hands, verb, None))] == []
+
+
+def test_everything_done_by_hand_exists() -> None:
+    done = {str(step[1]) for fault in FAULTS for step in fault.steps if step[0] == "by_hand"}
+    assert [what for what in done if not callable(getattr(Administrator, what, None))] == []
