@@ -113,6 +113,11 @@ MATRIX: tuple[Row, ...] = (
     Row(
         81, "The file of a task with tables in quarantine is applied again", "They stay there; nothing of them is lost"
     ),
+    Row(
+        82,
+        "`replicator run` beside a task of its name",
+        "Neither's reader, transactions nor position is touched by the other",
+    ),
     Row(90, "A worker is stopped and its Core is killed", "The worker ends with it; a standby goes on"),
     Row(92, "A host lacks what the task needs", "A host that has it goes on; when none does, all are named"),
     Row(93, "A task is deleted while Cores start it", "Nothing of it stays; the name can be used again at once"),

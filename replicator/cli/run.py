@@ -82,7 +82,7 @@ def command(
     observer = LiveLine(config.name) if sys.stderr.isatty() and log_format == "text" else LogLines(config.name)
     pipeline = build_pipeline(
         config,
-        term=Term.unlimited(config.name, uid=store.uid),
+        term=Term.unlimited(config.name, uid=store.uid, installation=run),
         store=store,
         observer=observer,
         source=source,

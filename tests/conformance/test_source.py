@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dev.servers.database import Database
@@ -209,7 +210,8 @@ def test_end_position_moves_with_each_transaction(rig: Rig) -> None:
     assert rig.source().end_position() == first
     rig.commit()
     assert rig.source().end_position().order > first.order
-    assert rig.source("latest").start_position() == rig.source().end_position()
+    start = msgspec.structs.replace(rig.source("latest").start_position(), server="")
+    assert start == rig.source().end_position(), "which is for comparing, and names no server"
 
 
 def test_a_rotated_log_goes_on(rig: Rig) -> None:
