@@ -56,7 +56,5 @@ def test_82_a_run_does_not_disturb_the_task_of_its_name_on_a_bus(make_bus: MakeB
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
     records = read_topics(bus.task["sink"]["bootstrap_servers"][0], lambda topic: topic == own)
-    places = [dict(record.headers)["position"] + dict(record.headers)["row"] for record in records]
-    assert places and len(places) == len(set(places)), (
-        "each once, over two runs, and all though one to the terminal came first"
-    )
+    places = [(dict(one.headers)["position"], dict(one.headers)["row"], one.key, one.value) for one in records]
+    assert places and len(places) == len(set(places)), "each once, over two runs and one to the terminal before them"
