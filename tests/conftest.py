@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -47,6 +48,15 @@ os.environ[access.SECRETS_ENV_PREFIX] = "*"
 
 # Workers are forked from a template that keeps the environment of whichever test forks the first one.
 os.environ.setdefault("REPL_BENCH_PASSWORD", "replicator")
+
+
+@pytest.fixture(autouse=True)
+def _same_host_options() -> Iterator[None]:
+    """Commands that run in this process set these for it: the next test has its own."""
+    names = (access.FILE_SINK_DIRECTORY, access.SECRETS_DIRECTORY, access.SECRETS_ENV_PREFIX)
+    before = {name: os.environ[name] for name in names}
+    yield
+    os.environ.update(before)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
