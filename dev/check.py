@@ -16,6 +16,7 @@ from pathlib import Path
 
 from dev.errors import DevError
 from dev.fetch.__main__ import main as fetch
+from dev.fetch.releases import OLDER
 from dev.paths import TREE
 from dev.progress import say
 
@@ -100,7 +101,7 @@ def _last_failed() -> list[str]:
 
 def _fetch_servers() -> int:
     """Outside pytest, so under no test's time limit. What cannot be had skips tests here and fails in CI."""
-    for name in ("zookeeper", "kafka", "mysql", "mariadb"):
+    for name in ("zookeeper", "kafka", "mysql", "mariadb", *(release.name for release in OLDER)):
         try:
             status = fetch([name])
         except DevError as error:

@@ -81,9 +81,9 @@ CODES: dict[str, Entry] = {
             "E2202": ("binlog_format", "Only ROW events carry rows.", "SET PERSIST binlog_format = 'ROW';"),
             "E2203": ("row image", "Only FULL images carry whole rows.", "SET PERSIST binlog_row_image = 'FULL';"),
             "E2204": (
-                "row metadata",
-                "Names and types of columns come with FULL metadata.",
-                "SET PERSIST binlog_row_metadata = 'FULL';",
+                "release too old",
+                "The binlog of releases before MySQL 5.5 and MariaDB 10.2 is not known.",
+                "Upgrade the server.",
             ),
             "E2205": ("table missing", "A configured table is not in the database.", "Correct `source.tables`."),
             "E2206": (

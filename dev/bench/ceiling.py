@@ -9,7 +9,8 @@ from pathlib import Path
 
 from dev.bench.job import Job
 from dev.bench.ours import task
-from dev.fetch.databases import mysql_prefix
+from dev.fetch import databases
+from dev.fetch.releases import MYSQL
 from dev.paths import private_folder
 from replicator.assembly import build_source
 from replicator.config.load import parse_task
@@ -28,13 +29,13 @@ def run(job: Job) -> int:
 
 def mysqlbinlog_runs() -> bool:
     """MySQL's own client reads MySQL's logs alone."""
-    return (mysql_prefix().root / "usr/bin/mysqlbinlog").exists()
+    return (databases.prefix(MYSQL).root / "usr/bin/mysqlbinlog").exists()
 
 
 def _mysqlbinlog(job: Job, folder: Path) -> None:
     """`mysqlbinlog --read-from-remote-server --raw`: the whole file, which the segment fills."""
     command = [
-        *mysql_prefix().command("usr/bin/mysqlbinlog"),
+        *databases.prefix(MYSQL).command("usr/bin/mysqlbinlog"),
         "--no-defaults",
         "--read-from-remote-server",
         "--raw",

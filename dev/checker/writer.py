@@ -12,6 +12,7 @@ import pymysql
 from pymysql.constants import CLIENT
 
 from dev.checker.history import Change, Journal, Op, Transaction
+from dev.fetch.releases import Release
 from dev.servers.database import Database
 
 TABLE = """
@@ -31,6 +32,15 @@ SIDE = "CREATE TABLE IF NOT EXISTS {database}.side (id BIGINT NOT NULL PRIMARY K
 FILL = """
 INSERT /*+ SET_VAR(cte_max_recursion_depth = 10000000) */ INTO {database}.side
 WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < {rows}) SELECT i, REPEAT('x', 50) FROM n"""
+
+
+def _spelled(sql: str, release: Release) -> str:
+    """For releases without JSON, and without fractions of a second."""
+    if release.flavour == "mysql" and release.version < (5, 7, 8):
+        sql = sql.replace(" JSON ", " LONGTEXT ")
+    if release.flavour == "mysql" and release.version < (5, 6, 4):
+        sql = sql.replace("DATETIME(3)", "DATETIME").replace("NOW(3)", "NOW()")
+    return sql
 
 
 class Writer:
@@ -74,7 +84,7 @@ class Writer:
 
     def prepare(self) -> None:
         self._server.execute(f"CREATE DATABASE IF NOT EXISTS {self._database} CHARACTER SET utf8mb4")
-        self._server.execute(TABLE.format(database=self._database))
+        self._server.execute(_spelled(TABLE.format(database=self._database), self._server.release))
         self._server.execute(SIDE.format(database=self._database))
 
     def start(self) -> Writer:
@@ -166,7 +176,7 @@ class Writer:
                     self._large -= 1
                     fill = FILL.format(database=self._database, rows=self._side_rows)
                     statements = [fill, *statements, f"DELETE FROM {self._database}.side"]
-                cursor.execute(";".join(statements))
+                cursor.execute(_spelled(";".join(statements), self._server.release))
                 while cursor.nextset():
                     continue
             committing = True

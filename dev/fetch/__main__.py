@@ -1,19 +1,25 @@
-"""`python -m dev.fetch [zookeeper kafka mysql mariadb registry]`: fill the cache, all servers when none is named."""
+"""`python -m dev.fetch [zookeeper kafka mysql mariadb registry mysql-5.6 ...]`: fill the cache, all servers if none is
+named."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 from dev.errors import DevError
 from dev.fetch import databases, jars
+from dev.fetch.releases import MARIADB, MYSQL, OLDER
 from dev.progress import say
 
-_FETCH = {
+_FETCH: dict[str, Callable[[], Path]] = {
     "zookeeper": jars.zookeeper_libs,
     "kafka": jars.kafka_libs,
-    "mysql": databases.mysql_template,
-    "mariadb": databases.mariadb_template,
+    "mysql": partial(databases.template, MYSQL),
+    "mariadb": partial(databases.template, MARIADB),
     "registry": jars.registry_libs,
+    **{release.name: partial(databases.template, release) for release in OLDER},
 }
 
 

@@ -1,4 +1,4 @@
-"""MySQL and MariaDB: a private prefix each, and a template data folder that every server copies.
+"""MySQL and MariaDB: programs of each release, and a template data folder that every server of it copies.
 
 The templates hold the accounts already, so that creating them stands in no server's binlog.
 """
@@ -10,123 +10,141 @@ import shutil
 from pathlib import Path
 
 from dev.errors import ServerUnavailable
+from dev.fetch.archives import unpack_members
 from dev.fetch.debian import Prefix, unpack
 from dev.fetch.once import folder_once, run
+from dev.fetch.releases import Debian, Maven, Release
 
 # Each template remembers the accounts; a new number makes every cache build it anew.
 _TEMPLATE = 1
 
+# What the programs of archives are linked against: they were built for older systems.
+_LIBRARIES = ["libaio1", "libcrypt1", "libstdc++6", "libsystemd0", "zlib1g"]
+
 _REPLICATOR = """
 CREATE USER 'replicator'@'%' IDENTIFIED {by} 'replicator';
-GRANT REPLICATION SLAVE, {client}, SELECT ON *.* TO 'replicator'@'%';
+GRANT {grants} ON *.* TO 'replicator'@'%';
 """
-_MYSQL_ACCOUNTS = """
-CREATE USER 'root'@'127.0.0.1';
-GRANT ALL PRIVILEGES ON *.* TO 'root'@'127.0.0.1' WITH GRANT OPTION;
-""" + _REPLICATOR.format(by="WITH caching_sha2_password BY", client="REPLICATION CLIENT")
-# MariaDB's own tables hold root@127.0.0.1 already, and an anonymous account that would shadow others.
-_MARIADB_ACCOUNTS = """
-DELETE FROM mysql.global_priv WHERE User = '';
-FLUSH PRIVILEGES;
-""" + _REPLICATOR.format(by="BY", client="BINLOG MONITOR")
-# The order of Debian's mariadb-install-db, which itself cannot run programs through the prefix's loader.
-_MARIADB_TABLES = (
-    "mysql_system_tables.sql",
-    "mysql_performance_tables.sql",
-    "mysql_system_tables_data.sql",
-    "maria_add_gis_sp_bootstrap.sql",
-    "mysql_sys_schema.sql",
+_GRANTS = "REPLICATION SLAVE, REPLICATION CLIENT, SELECT"
+_ROOT = "GRANT ALL PRIVILEGES ON *.* TO 'root'@'127.0.0.1' WITH GRANT OPTION;"
+# The order of Debian's mariadb-install-db, which itself cannot run programs through the prefix's loader. They begin
+# with `mysql_`, since MariaDB 11 with `mariadb_`.
+_TABLES = (
+    "*_system_tables",
+    "*_performance_tables",
+    "*_system_tables_data",
+    "maria_add_gis_sp_bootstrap",
+    "*_sys_schema",
 )
 
 
-def mysql_prefix() -> Prefix:
+def root(release: Release) -> Path:
+    """Where its programs are; fetched when they are not."""
+
     def build(draft: Path) -> None:
-        unpack("MySQL", "sid", ["mysql-server-core", "mysql-client-core"], draft)
-        _need("MySQL", draft / "usr/sbin/mysqld")
+        if isinstance(release.origin, Debian):
+            unpack(release.name, release.origin.suite, list(release.origin.packages), draft)
+        else:
+            unpack_members(release.name, release.origin, draft)
+            (draft / release.server).chmod(0o755)
+        if not (draft / release.server).exists():
+            raise ServerUnavailable(release.name, f"what was fetched holds no {release.server}")
 
-    return Prefix(folder_once("mysql-sid", build))
-
-
-def mariadb_prefix() -> Prefix:
-    def build(draft: Path) -> None:
-        unpack("MariaDB", "bookworm", ["mariadb-server-core", "mariadb-client-core"], draft)
-        _need("MariaDB", draft / "usr/sbin/mariadbd")
-
-    return Prefix(folder_once("mariadb-bookworm", build))
+    return folder_once(release.folder, build)
 
 
-def mysqld() -> list[str]:
-    prefix = mysql_prefix()
-    share = prefix.root / "usr/share/mysql"
+def prefix(release: Release) -> Prefix:
+    """What runs its programs. Raises ServerUnavailable."""
+    if isinstance(release.origin, Maven):
+        return Prefix(
+            folder_once("libraries-bookworm", lambda draft: unpack("libraries", "bookworm", _LIBRARIES, draft))
+        )
+    return Prefix(root(release))
+
+
+def command(release: Release) -> list[str]:
+    """The server's program with the options that say where its own files are."""
+    folder = root(release)
+    share = folder / release.share
+    plugins = [f"--plugin-dir={folder / release.plugins}"] if release.plugins else []
     return [
-        *prefix.command("usr/sbin/mysqld"),
+        *prefix(release).command(str(folder / release.server)),
         "--no-defaults",
-        f"--basedir={prefix.root / 'usr'}",
+        f"--basedir={share.parent.parent if release.plugins else share.parent}",
         f"--lc-messages-dir={share}",
         f"--character-sets-dir={share / 'charsets'}",
-        f"--plugin-dir={prefix.root / 'usr/lib/mysql/plugin'}",
-        "--secure-file-priv=",
-        "--mysqlx=OFF",
-        *as_root(),
-    ]
-
-
-def mariadbd() -> list[str]:
-    prefix = mariadb_prefix()
-    share = prefix.root / "usr/share/mysql"
-    return [
-        *prefix.command("usr/sbin/mariadbd"),
-        "--no-defaults",
-        f"--basedir={prefix.root / 'usr'}",
-        f"--lc-messages-dir={share}",
-        f"--character-sets-dir={share / 'charsets'}",
-        f"--plugin-dir={prefix.root / 'usr/lib/mysql/plugin'}",
+        *plugins,
         *as_root(),
     ]
 
 
 def as_root() -> list[str]:
-    """Both servers refuse to run as root unless told so."""
+    """The servers refuse to run as root unless told so."""
     return ["--user=root"] if os.getuid() == 0 else []
 
 
-def mysql_template() -> Path:
-    command = mysqld()
-
-    def build(draft: Path) -> None:
-        accounts = draft.parent / f"{draft.name}.sql"
-        # An init file takes one statement per line.
-        accounts.write_text("\n".join(line for line in _MYSQL_ACCOUNTS.splitlines() if line) + "\n")
-        settings = ["--skip-log-bin", "--innodb-redo-log-capacity=16M", f"--init-file={accounts}"]
-        try:
-            run("MySQL", [*command, "--initialize-insecure", f"--datadir={draft}", *settings])
-        finally:
-            accounts.unlink()
-        (draft / "auto.cnf").unlink(missing_ok=True)  # each copy is a server of its own
-
-    return folder_once(f"mysql-template-{_TEMPLATE}", build)
+def template(release: Release) -> Path:
+    """A data folder with the system tables and accounts. Raises ServerUnavailable."""
+    build = {"initialize": _initialize, "scripts": _from_scripts, "data": _from_data}[release.system]
+    base = {"mysql-9.7": "mysql", "mariadb-10.11": "mariadb"}.get(release.name, release.name)
+    program = command(release)
+    return folder_once(f"{base}-template-{_TEMPLATE}", lambda draft: build(release, program, draft))
 
 
-def mariadb_template() -> Path:
-    command = mariadbd()
-    share = mariadb_prefix().root / "usr/share/mysql"
+def _initialize(release: Release, program: list[str], draft: Path) -> None:
+    accounts = draft.parent / f"{draft.name}.sql"
+    made = (
+        "CREATE USER 'root'@'127.0.0.1';\n"
+        + _ROOT
+        + _REPLICATOR.format(by="WITH caching_sha2_password BY", grants=_GRANTS)
+    )
+    accounts.write_text("\n".join(line for line in made.splitlines() if line) + "\n")  # one statement a line
+    settings = ["--skip-log-bin", "--innodb-redo-log-capacity=16M", "--secure-file-priv=", "--mysqlx=OFF"]
+    try:
+        run(
+            release.name,
+            [*program, "--initialize-insecure", f"--datadir={draft}", *settings, f"--init-file={accounts}"],
+        )
+    finally:
+        accounts.unlink()
+    (draft / "auto.cnf").unlink(missing_ok=True)  # each copy is a server of its own
 
-    def build(draft: Path) -> None:
-        (draft / "mysql").mkdir()
-        scripts = [share / name for name in _MARIADB_TABLES if (share / name).exists()]
-        tables = "\n".join(script.read_text() for script in scripts)
-        opening = "SET @auth_root_socket=NULL;\nUSE mysql;\n"
-        settings = ["--bootstrap", f"--datadir={draft}", "--innodb-log-file-size=16M", "--log-warnings=0"]
-        run("MariaDB", [*command, *settings], text_in=f"{opening}{tables}\n{_MARIADB_ACCOUNTS}")
 
-    return folder_once(f"mariadb-template-{_TEMPLATE}", build)
+def _from_scripts(release: Release, program: list[str], draft: Path) -> None:
+    (draft / "mysql").mkdir()
+    share = root(release) / release.share
+    scripts = [found for name in _TABLES for found in share.glob(f"{name}.sql")]
+    if not scripts:
+        raise ServerUnavailable(release.name, "what was fetched holds no scripts for the system tables")
+    tables = "\n".join(script.read_text() for script in scripts)
+    _feed(release, program, draft, f"SET @auth_root_socket=NULL;\nUSE mysql;\n{tables}\n")
 
 
-def copy_template(template: Path, data: Path) -> None:
-    shutil.copytree(template, data)
+def _from_data(release: Release, program: list[str], draft: Path) -> None:
+    for name in ("mysql", "performance_schema"):
+        shutil.copytree(root(release) / release.data / name, draft / name)
+    _feed(release, program, draft, "USE mysql;\n")
+
+
+def _feed(release: Release, program: list[str], draft: Path, tables: str) -> None:
+    """Runs SQL in a server without a network: the system tables, then the accounts."""
+    grants = f"{_GRANTS}, {release.grants}" if release.grants else _GRANTS
+    replicator = _REPLICATOR.format(by="BY", grants=grants)
+    accounts = f"{release.drop_anonymous}\nFLUSH PRIVILEGES;\n{_ROOT}\n{replicator}"
+    settings = [f"--innodb-log-file-size={_log_size(release)}", "--log-warnings=0"]
+    run(
+        release.name,
+        [*program, "--bootstrap", f"--datadir={draft}", *settings],
+        text_in=tables + accounts,
+    )
+
+
+def _log_size(release: Release) -> str:
+    """As the server is started with: one of another size is refused by old releases."""
+    given = [option.split("=")[1] for option in release.settings if option.startswith("--innodb-log-file-size=")]
+    return given[0] if given else "5M"
+
+
+def copy_template(source: Path, data: Path) -> None:
+    shutil.copytree(source, data)
     data.chmod(0o700)
-
-
-def _need(owner: str, program: Path) -> None:
-    if not program.exists():
-        raise ServerUnavailable(owner, f"the packages hold no {program.name}")

@@ -80,6 +80,14 @@ def registry_libs() -> Path:
     return folder_once(f"apicurio-registry-{REGISTRY}", build)
 
 
+def copy_artefact(owner: str, artefact: str, folder: Path) -> None:
+    """`artefact`: group:artefact:version[:packaging[:classifier]], as a file into `folder`, without what it needs."""
+    pom = folder / "pom.xml"
+    pom.write_text(_POM.format(dependencies=""))
+    goal = ["dependency:copy", f"-Dartifact={artefact}", f"-DoutputDirectory={folder}"]
+    run(owner, ["mvn", "-q", "-B", "-f", str(pom), *goal])
+
+
 def copy_jars(owner: str, artefacts: tuple[tuple[str, str, str], ...], libs: Path) -> None:
     """(group, artefact, version) each, with what they need, into the folder `libs`."""
     pom = libs / "pom.xml"

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import abc
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import pymysql
 
 from dev.fetch import databases
+from dev.fetch.releases import MARIADB, MYSQL, Release
 from dev.servers.base import Server
 
 _server_ids = itertools.count(1)
+
+_SETTINGS: Final = {
+    "log-bin": "binlog",
+    "binlog-format": "ROW",
+    "binlog-row-image": "FULL",
+    "binlog-row-metadata": "FULL",
+    "character-set-server": "utf8mb4",
+    "default-time-zone": "+00:00",
+    "innodb-buffer-pool-size": "64M",
+    "innodb-flush-log-at-trx-commit": "1",
+    "performance-schema": "OFF",
+    "max-connections": "200",
+}
 
 
 class Database(Server):
     """What both have in common; see MySQL and MariaDB for the differences."""
 
     replicator: ClassVar[tuple[str, str]] = ("replicator", "replicator")
+    newest: ClassVar[Release]
 
     def __init__(
         self,
@@ -29,10 +43,13 @@ class Database(Server):
         folder: Path | None = None,
         server_id: int | None = None,
         extra_args: Sequence[str] = (),
+        release: Release | None = None,
     ) -> None:
+        """`release`: None for the newest one."""
         super().__init__(port=port, fast=fast, folder=folder)
         self.server_id = server_id or next(_server_ids)
         self.extra_args = list(extra_args)
+        self.release = release or self.newest
 
     def connect(self, **options: Any) -> pymysql.connections.Connection[Any]:
         """A connection as root with autocommit; `options` go to pymysql.connect. Without TLS, which would read the
@@ -61,18 +78,15 @@ class Database(Server):
     def socket_path(self) -> Path:
         return self.folder / "s"
 
-    @abc.abstractmethod
-    def _program(self) -> list[str]: ...
-
-    @abc.abstractmethod
-    def _own_settings(self) -> list[str]: ...
+    def _prepare(self) -> None:
+        databases.copy_template(databases.template(self.release), self.folder / "data")
 
     def _command(self) -> list[str]:
         # A server deletes every #sql* file of its tmpdir when it starts, whoever it belongs to.
         scratch = self.folder / "tmp"
         scratch.mkdir(exist_ok=True)
         return [
-            *self._program(),
+            *databases.command(self.release),
             f"--datadir={self.folder / 'data'}",
             f"--tmpdir={scratch}",
             f"--socket={self.socket_path}",
@@ -81,17 +95,8 @@ class Database(Server):
             f"--bind-address={self.host}",
             f"--server-id={self.server_id}",
             "--skip-name-resolve",
-            "--log-bin=binlog",
-            "--binlog-format=ROW",
-            "--binlog-row-image=FULL",
-            "--binlog-row-metadata=FULL",
-            "--character-set-server=utf8mb4",
-            "--default-time-zone=+00:00",
-            "--innodb-buffer-pool-size=64M",
-            "--innodb-flush-log-at-trx-commit=1",
-            "--performance-schema=OFF",
-            "--max-connections=200",
-            *self._own_settings(),
+            *[f"--{name}={value}" for name, value in _SETTINGS.items() if name not in self.release.lacks],
+            *self.release.settings,
             *self.extra_args,
         ]
 
@@ -107,30 +112,9 @@ class Database(Server):
 
 class MySQL(Database):
     name = "MySQL"
-
-    def _prepare(self) -> None:
-        databases.copy_template(databases.mysql_template(), self.folder / "data")
-
-    def _program(self) -> list[str]:
-        return databases.mysqld()
-
-    def _own_settings(self) -> list[str]:
-        return [
-            "--gtid-mode=ON",
-            "--enforce-gtid-consistency=ON",
-            "--innodb-redo-log-capacity=32M",
-            "--log-error-verbosity=1",
-        ]
+    newest = MYSQL
 
 
 class MariaDB(Database):
     name = "MariaDB"
-
-    def _prepare(self) -> None:
-        databases.copy_template(databases.mariadb_template(), self.folder / "data")
-
-    def _program(self) -> list[str]:
-        return databases.mariadbd()
-
-    def _own_settings(self) -> list[str]:
-        return ["--gtid-strict-mode=ON", "--innodb-log-file-size=16M", "--log-warnings=1"]
+    newest = MARIADB

@@ -12,6 +12,7 @@ from replicator.decode.narration import Narration
 from replicator.decode.progress import Progress
 from replicator.decode.variables import Context
 from replicator.decode.versions import Versions
+from replicator.model.description import tells_checksum
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.jsontext import quote
 
@@ -52,18 +53,22 @@ class Around:
             raise refusals.structure("a transaction is not finished where its file ends or begins")
 
     def format_description(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        """Binlog version 2 bytes, server version 50, created 4, header length 1, post-header lengths, checksum 1."""
+        """Binlog version 2 bytes, server version 50, created 4, header length 1, post-header lengths, checksum 1 (none
+        in MySQL before 5.6)."""
         self.between()
         version, header = int.from_bytes(b[p : p + 2], "little"), b[p + 56]
-        lengths = b[p + 57 : end - 1]
+        told = tells_checksum(b[p:end])
+        algorithm = b[end - 1] if told else 0
+        lengths = b[p + 57 : end - 1 if told else end]
         mapped = lengths[events.TABLE_MAP - 1 : events.TABLE_MAP] == b"\x08"
         usual = mapped and version == 4 and header == events.HEADER_SIZE
-        if not usual or b[end - 1] > 1:
-            found = f"binlog version {version}, headers of {header} bytes, checksum algorithm {b[end - 1]}"
+        if not usual or algorithm > 1:
+            found = f"binlog version {version}, headers of {header} bytes, checksum algorithm {algorithm}"
             raise refusals.structure("the binlog's format is not known", found)
-        self.checksum = b[end - 1] == 1
+        self.checksum = algorithm == 1
         self._progress.described(timestamp)
         self._versions.forget_ids()
+        self._versions.written_by(b[p + 2 : p + 52].rstrip(b"\0"))
 
     def rotate(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         self.between()

@@ -33,6 +33,7 @@ from replicator.decode.variables import Context
 from replicator.decode.versions import Compile, Versions
 from replicator.errors import DecodeError, ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.batch import Batch
+from replicator.model.description import tells_checksum
 from replicator.model.position import Position, Prepared
 from replicator.ports import Catalog, Narrator, Planner, Stream
 
@@ -325,15 +326,17 @@ class BinlogDecoder:
 
     def _unsure_end(self, b: bytes, start: int, end: int, flags: int) -> int:
         """Where the body ends of an event that may come before the stream has said whether it has checksums: there is
-        one if it fits. (FORMAT_DESCRIPTION always leaves room for one, and says whether it is used.)"""
+        one if it fits. (Since MySQL 5.6 FORMAT_DESCRIPTION leaves room for one, and says whether it is used.)"""
         body = end - events.CHECKSUM_SIZE
-        if body <= start + events.HEADER_SIZE:
+        described = self._kind == events.FORMAT_DESCRIPTION
+        if body <= start + events.HEADER_SIZE or (
+            described and not tells_checksum(b[start + events.HEADER_SIZE : end])
+        ):
             return end
         # The flag of a file that is being written is set and cleared in place, without a new checksum.
         flags_at = start + events.HEADER_SIZE - 2
         plain = b[start:flags_at] + bytes((b[flags_at] & ~events.FLAG_IN_USE,)) + b[flags_at + 1 : body]
         fits = crc32(plain) == _U32(b, body)[0]
-        described = self._kind == events.FORMAT_DESCRIPTION
         used = b[body - 1] == 1 if described else self._around.checksum and not flags & events.FLAG_ARTIFICIAL
         if used and not fits:
             raise refusals.structure("the checksum of an event is wrong")

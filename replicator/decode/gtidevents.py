@@ -9,12 +9,18 @@ import msgspec
 
 from replicator.errors import DecodeError
 
-_MYSQL: Final = struct.Struct("<B16sqBqq").unpack_from  # flags, uuid, number, logical clock's type and two values
+_MYSQL: Final = struct.Struct("<B16sq").unpack_from  # flags, uuid, number
+_FIRST_SIZE: Final = 25
+"""Bytes of the event in MySQL 5.6, which knows no more."""
+_CLOCK_SIZE: Final = 42
+"""With the logical clock's type 1 and its two values 8, since MySQL 5.7.5; what follows them came with 8.0."""
 _MARIADB: Final = struct.Struct("<QIB").unpack_from
 
 STANDALONE: Final = 1
 PREPARED_XA: Final = 64
 
+_CLOCK_TYPE: Final = 2
+_TIME_SIZE: Final = 7
 _HAS_ORIGINAL: Final = 1 << 55
 
 _LONGER: Final = 251
@@ -42,10 +48,11 @@ class UuidTexts(dict[bytes, str]):
 def mysql(b: bytes, p: int, end: int) -> tuple[bytes, int, int, int]:
     """(uuid, number, immediate commit time in microseconds, bytes that the transaction takes in the binlog). The last
     two are 0 before MySQL 8.0."""
-    _, uuid, number, clock, _, _ = _MYSQL(b, p)
-    if p + 42 > end:
-        raise DecodeError("E2302", "a GTID event is cut short", found=f"{end - p} bytes")
-    if clock != 2 or p + 49 > end:
+    size = end - p
+    if size < _FIRST_SIZE or _FIRST_SIZE < size < _CLOCK_SIZE:
+        raise DecodeError("E2302", "a GTID event is cut short", found=f"{size} bytes")
+    _, uuid, number = _MYSQL(b, p)
+    if size < _CLOCK_SIZE + _TIME_SIZE or b[p + _FIRST_SIZE] != _CLOCK_TYPE:
         return uuid, number, 0, 0
     commit = int.from_bytes(b[p + 42 : p + 49], "little")
     return uuid, number, commit & ~_HAS_ORIGINAL, _length(b, p + (56 if commit & _HAS_ORIGINAL else 49), end)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
-from replicator.decode import tablemap
+from replicator.decode import tablemap, virtual
 from replicator.decode.compiler import Operation, Renderer, Rows, compile_rows
 from replicator.decode.late import ending
 from replicator.decode.partial_rows import PartialRows
@@ -98,9 +98,17 @@ class Versions:
         self._catalog = catalog
         self._selected = selected
         self._compile = compile
+        self._virtual_logged = True
 
     def forget_ids(self) -> None:
         self.ids.clear()
+
+    def written_by(self, version: bytes) -> None:
+        """A file begins: which server has written it, as its FORMAT_DESCRIPTION tells."""
+        logged = virtual.logged(version)
+        if logged != self._virtual_logged:
+            self._virtual_logged = logged
+            self._known.clear()
 
     def forget(self, changes: Iterable[TableChange], *, every: bool = False) -> None:
         """These tables, or all, are looked at anew when they are mapped next: their definitions have changed."""
@@ -155,4 +163,6 @@ class Versions:
                 wanted="binlog_row_metadata = FULL",
                 fix="SET GLOBAL binlog_row_metadata = 'FULL'; then make a new task that starts behind these rows.",
             )
+        if plan is not None and not self._virtual_logged:
+            virtual.check(plan, table)
         return Version(raw, table, plan, self._rendering, accept_partial=self._accept_partial, compile=self._compile)

@@ -11,6 +11,7 @@ import struct
 import zlib
 
 from replicator.errors import SourceError
+from replicator.model.description import algorithm, tells_checksum
 
 MAGIC = b"\xfebin"
 HEADER = len(MAGIC)  # offset of a file's first event
@@ -39,7 +40,8 @@ def _repeated(description: bytes) -> bytes:
     """Without an end position: the stream has passed it."""
     event = bytearray(description)
     struct.pack_into("<I", event, 13, 0)
-    struct.pack_into("<I", event, len(event) - 4, zlib.crc32(event[:-4]))
+    if tells_checksum(description[_EVENT.size :]):
+        struct.pack_into("<I", event, len(event) - 4, zlib.crc32(event[:-4]))
     return bytes(event)
 
 
@@ -65,8 +67,7 @@ def format_description(file: str, head: bytes) -> bytes:
 
 
 def has_checksum(description: bytes) -> bool:
-    """The algorithm stands before the description's own checksum, which is always there (MySQL 5.6, MariaDB 5.3 on)."""
-    return description[-5] == _CRC32
+    return algorithm(description[_EVENT.size :]) == _CRC32
 
 
 def starts_transaction(head: bytes, offset: int) -> bool:

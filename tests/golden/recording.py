@@ -12,7 +12,7 @@ from pathlib import Path
 import pymysql
 import pymysql.cursors
 
-from dev.servers import MySQL
+from dev.servers import Database, MySQL
 from replicator.assembly import build_pipeline
 from replicator.checkpoint.memory import MemoryStore
 from replicator.config.load import parse_task
@@ -154,11 +154,11 @@ class Recordings:
         target = self._folder / f"binlog-{len(self._files)}"
         target.mkdir()
         files = [Path(shutil.copy(Path(str(data)) / name, target)) for name in names[names.index(str(first)) : -1]]
-        self._truth[files[0]] = _everything(server)
+        self._truth[files[0]] = everything(server)
         return files
 
 
-def _everything(server: MySQL) -> dict[str, list[dict[str, str | bytes | None]]]:
+def everything(server: Database) -> dict[str, list[dict[str, str | bytes | None]]]:
     tables = server.execute("SELECT table_schema, table_name FROM information_schema.tables WHERE table_type <> 'VIEW'")
     connection = server.connect(conv={}, cursorclass=pymysql.cursors.DictCursor)
     found: dict[str, list[dict[str, str | bytes | None]]] = {}

@@ -15,24 +15,13 @@ from replicator.errors import SourceError
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
 from replicator.source.framing import HEADER
-from replicator.source.mysql import executed, origin
+from replicator.source.mysql import boundaries, executed, origin
 from replicator.source.mysql.executed import EventLength, one_line
 from replicator.source.mysql.origin import Look
 from replicator.source.mysql.preflight import check_log_bin
 from replicator.source.mysql.server import Log, Server, current_log, logs
 from replicator.source.mysql.session import Session
 
-_BETWEEN_TRANSACTIONS = (
-    "Anonymous_Gtid",
-    "Binlog_checkpoint",
-    "Format_desc",
-    "Gtid",
-    "Incident",
-    "Previous_gtids",
-    "Rotate",
-    "Start_encryption",
-    "Stop",
-)
 _GTID_LAG_TRIES = 6
 _GTID_LAG_WAIT = 0.5
 
@@ -43,7 +32,7 @@ def end_position(session: Session, server: Server) -> Position:
         end = executed.mariadb_end(session, server)
     else:
         status = current_log(session, server)
-        end = Position(str(status[0]), int(status[1]), one_line(status[4])) if status is not None else None
+        end = Position(str(status[0]), int(status[1]), one_line("".join(status[4:5]))) if status is not None else None
     if end is None:
         check_log_bin(server)
         raise SourceError("E2201", "the server shows no binlog", found="an empty status", wanted="log_bin = ON")
@@ -77,7 +66,8 @@ def _start(session: Session, server: Server, config: MySQLSource, event_length: 
         return _start_at_gtid(server, start, first)
     if server.mariadb:
         return Position(first.file, HEADER, executed.mariadb_before(session, first.file))
-    return Position(first.file, HEADER, one_line(session.value("SELECT @@GLOBAL.gtid_purged")))
+    purged_set = one_line(session.value("SELECT @@GLOBAL.gtid_purged")) if server.get("gtid_mode") else ""
+    return Position(first.file, HEADER, purged_set)
 
 
 def by_gtid(server: Server, position: Position) -> bool:
@@ -154,7 +144,7 @@ def _check_file(session: Session, server: Server, position: Position) -> None:
         raise _unknown(position, f"no event begins there ({error})") from error
     if int(event[1]) != position.offset:
         raise _unknown(position, f"no event begins there; the next one begins at {event[1]}")
-    if not str(event[2]).startswith(_BETWEEN_TRANSACTIONS):
+    if not boundaries.between(session, server, position, event):
         raise _unknown(position, f"an event {event[2]}, which is inside a transaction")
 
 

@@ -5,20 +5,24 @@ The same settings can be changed in a session at any time afterwards; the decode
 
 from __future__ import annotations
 
+from typing import Final
+
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.source.mysql.server import Server
 
-_SETTINGS = (
+OLDEST: Final = {"mysql": (5, 5), "mariadb": (10, 2)}
+"""The oldest releases that are known; older ones write what nobody has looked at."""
+
+_SETTINGS: Final = (
     ("binlog_format", "ROW", "E2202", "the server does not log rows"),
     ("binlog_row_image", "FULL", "E2203", "the server does not log whole rows"),
-    ("binlog_row_metadata", "FULL", "E2204", "the server can't log the names and types of columns"),
 )
 
 
 def set_global(server: Server, name: str, value: str) -> str:
-    """The statement that mends a global variable for good: MariaDB has no SET PERSIST."""
-    if server.mariadb:
+    """The statement that mends a global variable for good: SET PERSIST came with MySQL 8.0, MariaDB has none."""
+    if server.mariadb or server.version < (8, 0):
         return f"SET GLOBAL {name} = {value}; and the same in the server's configuration file."
     return f"SET PERSIST {name} = {value};"
 
@@ -44,29 +48,39 @@ def check_log_bin(server: Server) -> None:
         raise SourceError("E2201", "the server writes no binlog", found="log_bin = OFF", wanted="log_bin = ON")
 
 
+def check_release(server: Server) -> None:
+    oldest = OLDEST[server.flavour]
+    if server.version < oldest:
+        wanted = f"{server.flavour} {'.'.join(map(str, oldest))} or later"
+        raise SourceError(
+            "E2204",
+            "the server's release is older than those whose binlog is known",
+            found=f"{server.get('version')} ({server.get('version_comment')})",
+            wanted=wanted,
+            fix=f"Upgrade the server to {wanted}.",
+        )
+
+
 def accepted(config: MySQLSource, name: str, found: str) -> bool:
     """Whether the task takes the server's variable although it is not as we like it. Names that are not logged come
-    from the schema history; a server without the variable is too old for that, too."""
-    if name == "binlog_row_metadata":
-        return bool(found)
-    return name == "binlog_row_image" and config.row_image == "accept_partial"
+    from the schema history. A server without binlog_row_image always logs whole rows (MySQL 5.5)."""
+    if name == "binlog_row_image":
+        return not found or config.row_image == "accept_partial"
+    return name == "binlog_row_metadata"
 
 
 def check_settings(server: Server, config: MySQLSource) -> None:
-    """Raises the first of E2201-E2204 that applies."""
+    """Raises the first of E2201-E2203 that applies."""
     check_log_bin(server)
     for name, wanted, code, what in _SETTINGS:
         found = server.get(name)
         if found.upper() != wanted and not accepted(config, name, found):
             shown = f"{name} = {found}" if found else f"{server.get('version')} has no {name}"
-            fix = (
-                set_for_sessions(server, name, f"'{wanted}'")
-                if found
-                else "Upgrade: MySQL 8.0 or MariaDB 10.5 at least."
-            )
+            fix = set_for_sessions(server, name, f"'{wanted}'")
             raise SourceError(code, what, found=shown, wanted=f"{name} = {wanted}", fix=fix)
 
 
 def check(server: Server, config: MySQLSource) -> None:
     check_flavour(server, config)
+    check_release(server)
     check_settings(server, config)

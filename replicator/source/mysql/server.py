@@ -81,7 +81,7 @@ def read_server(session: Session) -> Server:
 
 
 def current_log(session: Session, server: Server) -> tuple[Any, ...] | None:
-    """(file, offset, do_db, ignore_db[, executed GTID set]); None when log_bin is off."""
+    """(file, offset, do_db, ignore_db[, executed GTID set: MySQL from 5.6]); None when log_bin is off."""
     modern = not server.mariadb and server.version >= (8, 2)
     rows = session.rows("SHOW BINARY LOG STATUS" if modern else "SHOW MASTER STATUS")
     return rows[0] if rows else None

@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from replicator.decode import gtidevents
+from replicator.errors import DecodeError
 
 COMMIT = 1_700_000_000_000_000
 
@@ -35,3 +36,14 @@ def test_the_length_of_a_transaction(behind: bytes, length: int, *, original: bo
 def test_servers_before_8_0_say_nothing_of_it() -> None:
     body = bytes(17) + struct.pack("<qBqq", 9, 2, 1, 2)
     assert gtidevents.mysql(body, 0, len(body)) == (bytes(16), 9, 0, 0)
+
+
+def test_mysql_5_6_knows_no_clock() -> None:
+    body = bytes(17) + struct.pack("<q", 9)
+    assert gtidevents.mysql(body, 0, len(body)) == (bytes(16), 9, 0, 0)
+
+
+@pytest.mark.parametrize("size", [0, 24, 26, 41])
+def test_other_sizes_are_damage(size: int) -> None:
+    with pytest.raises(DecodeError, match="E2302"):
+        gtidevents.mysql(bytes(size), 0, size)

@@ -81,7 +81,7 @@ def _ask(
         length = partial(event_length, config, password, task, server)
         looking = partial(look, config, password, task, server)
         done.findings.append(_position(session, server, config, position, length, looking))
-    done.findings.append(_clock(session))
+    done.findings.append(_clock(session, server))
 
 
 def _position(
@@ -106,10 +106,14 @@ def _position(
     return answer(lambda: positions.start_position(session, server, config, event_length, look))
 
 
-def _clock(session: Session) -> Finding:
-    """Half the round trip is taken as the way there. Only lag and timestamps suffer from a skew."""
+def _clock(session: Session, server: Server) -> Finding:
+    """Half the round trip is taken as the way there. Only lag and timestamps suffer from a skew. MySQL before 5.6.4
+    tells whole seconds."""
     before = time.time()
-    theirs = float(session.value("SELECT UNIX_TIMESTAMP(NOW(6))"))
+    if server.version >= (5, 6, 4):
+        theirs = float(session.value("SELECT UNIX_TIMESTAMP(NOW(6))"))
+    else:
+        theirs = float(session.value("SELECT UNIX_TIMESTAMP()")) + 0.5
     after = time.time()
     skew = theirs - (before + after) / 2
     shown = f"{skew:+.3f} s against ours"

@@ -53,8 +53,12 @@ _AT_ONCE: Final = 500
 
 _COLUMNS: Final = (
     "SELECT table_schema, table_name, column_name, data_type, column_type, is_nullable, character_set_name, "
-    "numeric_precision, numeric_scale, datetime_precision FROM information_schema.columns "
-    "WHERE (table_schema, table_name) IN ({}) ORDER BY table_schema, table_name, ordinal_position"
+    "numeric_precision, numeric_scale, {fraction} FROM information_schema.columns "
+    "WHERE (table_schema, table_name) IN ({places}) ORDER BY table_schema, table_name, ordinal_position"
+)
+_FRACTIONS: Final = (
+    "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = 'information_schema' "
+    "AND table_name = 'COLUMNS' AND column_name = 'DATETIME_PRECISION'"
 )
 _KEYS: Final = (
     "SELECT table_schema, table_name, column_name FROM information_schema.statistics "
@@ -79,9 +83,11 @@ def read(config: MySQLSource, password: str, names: Iterable[tuple[str, str]] | 
 
 def _read(session: Session, names: list[tuple[str, str]], *, mariadb: bool) -> list[Table]:
     places = ", ".join(["(%s, %s)"] * len(names))
+    # MySQL 5.5 has no fractions of a second, and no column that tells them.
+    fraction = "datetime_precision" if session.value(_FRACTIONS) else "0"
     values = tuple(part for name in names for part in name)
     rows: dict[tuple[str, str], list[tuple[Any, ...]]] = {}
-    for database, table, *rest in session.rows(_COLUMNS.format(places), values):
+    for database, table, *rest in session.rows(_COLUMNS.format(places=places, fraction=fraction), values):
         rows.setdefault((str(database), str(table)), []).append(tuple(rest))
     keys: dict[tuple[str, str], list[str]] = {}
     for database, table, column in session.rows(_KEYS.format(places), values):

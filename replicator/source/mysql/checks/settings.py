@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replicator.checks.finding import Finding, Severity
+from replicator.checks.finding import Finding
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.source.mysql import preflight
@@ -12,7 +12,6 @@ from replicator.source.mysql.session import Session
 
 _DAY = 86_400
 _NAMES = "binlog_row_metadata"
-_OLDEST = {"mysql": (8, 0), "mariadb": (10, 5)}
 
 
 def check(server: Server, config: MySQLSource) -> list[Finding]:
@@ -25,12 +24,9 @@ def _version(server: Server, config: MySQLSource) -> Finding:
     shown = f"{server.get('version')} {server.get('version_comment')}".strip()
     try:
         preflight.check_flavour(server, config)
+        preflight.check_release(server)
     except SourceError as error:
         return Finding.of_error("source.version", error)
-    oldest = _OLDEST[server.flavour]
-    if server.version < oldest:
-        wanted = f"{server.flavour} {'.'.join(map(str, oldest))} or later"
-        return Finding("source.version", "fail", shown, wanted, "Upgrade: older servers do not log column names.")
     return Finding.ok("source.version", shown)
 
 
@@ -44,16 +40,25 @@ def _log_bin(server: Server) -> Finding:
 
 def _row_events(server: Server, config: MySQLSource) -> list[Finding]:
     findings = []
-    for name, wanted in (("binlog_format", "ROW"), ("binlog_row_image", "FULL"), (_NAMES, "FULL")):
+    for name, wanted in (("binlog_format", "ROW"), ("binlog_row_image", "FULL")):
         found = server.get(name)
-        if found.upper() == wanted or (name != _NAMES and preflight.accepted(config, name, found)):
-            findings.append(Finding.ok(f"source.{name}", found))
+        shown = found or "not known to this release"
+        if found.upper() == wanted or preflight.accepted(config, name, found):
+            findings.append(Finding.ok(f"source.{name}", shown))
         else:
             fix = set_for_sessions(server, name, f"'{wanted}'")
-            severity: Severity = "warn" if preflight.accepted(config, name, found) else "fail"
-            shown = f"{found}: names come from the schema history" if severity == "warn" else found
-            findings.append(Finding(f"source.{name}", severity, shown or "not known to this server", wanted, fix))
-    return findings
+            findings.append(Finding(f"source.{name}", "fail", shown, wanted, fix))
+    return [*findings, _metadata(server)]
+
+
+def _metadata(server: Server) -> Finding:
+    found = server.get(_NAMES)
+    if found.upper() == "FULL":
+        return Finding.ok(f"source.{_NAMES}", found)
+    if not found:  # MySQL before 8.0, MariaDB before 10.5
+        return Finding.ok(f"source.{_NAMES}", "not known to this release: names come from the schema history")
+    shown = f"{found}: names come from the schema history"
+    return Finding(f"source.{_NAMES}", "warn", shown, "FULL", set_for_sessions(server, _NAMES, "'FULL'"))
 
 
 def _retention(server: Server) -> Finding:
@@ -64,7 +69,8 @@ def _retention(server: Server) -> Finding:
     shown = f"binlogs are deleted after {seconds / 3600:.1f} h"
     if seconds >= _DAY:
         return Finding.ok("source.retention", shown)
-    fix = set_global(server, "binlog_expire_logs_seconds", "604800")
+    newer = server.get("binlog_expire_logs_seconds")
+    fix = set_global(server, "binlog_expire_logs_seconds" if newer else "expire_logs_days", "604800" if newer else "7")
     return Finding("source.retention", "warn", shown, "24 h or more: a task that is down longer loses rows", fix)
 
 
@@ -72,6 +78,9 @@ def _gtid(server: Server) -> Finding:
     if server.mariadb:
         return Finding.ok("source.gtid", "every transaction has one")
     mode, consistent = server.get("gtid_mode"), server.get("enforce_gtid_consistency")
+    if not mode:
+        wanted = "GTIDs: positions then survive a fail-over of the source and reach beyond 4 GiB of a file"
+        return Finding("source.gtid", "warn", "this release has none", wanted, "Upgrade to MySQL 5.6 or later.")
     shown = f"gtid_mode = {mode}, enforce_gtid_consistency = {consistent}"
     if mode == "ON" and consistent == "ON":
         return Finding.ok("source.gtid", shown)

@@ -1,0 +1,178 @@
+"""Servers of older and newer releases: how a script is spelled for one, and what a task delivers of it."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import pymysql
+
+from dev.fetch.releases import RELEASES, Release
+from dev.servers import Database, MariaDB, MySQL
+from replicator.assembly import build_pipeline
+from replicator.catalogs import build_catalog
+from replicator.checkpoint.history import MemoryHistory
+from replicator.checkpoint.memory import MemoryStore
+from replicator.config.load import parse_task
+from replicator.config.task import TaskConfig
+from replicator.errors import ReplicatorError
+from replicator.ledger import Figures
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.ports import Source
+from replicator.source.mysql.source import MySQLSource
+from tests.golden.debezium_consumer import Consumer, same
+
+# What old servers call otherwise or do not have: (releases, pattern, replacement).
+_FIRST: Final = frozenset({"mysql-5.5", "mysql-5.6"})
+_SPELLED: Final[tuple[tuple[frozenset[str], re.Pattern[str], str], ...]] = (
+    (frozenset(RELEASES) - {"mysql-9.7"}, re.compile("utf8mb4_0900_ai_ci"), "utf8mb4_general_ci"),
+    (_FIRST, re.compile(r"\bST_GeomFromText\b"), "GeomFromText"),
+    (_FIRST | {"mariadb-10.2", "mariadb-10.5"}, re.compile(r"\butf8mb3\b"), "utf8"),
+    (frozenset({"mysql-5.5"}), re.compile(r"\b(TIME|DATETIME|TIMESTAMP)\(\d\)"), r"\1"),
+    (frozenset({"mysql-5.5"}), re.compile(r" utf16le\b"), " utf16"),
+    (_FIRST, re.compile(r" JSON\b"), " TEXT"),
+    (
+        frozenset(RELEASES) - {"mysql-9.7"},
+        re.compile(r", gb18030 VARCHAR\(50\) CHARACTER SET gb18030"),
+        ", gb18030 VARCHAR(50)",
+    ),
+)
+
+
+def server_of(release: Release, **options: Any) -> Database:
+    """Not started."""
+    kind = MySQL if release.flavour == "mysql" else MariaDB
+    return kind(release=release, fast=True, **options)
+
+
+def attempt(server: Database, script: Iterable[str], **options: Any) -> list[str]:
+    """Runs what the server can run of a script, in one session; what it refuses, with its answer."""
+    refused = []
+    with warnings.catch_warnings(), server.connect(**options) as connection, connection.cursor() as cursor:
+        warnings.simplefilter("ignore", pymysql.Warning)
+        for statement in script:
+            try:
+                cursor.execute(_spelled(statement.rstrip(";"), server.release))
+            except pymysql.Error as error:
+                refused.append(f"{error.args}: {statement[:100]}")
+    return refused
+
+
+def _spelled(statement: str, release: Release) -> str:
+    for names, pattern, replacement in _SPELLED:
+        if release.name in names:
+            statement = pattern.sub(replacement, statement)
+    return statement
+
+
+class _Strict:
+    """An observer to whom an error is one."""
+
+    def streaming(self, position: Position) -> None:
+        return
+
+    def waiting(self, error: ReplicatorError) -> None:
+        raise error
+
+    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+        return
+
+
+class Task:
+    """A task over a server that begins now, in a file of its own, with its schema history; `lines` delivers all since
+    then.
+
+    Args:
+        folder: of what the file sink writes.
+        options: of the file sink.
+        settings: of the task.
+
+    Attributes:
+        config: with a sink that nothing is written to.
+    """
+
+    def __init__(self, server: Database, folder: Path, options: dict[str, Any], **settings: Any) -> None:
+        self._server, self._folder, self._options, self._settings = server, folder, options, settings
+        self._runs = 0
+        folder.mkdir(exist_ok=True)
+        self.config = self._config("never")
+        server.execute("FLUSH BINARY LOGS")
+        self.start = self.source().start_position()
+        self._history = MemoryHistory()
+        build_catalog(self.config, self._history)(self.start)
+
+    def source(self) -> MySQLSource:
+        return MySQLSource(self.config.source, "release", self._server.replicator[1])
+
+    def lines(self, source: Source | None = None) -> Path:
+        """The file that the sink wrote. `source`: instead of the server, from its first position on."""
+        self._runs += 1
+        path = self._folder / f"{self._runs}.jsonl"
+        store = MemoryStore()
+        store.save(Checkpoint(self.start if source is None else source.start_position()))
+        source = source or self.source()
+        pipeline = build_pipeline(
+            self._config(str(path)),
+            term=Term.unlimited("release", "test"),
+            store=store,
+            observer=_Strict(),
+            source=source,
+            history=self._history,
+        )
+        pipeline.run(source.end_position())
+        return path
+
+    def _config(self, path: str) -> TaskConfig:
+        server = self._server
+        source = {
+            "type": server.release.flavour,
+            "host": server.host,
+            "port": server.port,
+            "user": server.replicator[0],
+            "password": "env:RELEASE_PASSWORD",
+            "tables": ["*.*"],
+        }
+        sink = {"type": "file", "path": path, **self._options}
+        return parse_task({"name": "release", "source": source, "sink": sink, **self._settings})
+
+
+Selected = dict[str, list[dict[str, Any]]]
+
+
+def differences(consumer: Consumer, truth: Selected) -> tuple[list[str], int]:
+    """What a consumer of Debezium's records has otherwise than the server, and how many rows were compared."""
+    wrong, compared = [], 0
+    for table, rows in truth.items():
+        if table in consumer.altered:
+            continue
+        mine, fields = list(consumer.tables.get(table, [])), consumer.fields.get(table, {})
+        for row in rows:
+            found = next((each for each in mine if _fits(each, row, fields)), None)
+            if found is None:
+                wrong.append(f"{table}: {row} is not among {mine[:3]}"[:1500])
+            else:
+                mine.remove(found)
+                compared += 1
+        wrong += [f"{table}: {row} is too much"[:600] for row in mine]
+    return wrong, compared
+
+
+def _fits(mine: dict[str, Any], row: dict[str, Any], fields: dict[str, Any]) -> bool:
+    return mine.keys() == row.keys() and all(
+        same(mine[column], _packed(row[column], fields[column]), fields[column]) for column in mine
+    )
+
+
+def _packed(value: Any, schema: dict[str, Any]) -> Any:
+    """MariaDB's UUID, INET and VECTOR (selected in hexadecimal), which the format has as bytes."""
+    if schema["type"] != "bytes" or "name" in schema or not isinstance(value, str):
+        return value
+    if ":" in value or value.count(".") == 3:
+        return ipaddress.ip_address(value).packed
+    return bytes.fromhex(value.replace("-", ""))
