@@ -39,6 +39,27 @@ GUARDS: tuple[Guard, ...] = (
         (_PIPELINE,),
     ),
     Guard(
+        "without GTIDs, a position between statements of a transaction is refused",
+        "replicator/source/mysql/boundaries.py",
+        "(info not in _ENDS and not _ends_first(session, position))",
+        "info not in _ENDS",
+        ("tests/integration/test_releases.py",),
+    ),
+    Guard(
+        "VIRTUAL columns that a server does not log are not read",
+        "replicator/decode/versions.py",
+        "        if plan is not None and not self._virtual_logged:\n",
+        "        if False:\n",
+        ("tests/integration/test_releases.py",),
+    ),
+    Guard(
+        "a GTID event of no release's size is damage",
+        "replicator/decode/gtidevents.py",
+        "    if size < _FIRST_SIZE or _FIRST_SIZE < size < _CLOCK_SIZE:\n",
+        "    if size < _FIRST_SIZE:\n",
+        ("tests/unit/decode/test_gtidevents.py",),
+    ),
+    Guard(
         "a lease is 2/3 of the session's timeout",
         "replicator/coordination/grace.py",
         "LEASE = 2 / 3\n",

@@ -16,6 +16,9 @@ QUERY, STOP, ROTATE, FORMAT_DESCRIPTION, XID, TABLE_MAP = 2, 3, 4, 15, 16, 19
 WRITE_ROWS, UPDATE_ROWS, DELETE_ROWS, GTID, PREVIOUS_GTIDS = 30, 31, 32, 33, 35
 TINY, SHORT, LONG, LONGLONG, VARCHAR = 1, 2, 3, 8, 15
 
+STRING, ENUM, SET, BLOB = 254, 247, 248, 252
+_TEXTS = (VARCHAR, BLOB)
+_SIGNED = (TINY, SHORT, LONG, LONGLONG, 4, 5, 9, 13, 246)  # with FLOAT, DOUBLE, INT24, YEAR, NEWDECIMAL
 _INTEGERS = {TINY: "b", SHORT: "h", LONG: "i", LONGLONG: "q"}
 _POST_HEADERS = bytes.fromhex(
     "000d0008000000000400040000006300041a08000000000000020000000a0a0a2a2a001234000a2800"
@@ -33,6 +36,12 @@ class Column:
     length: int = 255
     collation: int = 255  # utf8mb4_0900_ai_ci
     meta: bytes = b""
+    members: tuple[str, ...] = ()
+
+    @property
+    def real_type(self) -> int:
+        """ENUM and SET hide in a STRING's metadata."""
+        return self.meta[0] if self.type == STRING and self.meta[0] in (ENUM, SET) else self.type
 
     @property
     def metadata(self) -> bytes:
@@ -122,17 +131,26 @@ class BinlogWriter:
         body = _id(table.id) + struct.pack("<H", 1) + bytes([len(database)]) + database + b"\0"
         body += bytes([len(name)]) + name + b"\0" + _packed(len(columns)) + bytes(column.type for column in columns)
         body += _packed(len(metadata)) + metadata + nullable
-        numeric = [column.unsigned for column in columns if column.type in _INTEGERS]
+        return self.event(TABLE_MAP, body + self._optional(table))
+
+    def _optional(self, table: TableSpec) -> bytes:
+        """The optional metadata, FULL."""
+        columns, body = table.columns, b""
+        numeric = [column.unsigned for column in columns if column.type in _SIGNED]
         if numeric:
             body += _field(1, _bits(numeric, high_first=True))
-        text = [column.collation for column in columns if column.type == VARCHAR]
+        text = [column.collation for column in columns if column.type in _TEXTS]
         if text:
             body += _field(3, b"".join(_packed(collation) for collation in text))
         names = [column.name.encode() for column in columns]
         body += _field(4, b"".join(_packed(len(each)) + each for each in names))
+        for kind, number in ((SET, 5), (ENUM, 6)):
+            lists = [column.members for column in columns if column.real_type == kind]
+            if lists:
+                body += _field(number, b"".join(_members(members) for members in lists))
         if table.primary_key:
             body += _field(8, b"".join(_packed(index) for index in table.primary_key))
-        return self.event(TABLE_MAP, body)
+        return body
 
     def write_rows(self, table: TableSpec, rows: Sequence[Row], last: bool = True) -> bytes:
         return self._rows(WRITE_ROWS, table, [_image(table, row) for row in rows], last)
@@ -155,10 +173,16 @@ class BinlogWriter:
 
     def _rows(self, kind: int, table: TableSpec, images: Sequence[bytes], last: bool) -> bytes:
         present = _bits([True] * len(table.columns))
-        body = _id(table.id) + struct.pack("<HH", 1 if last else 0, 2) + _packed(len(table.columns)) + present
+        extra = self._extra(kind)
+        body = _id(table.id) + struct.pack("<HH", 1 if last else 0, 2 + len(extra)) + extra
+        body += _packed(len(table.columns)) + present
         if kind == UPDATE_ROWS:
             body += present
         return self.event(kind, body + b"".join(images))
+
+    def _extra(self, kind: int) -> bytes:
+        """Data in front of the rows."""
+        return b""
 
 
 class MemoryBinlog:
@@ -194,6 +218,10 @@ def _image(table: TableSpec, row: Row) -> bytes:
     return _bits([value is None for _, value in values]) + b"".join(
         column.encode(value) for column, value in values if value is not None
     )
+
+
+def _members(members: Sequence[str]) -> bytes:
+    return _packed(len(members)) + b"".join(_packed(len(each.encode())) + each.encode() for each in members)
 
 
 def _id(number: int) -> bytes:
