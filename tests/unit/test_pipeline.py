@@ -231,6 +231,22 @@ def test_draining_drops_a_half_read_transaction_and_keeps_what_is_whole() -> Non
     assert bench.sink.of("commit") == [("commit", 1)]
 
 
+def test_draining_writes_nothing_more_that_was_read_before() -> None:
+    """Behind an outage that would take as long as the sink takes for all of it, and nothing is saved meanwhile."""
+
+    class Draining(Recorder):
+        def write(self, batch: Batch) -> None:
+            super().write(batch)
+            bench.pipeline.drain()
+
+    big = _WRITE_BYTES
+    bench = Bench(Script((whole(0, size=big), whole(1, size=big), whole(2, size=big))), Draining())
+    checkpoint = bench.pipeline.run()
+    assert checkpoint is not None
+    assert checkpoint.position == Position("b.1", 1)
+    assert bench.sink.of("write", "commit", "flush") == [("write", 1), ("commit", 1), ("flush", None)]
+
+
 def test_split_transactions_are_remembered_by_their_rows() -> None:
     bench = Bench(Script(part(1, 3, size=2 << 20)), Recorder(), split_transactions=True)
     waiting = bench.drain_when(lambda: bool(bench.sink.of("commit")))
