@@ -48,8 +48,8 @@ class _Strict:
 class _Empty:
     """A `ports.HistoryStore` in memory that begins with a server without tables, as the scripts do."""
 
-    def __init__(self, start: Position) -> None:
-        self._records = [base(Schema(mariadb=False), start)]
+    def __init__(self, start: Position, tables: Sequence[str]) -> None:
+        self._records = [base(Schema(mariadb=False), start, scope=tables)]
 
     def load(self) -> Sequence[SchemaRecord]:
         return self._records
@@ -118,13 +118,14 @@ class Recordings:
             },
             "sink": {"type": "file", "path": str(path), **variation.options},
         }
+        task = parse_task(config)
         pipeline = build_pipeline(
-            parse_task(config),
+            task,
             term=Term.unlimited(variation.task, "golden"),
             store=MemoryStore(),
             observer=_Strict(),
             source=source,
-            history=_Empty(source.start_position()),
+            history=_Empty(source.start_position(), task.source.tables),
         )
         pipeline.run(source.end_position())
         return path

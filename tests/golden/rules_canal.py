@@ -147,7 +147,7 @@ RULES = (
         "The whole string. Canal stops at the first NUL.",
         "fault",
         frozenset({"zoo.t_json.j"}),
-        _exact({'"[\\"\\"]"': '"[\\"\\\\u0000\\\\u0001\\\\b\\\\f\\\\n\\\\r\\\\t\\\\\\"\\\\\\\\/\\"]"'}),
+        _exact({'"[\\"\\"]"': '"[\\"\\\\u0000\\\\u0001\\\\u0008\\\\u000c\\\\n\\\\r\\\\t\\\\\\"\\\\\\\\/\\"]"'}),
     ),
     Rule(
         "json-opaque",
