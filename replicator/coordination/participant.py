@@ -201,7 +201,7 @@ class Participant:
 
     def leading(self, name: str) -> Leading:
         """Our term, under the node of that name."""
-        facts, uid = self.facts, self.view.uid if self.view else ""
+        facts, uid = self.facts, self.view.incarnation if self.view else ""
         epoch = sink_epoch(facts.czxid, facts.above)
         return Leading(name, facts.czxid, uid, epoch, facts.previous or None, facts.above)
 

@@ -179,7 +179,7 @@ class Steps:
             checkpoint=checkpoint,
             session=self._view.session,
             timeout_s=self._view.timeout,
-            uid=self._view.uid,
+            uid=self._view.incarnation,
             host=self._owner.identity.host,
             above=self._owner.facts.above,
             previous=self._owner.facts.previous,

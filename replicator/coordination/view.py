@@ -102,6 +102,13 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     healthy: frozenset[str] = frozenset()
     machines: int = 0
 
+    @property
+    def incarnation(self) -> str:
+        """The task's uid, also while its znode is damaged: lastCommit has it too, and goes when the task is deleted.
+        Like `Registry.configure`, which mends the znode; a term or record without it would lose what the sink holds."""
+        record = self.commit.record
+        return self.uid or (record.uid if record is not None else "")
+
 
 class ViewReader:
     """Reads views of one task. Not thread-safe: it remembers the last configuration that it validated."""
