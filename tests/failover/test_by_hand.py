@@ -128,7 +128,12 @@ def test_a_fork_sees_everything_after_its_point(make_bus: MakeBus) -> None:
     bus.cluster.cli("task", "fork", bus.name, name)
     wait_for(lambda: bus.overview.task(name).state == "running", "the fork running", 30)
     config = bus.overview.task(name).config
-    assert config is not None and set(config["source"]["start"]) == {"gtid"}
+    assert config is not None
+    start = config["source"]["start"]
+    assert set(start) == {"gtid", "reached"} and start["gtid"]
+    uuid = bus.database.execute("SELECT @@server_uuid")[0][0]
+    assert start["reached"]["server"].partition("@")[0] == uuid, "whose position it is"
+    assert start["reached"]["file"] and start["reached"]["position"] >= 4
     bus.wait_delivered(20)
     verdict = bus.verdict()
     assert verdict.lost == []

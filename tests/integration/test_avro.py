@@ -23,7 +23,7 @@ from replicator.errors import ReplicatorError
 from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
-from replicator.model.quarantine import Quarantined
+from replicator.model.quarantine import Orders, Quarantined
 from replicator.model.term import Term
 from replicator.pipeline import Pipeline
 from replicator.sink.memory import MemoryBroker, MemorySink
@@ -55,6 +55,7 @@ class Task:
         self.broker = MemoryBroker(1)
         self.observer = Watching()
         self.store = MemoryStore()
+        self.orders = Orders()
         self.config: TaskConfig = parse_task(
             {
                 "name": database,
@@ -86,12 +87,18 @@ class Task:
             store=self.store,
             observer=self.observer,
             sink=MemorySink(self.database, self.broker),
+            orders=self.orders,
         )
 
     def set(self, **source: Any) -> None:
         """Other keys of the source, from the next run on."""
         data = to_data(self.config)
         self.config = parse_task({**data, "source": {**data["source"], **source}})
+        self.pipeline = self._pipeline(self.config)
+
+    def replay(self, mark: Quarantined) -> None:
+        """Orders it, as `replicator task replay` does."""
+        self.orders = Orders(replay={mark.table: mark.time_ms})
         self.pipeline = self._pipeline(self.config)
 
     def run(self) -> None:
@@ -206,12 +213,12 @@ def test_a_schema_that_is_refused_puts_its_table_into_quarantine(
     assert mark.error is not None and (mark.table, mark.error["code"]) == (ill, "E3302")
     assert subject in mark.error["what"] and subject in mark.error["fix"]
     mysql.execute(f"INSERT INTO {ill} VALUES (4, 4)")
-    task.set(replay={ill: mark.time_ms})
+    task.replay(mark)
     task.run()
     again = marks(task.store)[-1]
     assert (again.since, again.until) == (mark.since, None), "it is still refused"
     httpx.put(f"{registry.url}/config/{subject}", json={"compatibility": "NONE"}).raise_for_status()
-    task.set(replay={ill: again.time_ms})
+    task.replay(again)
     task.run()
     assert (ids("well"), ids("ill")) == ([1, 2], [1, 2, 3, 4])
     assert marks(task.store)[-1].replayed

@@ -44,7 +44,10 @@ class Job:
     def run(self, *tables: str, half: bool = False, **sink: Any) -> None:
         kafka = {"type": "kafka", "bootstrap_servers": ["unused:1"], "delivery": self.delivery, **sink}
         source = {**self.source, "tables": list(tables)}
-        config = parse_task({"name": "copy", "source": source, "sink": kafka, "max_transaction_bytes": _PART})
+        data: dict[str, Any] = {"name": "copy", "source": source, "sink": kafka, "max_transaction_bytes": _PART}
+        if half:  # a commit behind whatever is written at once: by time or at a lull, there may be none before the end
+            data["max_batch_bytes"] = _PART
+        config = parse_task(data)
         made = Half("copy", self.broker, self.delivery)  # type: ignore[arg-type]
         pipeline = build_pipeline(config, term=Term.unlimited("copy"), store=self.store, observer=Unseen(), sink=made)
         made.drain = pipeline.drain if half else None

@@ -106,10 +106,15 @@ def test_every_position_says_whose_it_is(make: Make) -> None:
 
 def test_another_server_at_the_same_address(make: Make) -> None:
     """`host` changed, or what its name means: 20 of its 40 rows went missing."""
-    one, other = make(), make()
+    one = make()
+    time.sleep(1.1)  # files are told apart by the second
+    other = make()
     insert(one, 20)
     position = read(one, source(one).start_position())
     insert(other, 40)
+    there = source(other).start_position()
+    assert Origin.parse(there.server).created != Origin.parse(position.server).created
+    assert there.file == position.file and there.offset > position.offset, "a place that the other one has as well"
     by_uuids = isinstance(one, MySQL) and bool(position.gtid)
     refused(other, position, "E2209" if by_uuids else "E2218")
 

@@ -14,6 +14,7 @@ from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceError
 from replicator.source.mysql import MySQLSource
 from replicator.source.mysql.checks.check import check
+from replicator.source.mysql.hosts import candidates
 from tests.support.authority import Authority
 from tests.support.binlog_reader import transactions
 
@@ -70,7 +71,8 @@ def test_a_certificate_that_ends_soon_is_found_by_the_check(
     certificate, key = authority.leaf("127.0.0.1", timedelta(days=days, hours=1))
     server = make_mysql(extra_args=[f"--ssl-ca={authority.ca}", f"--ssl-cert={certificate}", f"--ssl-key={key}"])
     data = {"port": server.port, "user": "replicator", "password": "env:X", "tls": {"ca": str(authority.ca)}}
-    checked = check(Config.model_validate({"type": "mysql", **data}), "tls", "replicator", 77)
+    [member] = candidates(Config.model_validate({"type": "mysql", **data}))
+    checked = check(member, "tls", "replicator", 77)
     [finding] = [finding for finding in checked.findings if finding.id == "source.certificate"]
     assert finding.severity == severity and f"{days}.0 days" in finding.found
 

@@ -106,7 +106,7 @@ def test_the_page_says_what_happens(
     example: Example, server: Database, shop: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PASSWORD", server.replicator[1])
-    monkeypatch.setenv("MASK_KEY", KEY)
+    monkeypatch.setenv("REPL_MASK_KEY", KEY)
 
     def here(text: str) -> str:
         return re.sub(r"\bshop\b", shop, text)

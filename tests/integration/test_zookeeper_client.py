@@ -180,7 +180,7 @@ def end_session(hosts: str, coordinator: ZookeeperCoordinator) -> None:
 
 
 def test_every_create_gives_its_acl(server, zk):
-    zk.create("/a/b/c", b"")
+    zk.create("/a/b/c", b"", parents=True)
     zk.multi([Create("/a/m")])
     raw = KazooClient(server.hosts)
     raw.start()
@@ -192,7 +192,7 @@ def test_every_create_gives_its_acl(server, zk):
 
 def test_with_credentials_nodes_are_ours_alone(server):
     owner = connect(server.hosts, 4.0, auth=(("digest", "core:secret"),))
-    owner.create("/private/x", b"1")
+    owner.create("/private/x", b"1", parents=True)
     other = connect(server.hosts, 4.0)
     for attempt in (lambda: other.get("/private/x"), lambda: other.create("/private/y")):
         with pytest.raises(Exception, match="E4007"):

@@ -74,6 +74,11 @@ class Local:
         self.run().ok()
         assert self.delivered() == self.committed
 
+    def elsewhere(self, name: str) -> None:
+        """From now on the sink is another file of the same folder."""
+        self.output = self.output.with_name(name)
+        self.config["sink"]["path"] = str(self.output)
+
     # The applications' side
 
     def insert(self, rows: int = 1, note: str = "x") -> None:

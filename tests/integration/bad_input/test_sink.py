@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,8 +54,10 @@ def test_kafka_is_down_at_the_start_and_dies_in_flight(
 def test_a_topic_is_missing_and_may_not_be_created(local: Local, kafka: Kafka, delivery: str) -> None:
     local.config["sink"] |= {"create_topics": False, "delivery": delivery}
     if delivery == "exactly_once":
-        local.run().refused("E3101", f"replicator.position.{local.name}", "Wanted: 1 partition", "Fix: Create it")
-        kafka.create_topic(f"replicator.position.{local.name}", 1, **{"cleanup.policy": "compact"})
+        line = local.run().refused("E3101", "Wanted: 1 partition", "Fix: Create it")
+        named = re.search(rf"'(replicator\.position\.[0-9a-f]{{12}}\.{re.escape(local.name)})'", line)
+        assert named, line
+        kafka.create_topic(named[1], 1, **{"cleanup.policy": "compact"})
     local.run().ok()
     local.insert()
     local.run().refused("E3101", f"'{local.table}'", "sink.create_topics is false", "Fix: Create it")
@@ -108,16 +111,32 @@ def test_a_transaction_with_one_record_over_the_limit_shows_nothing_of_itself(lo
     local.arrives()
 
 
-@pytest.mark.parametrize("kind", ["a folder", "missing folder", "no room"])
+@pytest.mark.parametrize(
+    ("kind", "code", "found"),
+    [
+        ("a folder", "E3202", "Found: a directory"),
+        ("missing folder", "E3202", "No such file or directory"),
+        ("elsewhere", "E3202", "Found: not below "),
+        ("a device", "E3201", "Found: not a regular file"),
+    ],
+)
 def test_a_file_that_cannot_be_written(
-    mysql: MySQL, database: str, replicator: Replicator, tmp_path: Path, kind: str
+    mysql: MySQL, database: str, replicator: Replicator, tmp_path: Path, kind: str, code: str, found: str
 ) -> None:
     local = Local(mysql, database, replicator)
     local.begin()
     local.insert(2)
-    bad = {"a folder": tmp_path, "missing folder": tmp_path / "no" / "such", "no room": Path("/dev/full")}[kind]
+    device = Path("/dev/full")
+    bad = {"a folder": tmp_path, "missing folder": tmp_path / "no" / "such"}.get(kind, device)
+    allowed = ("--file-sink-directory", "/dev") if kind == "a device" else ()
+    before = local.delivered()
     local.config["sink"]["path"] = str(bad)
-    local.run().refused("E3201", str(bad), "Fix: ")
+    line = local.run(*allowed).refused("E5017", str(bad), "Fix: --state ")
+    on = re.search(r"Fix: --state (\S+) goes on", line)
+    assert on, line
+    for _ in range(2):
+        local.run("--state", on[1], *allowed).refused(code, str(bad), found, "Fix: ")
+        assert local.delivered() == before
     local.config["sink"]["path"] = str(local.output)
     local.arrives()
 

@@ -42,10 +42,14 @@ def stops_at(local: Local, code: str, event: str, first: int, statements: list[s
     again = local.run().refused(code, event)
     assert f" At: {at[1]}:{at[2]} " in again, "at the same place, not behind it"
     assert local.delivered() == local.committed[:before], "nothing behind it was delivered"
-    # The remedy: another task that begins behind it.
+    # The remedy: another task that begins behind it, with a file of its own.
     local.config["source"]["start"] = behind
-    local.run("--state", str(local.replicator.folder / "behind.sqlite")).ok()
-    assert local.delivered() == local.committed
+    state = str(local.replicator.folder / "behind.sqlite")
+    local.run("--state", state).refused("E3203", str(local.output), "Fix: ")
+    assert local.delivered() == local.committed[:before], "what another task wrote is not touched"
+    local.elsewhere("behind.jsonl")
+    local.run("--state", state).ok()
+    assert local.delivered() == local.committed[before:], "all that is behind it, and nothing else"
 
 
 @pytest.mark.parametrize("kind", SESSIONS)
