@@ -7,15 +7,16 @@ The guards' CPU time is counted, too: their threads by the clocks of those, thei
 from __future__ import annotations
 
 import multiprocessing
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
 from functools import cache
-from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
+from core.channel import WorkerEnd, pair
 from core.protocol import Progress, Saved
 from core.worker import PROGRESS_SECONDS, AgentObserver, AgentStore, Link, _watch_lease
 from dev.bench import ours
@@ -98,11 +99,12 @@ def prepare() -> Any:
     """The way to the agent, which is there before anything is measured. It is not forked from this process: a page that
     two share costs whoever writes to it first."""
     memory.keep()  # as a Core's template, before there are threads: each would get a place of its own to allocate from
-    near, far = multiprocessing.Pipe()
+    near, there = pair()
     program = f"from dev.bench.guarded import agent; agent({near.fileno()})"
     subprocess.Popen([sys.executable, "-c", program], pass_fds=[near.fileno()])  # ends with us
     near.close()
-    far.recv()
+    far = WorkerEnd(there)
+    far.receive()
     return far
 
 
@@ -114,11 +116,11 @@ def _begin(name: str, target: Callable[..., Any], *args: object) -> None:
 
 def agent(descriptor: int) -> None:
     """Reads what the worker says, and says of each checkpoint that it is saved."""
-    connection = Connection(descriptor)
+    connection = WorkerEnd(socket.socket(fileno=descriptor))
     try:
         connection.send("ready")
         while True:
-            message = connection.recv()
+            message = connection.receive()
             if isinstance(message, Progress):
                 connection.send(Saved(message.number))
     except (EOFError, OSError):

@@ -13,7 +13,7 @@ from kafka import KafkaProducer
 
 from dev.checker import consumer
 from dev.cluster import wait_for
-from replicator.sink.kafka.names import position_topic
+from replicator.sink.kafka.names import position_topics
 from tests.failover.bus import Bus
 
 pytestmark = pytest.mark.timeout(240)
@@ -83,13 +83,12 @@ def test_64_the_delivery_changes_there_and_back(make_bus: MakeBus) -> None:
 def test_65_a_kafka_that_was_put_back_is_not_gone_on_with(make_bus: MakeBus) -> None:
     """The operator says where: here nothing but the position itself was put back, so at lastCommit."""
     bus = make_bus()
-    topic = position_topic(bus.name)
-    first = next(record for record in consumer.read_topics(bus.kafka.address, lambda name: name == topic))
+    first = consumer.read_topics(bus.kafka.address, lambda name: bool(position_topics(bus.name, [name])))[0]
     bus.wait_delivered(80)
     bus.cluster.cli("task", "pause", bus.name)
     wait_for(lambda: bus.look().state == "paused", "the pause", 40)
     producer = KafkaProducer(bootstrap_servers=bus.kafka.address.split(","))
-    producer.send(topic, value=first.value, key=first.key).get(timeout=20)
+    producer.send(first.topic, value=first.value, key=first.key).get(timeout=20)
     producer.close()
     bus.cluster.cli("task", "resume", bus.name)
     error = bus.failed()
