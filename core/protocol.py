@@ -14,7 +14,7 @@ import msgspec
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Orders
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema_history import SchemaRecord
 
 
 class WorkerSpec(msgspec.Struct, frozen=True):

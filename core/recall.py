@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from core.protocol import Recall, Recalled, Remember
 from replicator.errors import NotConnected
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema_history import SchemaRecord
 
 _ANSWER_SECONDS = 60.0
 

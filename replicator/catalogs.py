@@ -9,7 +9,7 @@ from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
 from replicator.config.task import MySQLSource, TaskConfig
 from replicator.model.position import Position
-from replicator.model.schema import Reading, Seen
+from replicator.model.schema_history import BinlogStatement, ServerDefinitions
 from replicator.ports import Catalog, HistoryStore
 from replicator.schema.catalog import SchemaCatalog
 from replicator.schema.history import History
@@ -29,7 +29,7 @@ def build_catalog(
         stopping: whether the task shall end, so that nothing is waited for any more.
     """
     selection = TableFilter(config.source.tables)
-    live = _Live(config, stopping) if isinstance(config.source, MySQLSource) else None
+    live = _DefinitionSource(config, stopping) if isinstance(config.source, MySQLSource) else None
     history = History(
         store, mariadb=config.source.type == "mariadb", live=live, scope=config.source.tables, choose=TableFilter
     )
@@ -40,19 +40,19 @@ def build_catalog(
     return make
 
 
-class _Live:
-    """Implements `schema.ahead.Live`. Modules of the source are imported when they are asked."""
+class _DefinitionSource:
+    """Implements `schema.ahead.DefinitionSource`. Modules of the source are imported when they are asked."""
 
     def __init__(self, config: TaskConfig, stopping: Callable[[], bool]) -> None:
         self._config = config
         self._stopping = stopping
 
-    def read(self) -> Reading:
+    def read(self) -> ServerDefinitions:
         from replicator.source.mysql.definitions import read
 
         return read(self._config.source, resolve(self._config.source.password))
 
-    def statements(self, start: Position, end: Position) -> Iterator[Seen]:
+    def statements(self, start: Position, end: Position) -> Iterator[BinlogStatement]:
         from replicator.lookahead import statements
 
         return statements(self._config, start, end, self._stopping)

@@ -18,10 +18,10 @@ from replicator.model.happening import Statement
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
-from replicator.model.schema import Seen
+from replicator.model.schema_history import BinlogStatement
 from replicator.model.table import Table
 from replicator.ports import Stream
-from replicator.schema.covering import Covering
+from replicator.schema.position_coverage import PositionCoverage
 from replicator.source.mysql.source import MySQLSource
 
 SILENCE: Final = 60.0
@@ -29,7 +29,9 @@ SILENCE: Final = 60.0
 _WAIT: Final = 0.5
 
 
-def statements(config: TaskConfig, start: Position, end: Position, stopping: Callable[[], bool]) -> Iterator[Seen]:
+def statements(
+    config: TaskConfig, start: Position, end: Position, stopping: Callable[[], bool]
+) -> Iterator[BinlogStatement]:
     """DDL and the like from `start` to `end`, both of one source, as they come.
 
     Raises:
@@ -61,10 +63,12 @@ class _Reached:
             return position.order >= self.end.order
         if position.gtid == self.end.gtid:
             return True
-        return Covering(position, mariadb=self._mariadb).position(self.end)
+        return PositionCoverage(position, mariadb=self._mariadb).covers_position(self.end)
 
 
-def _decoded(config: TaskConfig, stream: Stream, reached: _Reached, stopping: Callable[[], bool]) -> Iterator[Seen]:
+def _decoded(
+    config: TaskConfig, stream: Stream, reached: _Reached, stopping: Callable[[], bool]
+) -> Iterator[BinlogStatement]:
     recorder, nothing = _Recorder(), _Nothing()
     decoder = decoder_class()(
         nothing,
@@ -110,15 +114,15 @@ class _Recorder:
     """A catalog that keeps what it is told."""
 
     def __init__(self) -> None:
-        self._seen: list[Seen] = []
+        self._seen: list[BinlogStatement] = []
 
     def describe(self, table: Table, *, named: bool) -> Table:
         return table
 
     def statement(self, database: str, text: str, position: Position, gtid: str) -> Statement:
-        self._seen.append(Seen(database, text, Position(position.file, position.offset), gtid))
+        self._seen.append(BinlogStatement(database, text, Position(position.file, position.offset), gtid))
         return Statement(database, text, "")
 
-    def taken(self) -> list[Seen]:
+    def taken(self) -> list[BinlogStatement]:
         seen, self._seen = self._seen, []
         return seen

@@ -12,7 +12,7 @@ from replicator.model.checkpoint import Checkpoint
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema_history import SchemaRecord
 from replicator.model.table import Table
 from replicator.model.term import Term
 

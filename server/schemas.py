@@ -72,7 +72,7 @@ class Schemas:
         Raises:
             ProcessError: E5007 while the task runs or before its first position, E5014 for another statement.
         """
-        from replicator.schema.told import told
+        from replicator.schema.manual_definitions import manual_definition
 
         view = self._overview.task(name)
         must_stand_still(view, "schema")
@@ -81,7 +81,7 @@ class Schemas:
             raise ProcessError("E5007", f"task '{name}' has no position yet", fix="Start it once.")
         schema = self._schema(view)
         stopped = {mark.table: mark.since for mark in checkpoint.quarantined if mark.until is None}
-        schema.append(told(schema, statement, checkpoint.position, stopped))
+        schema.append(manual_definition(schema, statement, checkpoint.position, stopped))
         shown = " ".join(statement.split())[:_SHOWN]
         record = HistoryRecord(
             kind="schema",

@@ -369,16 +369,16 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "a later definition names no row before a statement that touches its table",
-        "replicator/schema/early.py",
-        "        return self._statements(self._look).of(key, later.position)\n",
+        "replicator/schema/ahead_of_stream.py",
+        "        return self._statements(self._look).first_change(key, later.position)\n",
         "        return None\n",
         ("tests/unit/schema/test_catalog.py",),
     ),
     Guard(
         "definitions are read again when a statement falls into the reading",
         "replicator/schema/history.py",
-        "            if not any(disturbed",
-        "            if True or not any(disturbed",
+        "            if not any(affects_reading",
+        "            if True or not any(affects_reading",
         ("tests/unit/schema/test_catalog.py",),
     ),
     Guard(

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from replicator.errors import ProcessError
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema_history import SchemaRecord
 
 SCHEMA: Final = (
     "CREATE TABLE IF NOT EXISTS history (number INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL, "

@@ -19,7 +19,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Check, Coordinator, Create, Delete, Op
 from replicator.coordination.records import Record, dump, load
 from replicator.errors import CoordinationError, LeadershipLost, NodeExists, NodeMissing
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema_history import SchemaRecord
 
 PART: Final = 340_000
 """Bytes of a record in one node: Base64 makes 455 kB of them."""

@@ -1,1 +1,1 @@
-"""The schema history: what CREATE TABLE and its changes say of the tables that the binlog only hints at."""
+"""Schema history: table definitions kept from DDL statements, for what binlog events leave out."""

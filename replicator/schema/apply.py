@@ -1,4 +1,4 @@
-"""Clauses of ALTER TABLE applied to a definition."""
+"""Applies CREATE TABLE and ALTER TABLE syntax trees to a table definition."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ import msgspec
 
 from replicator.schema import charsets, resolve
 from replicator.schema.charsets import Text
-from replicator.schema.definitions import PRIMARY, ROW_END, ColumnDefinition, Index, TableDefinition
-from replicator.schema.drafts import (
+from replicator.schema.ddl_ast import (
     AddColumn,
     AddIndex,
     AlterColumn,
     AlterTable,
     Charset,
     Clause,
-    ColumnDraft,
+    ColumnSpec,
     Convert,
     CreateTable,
     DropColumn,
     DropIndex,
-    IndexDraft,
+    IndexSpec,
     RenameColumn,
     RenameIndex,
     SetOptions,
     TableOptions,
     Versioning,
 )
+from replicator.schema.definitions import PRIMARY, ROW_END, ColumnDefinition, Index, TableDefinition
 
 
-class Misfit(Exception):
+class DefinitionMismatch(Exception):
     """The statement speaks of a column or an index that the definition does not have: it is not the server's."""
 
 
-class Draft:
+class TableBuilder:
     """A table while a statement is applied to it."""
 
     def __init__(self, text: Text, database: Text, *, mariadb: bool) -> None:
@@ -47,7 +47,7 @@ class Draft:
         self._mariadb = mariadb
 
     @classmethod
-    def of(cls, table: TableDefinition, database: Text, *, mariadb: bool) -> Draft:
+    def of(cls, table: TableDefinition, database: Text, *, mariadb: bool) -> TableBuilder:
         draft = cls(table.text, database, mariadb=mariadb)
         draft.columns, draft.indexes = list(table.columns), list(table.indexes)
         draft.comment, draft.row_end = table.comment, table.row_end
@@ -59,7 +59,7 @@ class Draft:
             at = self.find(name)
             self.columns[at] = resolve.not_null(self.columns[at])
         if not self.columns:
-            raise Misfit("a table without columns")
+            raise DefinitionMismatch("a table without columns")
         return TableDefinition(tuple(self.columns), tuple(self.indexes), self.text, self.comment, self.row_end)
 
     def find(self, name: str) -> int:
@@ -67,7 +67,7 @@ class Draft:
         for at, column in enumerate(self.columns):
             if column.name.lower() == folded:
                 return at
-        raise Misfit(f"no column {name}")
+        raise DefinitionMismatch(f"no column {name}")
 
     def has(self, name: str) -> bool:
         folded = name.lower()
@@ -97,7 +97,7 @@ class Draft:
         for clause in added:
             self._add(clause, there)
         if len({column.name.lower() for column in self.columns}) < len(self.columns):
-            raise Misfit("two columns of one name")
+            raise DefinitionMismatch("two columns of one name")
 
     def _of_columns(self, clauses: Sequence[Clause]) -> tuple[dict[str, AddColumn], set[str], dict[str, str]]:
         """By the old names, folded: what is changed, dropped, renamed."""
@@ -131,19 +131,19 @@ class Draft:
         at = 0 if clause.place is None else self.find(clause.place) + 1 if clause.place else len(self.columns)
         self.columns.insert(at, self._resolved(draft))
 
-    def _resolved(self, draft: ColumnDraft) -> ColumnDefinition:
+    def _resolved(self, draft: ColumnSpec) -> ColumnDefinition:
         if draft.row_end:
             self.row_end = draft.name
         return resolve.definition(draft, self.text, mariadb=self._mariadb)
 
-    def place(self, draft: ColumnDraft) -> None:
+    def place(self, draft: ColumnSpec) -> None:
         """A column of CREATE TABLE."""
         self.columns.append(self._resolved(draft))
 
-    def keys(self, draft: ColumnDraft) -> None:
+    def keys(self, draft: ColumnSpec) -> None:
         """That stand in the definition of a column."""
         if draft.key:
-            self.index(IndexDraft(draft.key, (draft.name,), PRIMARY if draft.key == PRIMARY else ""))
+            self.index(IndexSpec(draft.key, (draft.name,), PRIMARY if draft.key == PRIMARY else ""))
 
     def _rename_in_indexes(self, names: Mapping[str, str], dropped: Container[str]) -> None:
         kept = []
@@ -171,16 +171,16 @@ class Draft:
 
     # Indexes
 
-    def index(self, draft: IndexDraft) -> None:
+    def index(self, draft: IndexSpec) -> None:
         name = draft.name or self._free_name(draft)
         if any(index.name.lower() == name.lower() for index in self.indexes):
             if draft.unless_exists or (draft.kind == PRIMARY and not draft.name):
                 return
-            raise Misfit(f"an index {name} already")
+            raise DefinitionMismatch(f"an index {name} already")
         columns = tuple(self.columns[self.find(column)].name for column in draft.columns)
         self.indexes.append(Index(name, columns, draft.kind != "INDEX", draft.whole))
 
-    def _free_name(self, draft: IndexDraft) -> str:
+    def _free_name(self, draft: IndexSpec) -> str:
         """The server's choice: the first column, then with _2, _3 ..."""
         first = draft.columns[0] if draft.columns else "functional_index"
         taken = {index.name.lower() for index in self.indexes}
@@ -192,7 +192,7 @@ class Draft:
         folded = clause.name.lower()
         kept = [index for index in self.indexes if index.name.lower() != folded]
         if len(kept) == len(self.indexes) and clause.name == PRIMARY and not clause.if_exists:
-            raise Misfit("no primary key")
+            raise DefinitionMismatch("no primary key")
         self.indexes = kept  # other indexes may be those that a foreign key made: not ours to count
 
     def rename_index(self, clause: RenameIndex) -> None:
@@ -241,8 +241,10 @@ _FIRST: Final = (SetOptions, Convert, Versioning, DropIndex, RenameIndex)
 
 
 def created(statement: CreateTable, database: Text, *, mariadb: bool) -> TableDefinition:
-    """Raises Misfit for an index over a column that is not there."""
-    draft = Draft(charsets.resolve(statement.options.charset, database, mariadb=mariadb), database, mariadb=mariadb)
+    """Raises DefinitionMismatch for an index over a column that is not there."""
+    draft = TableBuilder(
+        charsets.resolve(statement.options.charset, database, mariadb=mariadb), database, mariadb=mariadb
+    )
     for column in statement.columns:
         draft.place(column)
     draft.options(msgspec.structs.replace(statement.options, charset=Charset()))
@@ -255,8 +257,8 @@ def created(statement: CreateTable, database: Text, *, mariadb: bool) -> TableDe
 
 def altered(table: TableDefinition, statement: AlterTable, database: Text, *, mariadb: bool) -> TableDefinition:
     """As the servers do it: what is dropped and renamed is named as before the statement; new columns inherit the new
-    options; new indexes name new columns. Raises Misfit."""
-    draft = Draft.of(table, database, mariadb=mariadb)
+    options; new indexes name new columns. Raises DefinitionMismatch."""
+    draft = TableBuilder.of(table, database, mariadb=mariadb)
     for clause in statement.clauses:
         if isinstance(clause, _FIRST):
             draft.apply(clause)

@@ -1,4 +1,4 @@
-"""The schema history at work: asked for tables, told of statements."""
+"""The catalog of one stream: answers table lookups and takes in DDL statements."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from collections.abc import Collection
 from replicator.errors import DecodeError, SessionRenewed
 from replicator.model.happening import Statement
 from replicator.model.position import Position
-from replicator.model.schema import SchemaRecord, Seen
+from replicator.model.schema_history import BinlogStatement, SchemaRecord
 from replicator.model.table import Table
-from replicator.schema import merge, parser
-from replicator.schema.ahead import hit
-from replicator.schema.changes import Change, Effects, Key
-from replicator.schema.codec import digest, pack
-from replicator.schema.covering import identity
-from replicator.schema.cursor import Name
+from replicator.schema import parser, table_map_merge
+from replicator.schema.affected_tables import databases, tables_of_unparsed
+from replicator.schema.ddl_ast import Database, Operation, Parsed
+from replicator.schema.ddl_effects import Change, Effects, Key
 from replicator.schema.definitions import TableDefinition, decode
-from replicator.schema.drafts import Database, Operation, Parsed
 from replicator.schema.history import History
-from replicator.schema.named import databases
+from replicator.schema.position_coverage import identity
+from replicator.schema.record_codec import digest, pack
 from replicator.schema.selection import Selection
+from replicator.schema.token_cursor import Name
 from replicator.schema.tokens import NotUnderstood
 
 _SHOWN = 300
@@ -63,28 +62,28 @@ class SchemaCatalog:
         key = self._state.schema.key((table.database, table.name))
         if named:
             definition = self._definition(key)
-            return table if definition is None else merge.enrich(table, definition)
+            return table if definition is None else table_map_merge.add_declarations(table, definition)
         self._needed = True
-        early = self._state.early
+        future = self._state.future
         definition = self._state.schema.get(key)
-        if definition is None and early is not None and early.declared(key):
-            separates = early.touched(key)
+        if definition is None and future is not None and future.definition(key):
+            separates = future.first_conflict(key)
             if separates is not None:
-                raise _changed(table, separates)
-            definition = decode(early.declared(key))
+                raise _changed_since(table, separates)
+            definition = decode(future.definition(key))
         if definition is None:
-            raise _unnamed(table, "a table that the schema history does not know")
-        found = merge.name(table, definition)
+            raise _no_column_names(table, "a table that the schema history does not know")
+        found = table_map_merge.add_column_names(table, definition)
         if isinstance(found, str):
-            raise _unnamed(table, found)
+            raise _no_column_names(table, found)
         return found
 
     def _definition(self, key: Key) -> TableDefinition | None:
         """For what the events do not need: as it is now, else as it is later."""
-        early = self._state.early
+        future = self._state.future
         found = self._state.schema.get(key)
-        if found is None and early is not None and early.declared(key):
-            return decode(early.declared(key))
+        if found is None and future is not None and future.definition(key):
+            return decode(future.definition(key))
         return found
 
     def statement(self, database: str, text: str, position: Position, gtid: str) -> Statement:
@@ -99,7 +98,7 @@ class SchemaCatalog:
         if not any(self._selection.touches(name or database) for name in databases(operation)):
             self.counters["ddl_ignored"] += 1
             return Statement(database, text, parsed.kind)
-        if self._came_by(text, position):
+        if self._seen_before(text, position):
             return Statement(database, text, parsed.kind)
         self._renew()
         self.counters["ddl"] += 1
@@ -108,10 +107,10 @@ class SchemaCatalog:
         self._remember(text, position, gtid)
         schema = self._state.schema
         charset = schema.default(operation.name or database).charset if isinstance(operation, Database) else None
-        told = tuple(schema.table_change(change) for change in changes)
-        return Statement(database, text, parsed.kind, told, charset)
+        table_changes = tuple(schema.table_change(change) for change in changes)
+        return Statement(database, text, parsed.kind, table_changes, charset)
 
-    def _came_by(self, text: str, position: Position) -> bool:
+    def _seen_before(self, text: str, position: Position) -> bool:
         """Whether the statement was taken in before: a part of the stream is read again for an XA transaction in it."""
         at, name = position.order[:2], digest(text)
         if at > self._last:
@@ -129,36 +128,36 @@ class SchemaCatalog:
         try:
             return parser.parse(text, mariadb=self._mariadb)
         except NotUnderstood:
-            from replicator.schema import second
+            from replicator.schema import sqlglot_fallback
 
-            return second.reread(text, mariadb=self._mariadb)
+            return sqlglot_fallback.parse_with_sqlglot(text, mariadb=self._mariadb)
 
     def _reach(self, text: str, position: Position, gtid: str) -> None:
         """The stream comes to where definitions were read: from here on they hold, whatever came before."""
         state = self._state
-        if state.early is None:
+        if state.future is None:
             return
         record = SchemaRecord("ddl", position, gtid, digest(text))
-        end = state.early.end
+        end = state.future.end
         followed = state.reach(record)
         if followed:
             effects = Effects(tuple((*key, data) for key, data in followed.items()))
             self._history.append(SchemaRecord("read", end, data=pack(effects, folded=state.schema.folded)))
-        if state.early is not None:
-            state.early.passed(identity(gtid, position, record.digest))
+        if state.future is not None:
+            state.future.mark_passed(identity(gtid, position, record.digest))
 
     def _apply(self, operation: Operation, database: str) -> list[Change]:
-        early = self._state.early
-        return (early or self._state.schema).apply(operation, database)
+        future = self._state.future
+        return (future or self._state.schema).apply(operation, database)
 
     def _remember(self, text: str, position: Position, gtid: str) -> None:
         """Durable before anything behind the statement can be."""
         state = self._state
         effects = state.schema.effects()
         for key in ((database, table) for database, table, _ in effects.tables):
-            state.told.pop(key, None)
+            state.manual.pop(key, None)
         name = identity(gtid, position, digest(text))
-        if effects != state.later.pop(name, Effects()):
+        if effects != state.known_effects.pop(name, Effects()):
             packed = pack(effects, folded=state.schema.folded)
             self._history.append(SchemaRecord("ddl", position, gtid, name[1], text[:_SHOWN], packed))
 
@@ -167,27 +166,31 @@ class SchemaCatalog:
     def _not_understood(self, database: str, text: str, position: Position, gtid: str, why: str) -> Statement:
         """Tables that are replicated and named in it are not known any more, unless somebody has told us of them."""
         kind = parser.kind(text)
-        if self._came_by(text, position):
+        if self._seen_before(text, position):
             return Statement(database, text, kind)
         self._renew()
         self._reach(text, position, gtid)
         tables = self._state.all_keys()
-        names = [name for name in hit(text, database, tables, mariadb=self._mariadb) if self._selection.matches(*name)]
+        names = [
+            name
+            for name in tables_of_unparsed(text, database, tables, mariadb=self._mariadb)
+            if self._selection.matches(*name)
+        ]
         self.counters["ddl_not_understood"] += 1
         if not names or not kind.endswith(_OF_TABLES):
             return Statement(database, text, kind)
-        known = self._state.later.get(identity(gtid, position, digest(text)))
-        told = self._state.told
+        known = self._state.known_effects.get(identity(gtid, position, digest(text)))
+        manual = self._state.manual
         schema = self._state.schema
         left_out = all(".".join(name) in self._left_out for name in names)
-        if all(schema.key(name) in told for name in names):
+        if all(schema.key(name) in manual for name in names):
             known = None  # it passed while the table was left out, and somebody has told us since
             for name in names:
-                schema.define_encoded(schema.key(name), told[schema.key(name)])
+                schema.define_encoded(schema.key(name), manual[schema.key(name)])
         elif known is not None:
             schema.take(known)
-        elif self._needed and not left_out and self._state.early is None:
-            raise _not_taken_in(names, text, why, position)
+        elif self._needed and not left_out and self._state.future is None:
+            raise _not_understood_error(names, text, why, position)
         else:
             for name in names:
                 schema.define(schema.key(name), None)
@@ -200,7 +203,7 @@ class SchemaCatalog:
         return Statement(database, text, kind, changes)
 
 
-def _unnamed(table: Table, found: str) -> DecodeError:
+def _no_column_names(table: Table, found: str) -> DecodeError:
     return DecodeError(
         "E2306",
         f"the table map of {table.qualified} has no column names",
@@ -211,7 +214,7 @@ def _unnamed(table: Table, found: str) -> DecodeError:
     )
 
 
-def _changed(table: Table, separates: Seen) -> DecodeError:
+def _changed_since(table: Table, separates: BinlogStatement) -> DecodeError:
     where = f"{separates.position}: {' '.join(separates.text.split())[:_SHOWN]}"
     return DecodeError(
         "E2306",
@@ -223,8 +226,8 @@ def _changed(table: Table, separates: Seen) -> DecodeError:
     )
 
 
-def _not_taken_in(hit: list[Name], text: str, why: str, position: Position) -> DecodeError:
-    tables = ", ".join(f"{database}.{table}" for database, table in hit)
+def _not_understood_error(names: list[Name], text: str, why: str, position: Position) -> DecodeError:
+    tables = ", ".join(f"{database}.{table}" for database, table in names)
     return DecodeError(
         "E2309",
         f"a statement changes {tables} in a way that can't be understood ({why})",
@@ -233,5 +236,5 @@ def _not_taken_in(hit: list[Name], text: str, why: str, position: Position) -> D
         fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE as it is behind the statement, then "
         "`replicator task retry NAME`.",
         position=str(position),
-        table=tables if len(hit) == 1 else "",
+        table=tables if len(names) == 1 else "",
     )

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from replicator.schema.drafts import Charset
+from replicator.schema.ddl_ast import Charset
 
 
 class Text(msgspec.Struct, frozen=True, array_like=True):

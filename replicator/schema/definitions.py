@@ -1,4 +1,4 @@
-"""Tables as their DDL has left them: values, and their compact form for memory and disk."""
+"""Table definitions and their compact encoding for memory and disk."""
 
 from __future__ import annotations
 

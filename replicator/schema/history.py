@@ -1,4 +1,4 @@
-"""The history of a task: what its store holds, read as of a position."""
+"""The schema history of a task: loads its records, follows them and compacts them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Final
 
 from replicator.errors import SourceError, SourceUnavailable
 from replicator.model.position import Position
-from replicator.model.schema import Reading, SchemaRecord
+from replicator.model.schema_history import SchemaRecord, ServerDefinitions
 from replicator.ports import HistoryStore
-from replicator.schema.ahead import Ahead, Live, Toucher
-from replicator.schema.changes import Effects
-from replicator.schema.codec import pack, unpack
-from replicator.schema.covering import Covering
-from replicator.schema.reading import disturbed, fresh, keys, schema_of
-from replicator.schema.schema import Schema
+from replicator.schema.ddl_effects import Effects
+from replicator.schema.position_coverage import PositionCoverage
+from replicator.schema.record_codec import pack, unpack
+from replicator.schema.schema_state import SchemaState, as_of
 from replicator.schema.selection import Choose
-from replicator.schema.state import State, as_of
+from replicator.schema.server_definitions import affects_reading, keys, new_definitions, schema_from_server
+from replicator.schema.server_schema import ServerSchema
+from replicator.schema.upcoming_ddl import DefinitionSource, StatementScanner, UpcomingDdl
 
 COMPACT: Final = 500
 """Records that a resume position covers that make it worth to write another base, and that a session may add."""
@@ -36,7 +36,7 @@ class History:
         store: HistoryStore,
         *,
         mariadb: bool,
-        live: Live | None = None,
+        live: DefinitionSource | None = None,
         scope: Sequence[str] = (),
         choose: Choose | None = None,
     ) -> None:
@@ -46,7 +46,7 @@ class History:
         self._scope = tuple(scope)
         self._choose = choose
         self._appended = 0
-        self._looked: tuple[Position, Position, Ahead] | None = None
+        self._upcoming: tuple[Position, Position, UpcomingDdl] | None = None
 
     @property
     def full(self) -> bool:
@@ -57,7 +57,7 @@ class History:
         self._store.append(record)
         self._appended += 1
 
-    def state(self, position: Position) -> State:
+    def state(self, position: Position) -> SchemaState:
         """Definitions as of `position`. The server's are read when there is no history yet, and those of tables that
         it has not followed.
 
@@ -66,9 +66,9 @@ class History:
             ProcessError: E5014.
         """
         self._appended = 0
-        records = self._begun(list(self._store.load()), position)
+        records = self._with_base(list(self._store.load()), position)
         state = self._as_of(records, position)
-        added = self._widened(records, state, position)
+        added = self._scope_record(records, state, position)
         if added is not None:
             self._store.append(added)
             records.append(added)
@@ -76,7 +76,7 @@ class History:
         self._compact(records, state, position)
         return state
 
-    def latest(self) -> Schema | None:
+    def latest(self) -> ServerSchema | None:
         """As of the last record; None without a history."""
         records = self._store.load()
         if not records:
@@ -86,14 +86,14 @@ class History:
             schema.take(unpack(record.data)[0])
         return schema
 
-    def _begun(self, records: list[SchemaRecord], position: Position) -> list[SchemaRecord]:
+    def _with_base(self, records: list[SchemaRecord], position: Position) -> list[SchemaRecord]:
         """With a base at the beginning. A position that was set beyond what the task has followed needs another one if
         a statement in between may have changed a table."""
         has_base = bool(records) and records[0].kind == "base"
         if has_base and not self._missed(position):
             return records
-        told = [] if has_base else [record for record in records if record.kind == "set"]
-        records = [self._first(position), *told]
+        manual = [] if has_base else [record for record in records if record.kind == "set"]
+        records = [self._first(position), *manual]
         for record in records:
             self._store.append(record)
         return records
@@ -103,9 +103,9 @@ class History:
         if position.unseen is None or self._live is None:
             return False
         start = Position(position.unseen.file, position.unseen.offset, position.unseen.gtid)
-        toucher = Toucher((), mariadb=self.mariadb, folded=False)
+        scanner = StatementScanner((), mariadb=self.mariadb, folded=False)
         try:
-            return any(True for _ in toucher.touches(self._live, start, position))
+            return any(True for _ in scanner.scan(self._live, start, position))
         except SourceError as error:
             if error.transient:
                 raise
@@ -113,19 +113,19 @@ class History:
 
     def _first(self, position: Position) -> SchemaRecord:
         if self._live is None:
-            return base(Schema(mariadb=self.mariadb), position, scope=self._scope)
+            return base(ServerSchema(mariadb=self.mariadb), position, scope=self._scope)
         reading = self._reading(self._live)
-        return base(schema_of(reading, mariadb=self.mariadb), reading.position, scope=self._scope)
+        return base(schema_from_server(reading, mariadb=self.mariadb), reading.position, scope=self._scope)
 
-    def _reading(self, live: Live) -> Reading:
+    def _reading(self, live: DefinitionSource) -> ServerDefinitions:
         """Definitions that no statement has changed while they were read: they hold at the position before it."""
         for _ in range(_READINGS):
             reading = live.read()
             if reading.end is None:
                 return reading
             tables = keys(reading)
-            toucher = Toucher(tables, mariadb=self.mariadb, folded=reading.folded)
-            if not any(disturbed(touch, tables) for touch in toucher.touches(live, reading.position, reading.end)):
+            scanner = StatementScanner(tables, mariadb=self.mariadb, folded=reading.folded)
+            if not any(affects_reading(touch, tables) for touch in scanner.scan(live, reading.position, reading.end)):
                 return reading
         raise SourceUnavailable(
             "E2216",
@@ -134,19 +134,21 @@ class History:
             wanted="one reading without",
         )
 
-    def _as_of(self, records: Sequence[SchemaRecord], position: Position) -> State:
+    def _as_of(self, records: Sequence[SchemaRecord], position: Position) -> SchemaState:
         live, schema = self._live, _new(records[0], mariadb=self.mariadb)
 
-        def look(end: Position) -> Ahead:
+        def look(end: Position) -> UpcomingDdl:
             assert live is not None, "else it is not given"  # noqa: S101
-            return self._look(live, state, position, end)
+            return self._upcoming_ddl(live, state, position, end)
 
         state = as_of(records, position, schema, look if live is not None else None)
         return state
 
     # Tables that have not been followed
 
-    def _widened(self, records: Sequence[SchemaRecord], state: State, position: Position) -> SchemaRecord | None:
+    def _scope_record(
+        self, records: Sequence[SchemaRecord], state: SchemaState, position: Position
+    ) -> SchemaRecord | None:
         """What has to be read of the server because the task carries other tables now. Statements of databases that it
         did not carry have passed unread."""
         scope = next((record.scope for record in reversed(records) if record.scope is not None), self._scope)
@@ -154,57 +156,57 @@ class History:
             return None
         followed = self._choose(scope)
         reading = self._reading(self._live)
-        data = fresh(reading, state, followed, mariadb=self.mariadb)
+        data = new_definitions(reading, state, followed, mariadb=self.mariadb)
         return SchemaRecord("read", reading.position, data=data, scope=self._scope)
 
     # Statements ahead of the stream
 
-    def _look(self, live: Live, state: State, start: Position, end: Position) -> Ahead:
+    def _upcoming_ddl(self, live: DefinitionSource, state: SchemaState, start: Position, end: Position) -> UpcomingDdl:
         """Those between the beginning of the stream and `end`; read once for all sessions of a process."""
-        looked = self._looked
-        covers = Covering(start, mariadb=self.mariadb)
-        if looked is None or looked[1] != end or not covers.position(looked[0]):
-            toucher = Toucher(state.all_keys(), mariadb=self.mariadb, folded=state.schema.folded)
-            looked = self._looked = (start, end, Ahead(toucher.touches(live, start, end), mariadb=self.mariadb))
-        return looked[2].from_on(start)
+        found = self._upcoming
+        covers = PositionCoverage(start, mariadb=self.mariadb)
+        if found is None or found[1] != end or not covers.covers_position(found[0]):
+            scanner = StatementScanner(state.all_keys(), mariadb=self.mariadb, folded=state.schema.folded)
+            found = self._upcoming = (start, end, UpcomingDdl(scanner.scan(live, start, end), mariadb=self.mariadb))
+        return found[2].remaining_from(start)
 
     # Compaction
 
-    def _compact(self, records: Sequence[SchemaRecord], state: State, position: Position) -> None:
+    def _compact(self, records: Sequence[SchemaRecord], state: SchemaState, position: Position) -> None:
         """Statements behind `position` are kept; lost in a crash right here, they will come by again."""
-        covers = Covering(position, mariadb=self.mariadb)
-        if sum(record.kind != "ddl" or covers.statement(record) for record in records) <= COMPACT:
+        covers = PositionCoverage(position, mariadb=self.mariadb)
+        if sum(record.kind != "ddl" or covers.covers_statement(record) for record in records) <= COMPACT:
             return
         self._store.append(base(state.schema, position, scope=self._scope, ahead=self._unreached(state)))
         for record in records[1:]:
-            if record.kind == "ddl" and not covers.statement(record):
+            if record.kind == "ddl" and not covers.covers_statement(record):
                 self._store.append(record)
-        for key, data in state.told.items():
+        for key, data in state.manual.items():
             effects = Effects(((*key, data),))
             self._store.append(SchemaRecord("set", position, data=pack(effects, folded=state.schema.folded)))
 
-    def _unreached(self, state: State) -> tuple[SchemaRecord, ...]:
-        early = state.early
-        if early is None:
+    def _unreached(self, state: SchemaState) -> tuple[SchemaRecord, ...]:
+        future = state.future
+        if future is None:
             return ()
         found = []
-        for end in early.ends:
-            tables = tuple((*key, later.data) for key, later in early.later.items() if later.position == end)
+        for end in future.ends:
+            tables = tuple((*key, later.data) for key, later in future.definitions.items() if later.position == end)
             data = pack(Effects(tables), folded=state.schema.folded)
             found.append(SchemaRecord("read", end, data=data))
         return tuple(found)
 
 
 def base(
-    schema: Schema, position: Position, *, scope: Sequence[str] = (), ahead: tuple[SchemaRecord, ...] = ()
+    schema: ServerSchema, position: Position, *, scope: Sequence[str] = (), ahead: tuple[SchemaRecord, ...] = ()
 ) -> SchemaRecord:
     data = pack(schema.snapshot(), folded=schema.folded)
     return SchemaRecord("base", position, data=data, scope=tuple(scope), ahead=ahead)
 
 
-def _new(base: SchemaRecord, *, mariadb: bool) -> Schema:
+def _new(base: SchemaRecord, *, mariadb: bool) -> ServerSchema:
     """Without tables."""
     effects, folded = unpack(base.data)
-    schema = Schema(mariadb=mariadb, folded=folded)
+    schema = ServerSchema(mariadb=mariadb, folded=folded)
     schema.take(Effects((), effects.databases))
     return schema

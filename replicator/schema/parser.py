@@ -1,4 +1,4 @@
-"""The text of a statement -> what it does to definitions. See DESIGN.md for the part that sqlglot has in it."""
+"""Parser of DDL statements. See DESIGN.md for the part that sqlglot has in it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
-from replicator.schema.alter import alter_table, merged
-from replicator.schema.columns import charset_word
-from replicator.schema.cursor import Cursor, Name
-from replicator.schema.drafts import (
+from replicator.schema.alter_table import alter_table, merged
+from replicator.schema.column_parser import charset_word
+from replicator.schema.create_table import create_table, key_parts
+from replicator.schema.ddl_ast import (
     AddIndex,
     AlterTable,
     Charset,
@@ -17,13 +17,13 @@ from replicator.schema.drafts import (
     DropDatabase,
     DropIndex,
     DropTables,
-    IndexDraft,
+    IndexSpec,
     Operation,
     Parsed,
     RenameTables,
     Truncate,
 )
-from replicator.schema.tables import create_table, key_parts
+from replicator.schema.token_cursor import Cursor, Name
 from replicator.schema.tokens import NotUnderstood, tokenize
 
 _OBJECTS: Final = frozenset(
@@ -193,7 +193,7 @@ def _index(cursor: Cursor, *, created: bool) -> AlterTable:
     _wait(cursor)
     columns, whole = key_parts(cursor)
     _rest(cursor)
-    return AlterTable(table, (AddIndex(IndexDraft("UNIQUE" if unique else "INDEX", columns, name, whole, unless)),))
+    return AlterTable(table, (AddIndex(IndexSpec("UNIQUE" if unique else "INDEX", columns, name, whole, unless)),))
 
 
 def _rest(cursor: Cursor) -> None:

@@ -1,4 +1,4 @@
-"""Drafts of columns -> definitions: character sets inherited, what is implied made explicit."""
+"""Turns parsed columns into definitions: inherits character sets, makes implied attributes explicit."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import msgspec
 from replicator.model.table import Declared
 from replicator.schema import charsets, types
 from replicator.schema.charsets import Text
+from replicator.schema.ddl_ast import Charset, ColumnSpec
 from replicator.schema.definitions import ColumnDefinition
-from replicator.schema.drafts import Charset, ColumnDraft
 
 _TEXTS: Final = {1: "TINYTEXT", 2: "TEXT", 3: "MEDIUMTEXT", 4: "LONGTEXT"}
 _JSON: Final = Text("utf8mb4", "utf8mb4_bin")
 
 
-def definition(draft: ColumnDraft, table: Text, *, mariadb: bool) -> ColumnDefinition:
+def definition(draft: ColumnSpec, table: Text, *, mariadb: bool) -> ColumnDefinition:
     """`table`: what the columns of its table inherit."""
     declared, nullable = draft.declared, draft.nullable is not False and draft.key != "PRIMARY"
     if types.is_text(declared, mariadb=mariadb):

@@ -1,4 +1,4 @@
-"""Which tables a task carries, as the schema history asks; see `config.tables.TableFilter`."""
+"""Interface of the table filter that the schema history uses; see `config.tables.TableFilter`."""
 
 from __future__ import annotations
 

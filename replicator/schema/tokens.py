@@ -1,4 +1,4 @@
-"""SQL text -> tokens, by the lexical rules of MySQL and MariaDB.
+"""Splits SQL text into tokens, by the lexical rules of MySQL and MariaDB.
 
 What a comment of the form `/*!50100 ... */` holds is read where the server reads it: always on MySQL, and on MariaDB
 but for the versions 50700 to 50999, which it leaves to MySQL; `/*M! ... */` is MariaDB's alone. Double quotes are a

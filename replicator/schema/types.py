@@ -1,4 +1,4 @@
-"""Types as they are declared -> types as the binlog has them (`model/types.py`)."""
+"""Maps declared column types to the type codes and metadata of the binlog (`model/types.py`)."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ from replicator.errors import ReplicatorError
 from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema_history import SchemaRecord
 from replicator.model.term import Term
 from replicator.schema.history import base
-from replicator.schema.schema import Schema
+from replicator.schema.server_schema import ServerSchema
 from replicator.source.recorded import RecordedSource
 from tests.golden.compare import HERE, Record, Report, System, Variation, load
 from tests.support.decoded import kinds_in
@@ -49,7 +49,7 @@ class _Empty:
     """A `ports.HistoryStore` in memory that begins with a server without tables, as the scripts do."""
 
     def __init__(self, start: Position, tables: Sequence[str]) -> None:
-        self._records = [base(Schema(mariadb=False), start, scope=tables)]
+        self._records = [base(ServerSchema(mariadb=False), start, scope=tables)]
 
     def load(self) -> Sequence[SchemaRecord]:
         return self._records

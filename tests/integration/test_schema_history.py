@@ -16,8 +16,8 @@ from dev.servers import Database, MariaDB
 from replicator.checkpoint.history import MemoryHistory
 from replicator.model.table import Column
 from replicator.schema import parser, types
-from replicator.schema.reading import define
-from replicator.schema.schema import Schema
+from replicator.schema.server_definitions import define
+from replicator.schema.server_schema import ServerSchema
 from tests.support.catalogs import Reader, rows
 from tests.support.settings import set_global
 
@@ -197,7 +197,7 @@ def test_the_model_agrees_with_the_server_after_any_alter(server: Database, alte
     with contextlib.closing(connection), connection.cursor() as cursor:
         cursor.execute("DROP TABLE IF EXISTS t")
         cursor.execute(create)
-        model = Schema(mariadb=mariadb)
+        model = ServerSchema(mariadb=mariadb)
         taken = [create]
         apply(model, altered, create)
         for alter in alters:
@@ -220,19 +220,19 @@ def altered(server: Database) -> Iterator[str]:
         yield name
 
 
-def apply(model: Schema, database: str, statement: str) -> None:
+def apply(model: ServerSchema, database: str, statement: str) -> None:
     operation = parser.parse(statement, mariadb=model.mariadb).operation
     assert operation is not None
     model.apply(operation, database)
 
 
-def shown(text: str, name: str, mariadb: bool) -> Schema:
-    found = Schema(mariadb=mariadb)
+def shown(text: str, name: str, mariadb: bool) -> ServerSchema:
+    found = ServerSchema(mariadb=mariadb)
     assert define(found, (name, "t"), text), text
     return found
 
 
-def outline(model: Schema, name: str) -> list[object]:
+def outline(model: ServerSchema, name: str) -> list[object]:
     """What both spellings of a table mean."""
     table = model.table((name, "t"))
     assert table is not None, "the model has lost the table"

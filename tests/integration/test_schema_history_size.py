@@ -16,12 +16,12 @@ from replicator.coordination.ports import Create
 from replicator.coordination.records import dump
 from replicator.coordination.schema_nodes import SchemaNodes, SchemaPart
 from replicator.model.position import Position
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema_history import SchemaRecord
 from replicator.schema import history
-from replicator.schema.changes import Effects
-from replicator.schema.codec import pack
+from replicator.schema.ddl_effects import Effects
 from replicator.schema.history import COMPACT, History, base
-from replicator.schema.schema import Schema
+from replicator.schema.record_codec import pack
+from replicator.schema.server_schema import ServerSchema
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from tests.support.in_memory import Task
 from tests.support.settings import set_global
@@ -80,7 +80,7 @@ def test_a_history_of_30_000_records_is_read_in_time_and_made_small(coordinator:
     layout, task = Layout(f"/long/{uuid.uuid4().hex}"), "copy"
     coordinator.create(layout.contender(task, OWN), parents=True)
     store = SchemaNodes(coordinator, layout, task, OWN)
-    store.append(base(Schema(mariadb=False), Position("b.1", 4)))
+    store.append(base(ServerSchema(mariadb=False), Position("b.1", 4)))
     for first in range(0, RECORDS, 1000):
         coordinator.multi(
             [Create(layout.schema_prefix(task), ddl(number), sequential=True) for number in range(first, first + 1000)]
@@ -113,13 +113,13 @@ def test_what_a_crash_during_compaction_leaves_is_read_rightly(coordinator: Zook
     layout, task = Layout(f"/crashed/{uuid.uuid4().hex}"), "copy"
     coordinator.create(layout.contender(task, OWN), parents=True)
     store = SchemaNodes(coordinator, layout, task, OWN)
-    store.append(base(Schema(mariadb=False), Position("b.1", 4)))
+    store.append(base(ServerSchema(mariadb=False), Position("b.1", 4)))
     for number in range(COMPACT + 1):
         coordinator.create(layout.schema_prefix(task), ddl(number), sequential=True)
     names = coordinator.children(layout.schema(task))
     end = Position("b.1", 10_000_000)
     before = as_of(store, end)
-    schema = Schema(mariadb=False)
+    schema = ServerSchema(mariadb=False)
     schema.take(before)
     whole = dump(part := SchemaPart(group="new", index=0, count=1, kind="base", data=b""))
     raw = msgspec.msgpack.encode(base(schema, end))

@@ -1,4 +1,4 @@
-"""`replicator task schema`: what a task knows of its source's tables, through the Server or in a state file."""
+"""`replicator task schema`: the table definitions that a task knows, through the Server or in a state file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(
     server: str,
     token_file: Path | None,
 ) -> None:
-    """What NAME knows of its source's tables, as of the last statement that it has seen.
+    """Show the table definitions that NAME knows, as of the last statement that it has seen.
 
     --set-table tells it of a table that it could not understand, as of the position where it stands: the file holds the
     CREATE TABLE, with the database's name, as the table is behind the statement. Exit status 4 while the task runs.
@@ -87,13 +87,13 @@ def _table(items: list[dict[str, Any]]) -> str:
 
 def _local(state: Path, name: str, mariadb: bool, statement: str) -> dict[str, Any]:
     """What the Server would answer."""
-    from replicator.schema.told import told  # here: it would double the start of the command
+    from replicator.schema.manual_definitions import manual_definition  # slow to import
 
     with _opened(state, name, mariadb) as (history, position):
         if statement:
             if position is None:
                 raise ProcessError("E5007", f"'{name}' has no position yet", fix="Start it once.")
-            history.append(told(history, statement, position))
+            history.append(manual_definition(history, statement, position))
         schema = history.latest()
         items: list[dict[str, Any]] = []
         for key in sorted(schema.names()) if schema is not None else []:

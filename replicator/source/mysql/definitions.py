@@ -14,7 +14,7 @@ from typing import Final
 from replicator.config.tables import TableFilter
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
-from replicator.model.schema import Reading, TableText
+from replicator.model.schema_history import ServerDefinitions, TableText
 from replicator.source.mysql import positions
 from replicator.source.mysql.hosts import Hosts, check_member
 from replicator.source.mysql.identifiers import quote_identifier
@@ -27,7 +27,7 @@ _COMPANIONS: Final = ("_gho", "_ghc", "_del", "_new", "_old")
 _SETTINGS: Final = ("SET SESSION sql_quote_show_create = 1", "SET SESSION sql_mode = ''")
 
 
-def read(config: MySQLSource, password: str) -> Reading:
+def read(config: MySQLSource, password: str) -> ServerDefinitions:
     """
     Raises:
         SourceUnavailable: not reachable.
@@ -36,7 +36,7 @@ def read(config: MySQLSource, password: str) -> Reading:
     return Hosts(config).first(lambda member: _read(member, password))
 
 
-def _read(member: MySQLSource, password: str) -> Reading:
+def _read(member: MySQLSource, password: str) -> ServerDefinitions:
     with Session(member, password) as session:
         check_member(read_server(session), member)
         return _Reader(session, member).reading()
@@ -50,12 +50,12 @@ class _Reader:
         for setting in _SETTINGS:
             session.rows(setting)
 
-    def reading(self) -> Reading:
+    def reading(self) -> ServerDefinitions:
         before = positions.end_position(self._session, self._server)
         tables = tuple(self._text(database, name) for database, name in self._names())
         databases = self._databases()
         after = positions.end_position(self._session, self._server)
-        return Reading(
+        return ServerDefinitions(
             before,
             tables,
             databases,

@@ -23,7 +23,7 @@ from replicator.model.batch import Record
 from replicator.model.position import Position
 from replicator.schema.catalog import SchemaCatalog
 from replicator.schema.history import History, base
-from replicator.schema.schema import Schema
+from replicator.schema.server_schema import ServerSchema
 from tests.support.binlog_writer import LONG, Column, TableSpec
 from tests.support.dialects import DIALECTS, Dialect, DialectWriter
 from tests.support.generated import KINDS
@@ -97,7 +97,7 @@ def decoded(log: Log, kind: type[BinlogDecoder], *, piece: int = 1 << 20) -> tup
     form, topics = formats["debezium"]("t", sink, "mysql"), Topics("{database}.{table}", "t")
     start = Position("binlog.000001", 4)
     history = MemoryHistory()
-    schema = Schema(mariadb=False)
+    schema = ServerSchema(mariadb=False)
     history.append(base(schema, start))
     selection = TableFilter(("shop.*",))
     decoder = kind(

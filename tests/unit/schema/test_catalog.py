@@ -14,12 +14,12 @@ from replicator.errors import DecodeError, ProcessError, SessionRenewed, SourceU
 from replicator.model import types
 from replicator.model.happening import Statement
 from replicator.model.position import Place, Position
-from replicator.model.schema import Reading, SchemaRecord, Seen, TableText
+from replicator.model.schema_history import BinlogStatement, SchemaRecord, ServerDefinitions, TableText
 from replicator.model.table import Column, Table
 from replicator.schema.catalog import SchemaCatalog
-from replicator.schema.covering import Covering
 from replicator.schema.history import COMPACT, History
-from replicator.schema.told import told
+from replicator.schema.manual_definitions import manual_definition
+from replicator.schema.position_coverage import PositionCoverage
 
 UUID = "11111111-1111-1111-1111-111111111111"
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(5))"
@@ -31,14 +31,14 @@ class Task:
 
     def __init__(
         self,
-        reading: Reading | None = None,
+        reading: ServerDefinitions | None = None,
         *ahead: tuple[int, str],
         gtids: bool = True,
         needed: bool = False,
         stale: str = "",
     ) -> None:
         self.store = MemoryHistory()
-        self.live = Live(self, reading, *ahead) if reading is not None else None
+        self.live = DefinitionSource(self, reading, *ahead) if reading is not None else None
         self._gtids = gtids
         self._stale = stale
         self._needed = needed
@@ -63,25 +63,25 @@ class Task:
         return f"{UUID}:{number}" if self._gtids else ""
 
 
-class Live:
+class DefinitionSource:
     """A server with these definitions, and with these statements in its log, by number."""
 
-    def __init__(self, task: Task, reading: Reading, *statements: tuple[int, str]) -> None:
+    def __init__(self, task: Task, reading: ServerDefinitions, *statements: tuple[int, str]) -> None:
         self.reading = reading
-        self.readings: list[Reading] = []
+        self.readings: list[ServerDefinitions] = []
         self.log = statements
         self.looked: list[tuple[Position, Position]] = []
         self._task = task
 
-    def read(self) -> Reading:
+    def read(self) -> ServerDefinitions:
         return self.readings.pop(0) if self.readings else self.reading
 
-    def statements(self, start: Position, end: Position) -> Iterator[Seen]:
+    def statements(self, start: Position, end: Position) -> Iterator[BinlogStatement]:
         self.looked.append((start, end))
         for number, text in self.log:
             position = self._task.position(number)
             if start.offset <= position.offset < end.offset:
-                yield Seen("d", text, Position(position.file, position.offset), self._task.gtid(number))
+                yield BinlogStatement("d", text, Position(position.file, position.offset), self._task.gtid(number))
 
 
 def event(*kinds: int, name: str = "t", names: tuple[str, ...] = ()) -> Table:
@@ -183,7 +183,7 @@ def test_an_operator_tells_what_a_statement_did() -> None:
         task.say(2, ODD)
     text = "CREATE TABLE d.t (id INT PRIMARY KEY, flipped VARCHAR(5));"
     history = History(task.store, mariadb=False)
-    history.append(told(history, text, task.position(2)))
+    history.append(manual_definition(history, text, task.position(2)))
     behind = task.at(2)
     task.say(2, ODD, behind)
     assert described(behind) == ["id", "flipped"]
@@ -191,14 +191,14 @@ def test_an_operator_tells_what_a_statement_did() -> None:
     assert described(task.at(4)) == ["id", "later"]
     for wrong in (ODD, "CREATE TABLE t (id INT)", "CREATE TABLE d.t (id INT SOMEHOW)"):
         with pytest.raises(ProcessError, match="E5014"):
-            told(history, wrong, task.position(2))
+            manual_definition(history, wrong, task.position(2))
 
 
-def reading(number: int, *texts: str) -> Reading:
+def reading(number: int, *texts: str) -> ServerDefinitions:
     """As of the statement of this number."""
     tables = tuple(TableText("d", text.split()[2], text) for text in texts)
     gtid = f"{UUID}:1-{number - 1}" if number > 1 else ""
-    return Reading(Position("b.000001", 100 * number, gtid), tables, {"d": ("utf8mb4", "utf8mb4_bin")})
+    return ServerDefinitions(Position("b.000001", 100 * number, gtid), tables, {"d": ("utf8mb4", "utf8mb4_bin")})
 
 
 def test_a_table_that_is_left_out_stops_nothing_and_comes_back_as_it_was_told() -> None:
@@ -214,7 +214,7 @@ def test_a_table_that_is_left_out_stops_nothing_and_comes_back_as_it_was_told() 
         described(task.at(4))
     history = History(task.store, mariadb=False)
     statement = "CREATE TABLE d.t (id INT PRIMARY KEY, w VARCHAR(5))"
-    task.store.append(told(history, statement, task.position(4), {"d.t": task.position(2)}))
+    task.store.append(manual_definition(history, statement, task.position(4), {"d.t": task.position(2)}))
     assert described(task.at(4)) == ["id", "w"]
     again = task.at(2)
     task.say(2, ODD, again)
@@ -345,7 +345,7 @@ def test_an_operator_tells_of_the_table_before_the_change() -> None:
     with pytest.raises(DecodeError, match="E2306"):
         described(task.catalog)
     statement = "CREATE TABLE d.t (id INT PRIMARY KEY, v VARCHAR(5))"
-    task.store.append(told(History(task.store, mariadb=False), statement, task.position(1)))
+    task.store.append(manual_definition(History(task.store, mariadb=False), statement, task.position(1)))
     again = task.at(1)
     assert described(again) == ["id", "v"]
     task.say(*change, again)
@@ -359,7 +359,7 @@ def test_definitions_are_read_again_when_a_statement_falls_into_the_reading() ->
     torn = msgspec.structs.replace(reading(3, LATER[0]), end=reading(5).position)
     task = Task()
     task.store.records.clear()
-    task.live = Live(task, reading(5, "CREATE TABLE t (id INT, better VARCHAR(5))"), (4, swap))
+    task.live = DefinitionSource(task, reading(5, "CREATE TABLE t (id INT, better VARCHAR(5))"), (4, swap))
     task.live.readings = [torn]
     assert described(task.at(5)) == ["id", "better"]
     task.store.records.clear()
@@ -491,7 +491,7 @@ def test_what_an_operator_told_before_the_first_session_does_not_take_the_place_
     task = Task(reading(1, LATER[1]))
     task.store.records.clear()
     statement = "CREATE TABLE d.t (id INT, told VARCHAR(5))"
-    task.store.append(told(History(task.store, mariadb=False), statement, task.position(1)))
+    task.store.append(manual_definition(History(task.store, mariadb=False), statement, task.position(1)))
     catalog = task.at(1)
     assert described(catalog) == ["id", "told"]
     assert described(catalog, event(types.LONG, name="u")) == ["x"]
@@ -505,6 +505,8 @@ def test_what_nobody_wrote_is_refused() -> None:
 
 
 def test_mariadb_positions() -> None:
-    covers = Covering(Position("b.1", 4, "0-1-10,1-1-5"), mariadb=True)
-    found = [covers.statement(SchemaRecord("ddl", Position("b.9", 9), gtid)) for gtid in ("0-2-10", "0-1-11", "2-1-1")]
+    covers = PositionCoverage(Position("b.1", 4, "0-1-10,1-1-5"), mariadb=True)
+    found = [
+        covers.covers_statement(SchemaRecord("ddl", Position("b.9", 9), gtid)) for gtid in ("0-2-10", "0-1-11", "2-1-1")
+    ]
     assert found == [True, False, False]

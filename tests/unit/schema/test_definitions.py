@@ -11,14 +11,14 @@ from replicator.model import types
 from replicator.model.table import Column, Table
 from replicator.schema.definitions import decode, encode
 from replicator.schema.parser import parse
-from replicator.schema.schema import Schema
+from replicator.schema.server_schema import ServerSchema
 from replicator.schema.tokens import NotUnderstood
 
 ZOO = Path(__file__).parents[2] / "golden" / "zoo.sql"
 
 
-def schema(*statements: str, mariadb: bool = False) -> Schema:
-    made = Schema(mariadb=mariadb)
+def schema(*statements: str, mariadb: bool = False) -> ServerSchema:
+    made = ServerSchema(mariadb=mariadb)
     for statement in statements:
         operation = parse(statement, mariadb=mariadb).operation
         assert operation is not None, statement
@@ -281,7 +281,7 @@ def test_statements_that_are_of_no_concern(text: str, kind: str) -> None:
 
 def test_the_whole_zoo() -> None:
     """Every DDL of the golden scripts is read, and what is held of each table is the same after being packed."""
-    made, database, known = Schema(mariadb=False), "", 0
+    made, database, known = ServerSchema(mariadb=False), "", 0
     for statement in re.sub(r"^-- .*\n", "", ZOO.read_text(), flags=re.M).split(";\n"):
         use = re.match(r"\s*USE (\w+)", statement)
         database = use[1] if use else database

@@ -1,4 +1,4 @@
-"""A table as its TABLE_MAP event describes it, joined with its definition."""
+"""Joins the table of a TABLE_MAP event with its definition from the schema history."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from replicator.schema.definitions import ColumnDefinition, TableDefinition
 _GARBLED: Final = "\N{REPLACEMENT CHARACTER}"
 
 
-def enrich(table: Table, definition: TableDefinition) -> Table:
+def add_declarations(table: Table, definition: TableDefinition) -> Table:
     """The event has the names. What the definition adds is found by name and must fit the type in the event; a column
     that does not is left without."""
     columns = definition.logged
@@ -39,7 +39,7 @@ def _declared(column: Column, found: ColumnDefinition | None, *, mariadb: bool) 
     return msgspec.structs.replace(column, members=members, declared=found.declared)
 
 
-def name(table: Table, definition: TableDefinition) -> Table | str:
+def add_column_names(table: Table, definition: TableDefinition) -> Table | str:
     """The event has types alone; all else comes from the definition, if that fits it everywhere. Else what does not."""
     columns = definition.logged
     if len(columns) != len(table.columns):

@@ -1,4 +1,4 @@
-"""What a statement says, before it is applied: names not yet resolved, character sets not yet inherited."""
+"""Syntax trees of DDL statements, as written: names not resolved, character sets not inherited."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from replicator.model.table import Declared
-from replicator.schema.cursor import Name
+from replicator.schema.token_cursor import Name
 
 
 class Charset(msgspec.Struct, frozen=True):
@@ -21,7 +21,7 @@ class Charset(msgspec.Struct, frozen=True):
         return bool(self.charset or self.collation or self.binary)
 
 
-class ColumnDraft(msgspec.Struct, frozen=True):
+class ColumnSpec(msgspec.Struct, frozen=True):
     """A column definition. `declared.charset` and `.collation` are not set yet; `nullable` None: not said;
     `key`: PRIMARY or UNIQUE stands in the definition itself; `row_end`: GENERATED ALWAYS AS ROW END."""
 
@@ -34,7 +34,7 @@ class ColumnDraft(msgspec.Struct, frozen=True):
     row_end: bool = False
 
 
-class IndexDraft(msgspec.Struct, frozen=True):
+class IndexSpec(msgspec.Struct, frozen=True):
     """`name` "" where the server chooses one; `whole`: neither prefixes of columns nor expressions in it."""
 
     kind: Literal["PRIMARY", "UNIQUE", "INDEX"]
@@ -56,7 +56,7 @@ class AddColumn(msgspec.Struct, frozen=True):
     """ADD, MODIFY and CHANGE. `old`: the column that it takes the place of; place: "" where it is or at the end, None
     for FIRST, else the column that it follows."""
 
-    column: ColumnDraft
+    column: ColumnSpec
     old: str = ""
     place: str | None = ""
     unless_exists: bool = False
@@ -84,7 +84,7 @@ class AlterColumn(msgspec.Struct, frozen=True):
 
 
 class AddIndex(msgspec.Struct, frozen=True):
-    index: IndexDraft
+    index: IndexSpec
 
 
 class DropIndex(msgspec.Struct, frozen=True):
@@ -139,8 +139,8 @@ class CreateTable(msgspec.Struct, frozen=True):
     """like: the table that it is a copy of; selected: columns follow from a SELECT that we do not evaluate."""
 
     name: Name
-    columns: tuple[ColumnDraft, ...] = ()
-    indexes: tuple[IndexDraft, ...] = ()
+    columns: tuple[ColumnSpec, ...] = ()
+    indexes: tuple[IndexSpec, ...] = ()
     options: TableOptions = TableOptions()
     unless_exists: bool = False
     like: Name | None = None

@@ -1,4 +1,4 @@
-"""What operators tell of tables that could not be understood."""
+"""Table definitions supplied by operators for DDL that could not be parsed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import msgspec
 
 from replicator.errors import ProcessError
 from replicator.model.position import Position
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema_history import SchemaRecord
 from replicator.schema import parser
-from replicator.schema.codec import pack
-from replicator.schema.drafts import CreateTable
+from replicator.schema.ddl_ast import CreateTable
 from replicator.schema.history import History
-from replicator.schema.schema import Schema
+from replicator.schema.record_codec import pack
+from replicator.schema.server_schema import ServerSchema
 from replicator.schema.tokens import NotUnderstood
 
 _SHOWN = 300
 
 
-def told(
+def manual_definition(
     history: History, text: str, position: Position, stopped: Mapping[str, Position] | None = None
 ) -> SchemaRecord:
     """A record of the table in `text`, a CREATE TABLE with the database's name, as of `position`, or as of where the
@@ -28,7 +28,7 @@ def told(
     Raises:
         ProcessError: E5014, it is another statement, names no database, or can't be understood either.
     """
-    schema = history.latest() or Schema(mariadb=history.mariadb)
+    schema = history.latest() or ServerSchema(mariadb=history.mariadb)
     try:
         operation = parser.parse(text, mariadb=history.mariadb).operation
     except NotUnderstood as error:

@@ -1,12 +1,12 @@
-"""Column definitions: a name, a type and what stands behind it."""
+"""Parser of column definitions: name, type and attributes."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from replicator.model.table import Declared
-from replicator.schema.cursor import Cursor
-from replicator.schema.drafts import Charset, ColumnDraft
+from replicator.schema.ddl_ast import Charset, ColumnSpec
+from replicator.schema.token_cursor import Cursor
 
 NATIONAL: Final = "utf8mb3"
 _SECOND_WORDS: Final = {
@@ -22,7 +22,7 @@ _COMMON: Final = frozenset({"NOT", "NULL", "DEFAULT", "AUTO_INCREMENT", "COMMENT
 _NOW: Final = frozenset({"CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP"})
 
 
-class _Draft:
+class _ColumnBuilder:
     """What is gathered of a column while its definition is read."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class _Draft:
         self.row_end = False
 
 
-def column(cursor: Cursor) -> ColumnDraft:
+def column(cursor: Cursor) -> ColumnSpec:
     """A definition with its name, up to a comma, a closing parenthesis, FIRST, AFTER or the end.
 
     Raises NotUnderstood for an attribute that neither server's grammar has.
@@ -47,9 +47,9 @@ def column(cursor: Cursor) -> ColumnDraft:
     return definition(cursor, name)
 
 
-def definition(cursor: Cursor, name: str) -> ColumnDraft:
+def definition(cursor: Cursor, name: str) -> ColumnSpec:
     """The same without the name."""
-    draft = _Draft()
+    draft = _ColumnBuilder()
     _type(cursor, draft)
     while not (cursor.ended or cursor.is_mark(",") or cursor.is_mark(")")):
         if cursor.word() in ("FIRST", "AFTER"):
@@ -60,7 +60,7 @@ def definition(cursor: Cursor, name: str) -> ColumnDraft:
     return _finished(name, draft)
 
 
-def _finished(name: str, draft: _Draft) -> ColumnDraft:
+def _finished(name: str, draft: _ColumnBuilder) -> ColumnSpec:
     nullable, key = draft.nullable, draft.key
     if draft.type == "SERIAL":
         draft.unsigned = draft.auto_increment = True
@@ -80,10 +80,10 @@ def _finished(name: str, draft: _Draft) -> ColumnDraft:
         spelled=draft.spelled,
     )
     text = Charset(draft.charset, draft.collation, draft.binary)
-    return ColumnDraft(name, declared, text, nullable, draft.visible, key, draft.row_end)  # type: ignore[arg-type]
+    return ColumnSpec(name, declared, text, nullable, draft.visible, key, draft.row_end)  # type: ignore[arg-type]
 
 
-def _type(cursor: Cursor, draft: _Draft) -> None:
+def _type(cursor: Cursor, draft: _ColumnBuilder) -> None:
     if cursor.token.kind != "word" or cursor.ended:
         raise cursor.wrong("a type")
     written = cursor.take().value
@@ -125,7 +125,7 @@ def charset_word(cursor: Cursor) -> str:
     return "" if token.value.upper() == "DEFAULT" and token.kind == "word" else token.value.lower()
 
 
-def _type_attribute(cursor: Cursor, draft: _Draft) -> bool:
+def _type_attribute(cursor: Cursor, draft: _ColumnBuilder) -> bool:
     """What belongs to the type, though it may stand anywhere behind it."""
     if cursor.accept("UNSIGNED"):
         draft.unsigned = True
@@ -148,7 +148,7 @@ def _type_attribute(cursor: Cursor, draft: _Draft) -> bool:
     return True
 
 
-def _attribute(cursor: Cursor, draft: _Draft) -> bool:
+def _attribute(cursor: Cursor, draft: _ColumnBuilder) -> bool:
     if cursor.accept("NOT", "NULL"):
         draft.nullable = False
     elif cursor.accept("NULL"):
@@ -174,7 +174,7 @@ def _attribute(cursor: Cursor, draft: _Draft) -> bool:
     return True
 
 
-def _generated(cursor: Cursor, draft: _Draft) -> bool:
+def _generated(cursor: Cursor, draft: _ColumnBuilder) -> bool:
     if cursor.accept("GENERATED", "ALWAYS"):
         cursor.expect("AS")
     elif not cursor.accept("AS"):
@@ -193,7 +193,7 @@ def _generated(cursor: Cursor, draft: _Draft) -> bool:
     return True
 
 
-def _passed_over(cursor: Cursor, draft: _Draft) -> bool:
+def _passed_over(cursor: Cursor, draft: _ColumnBuilder) -> bool:
     """Attributes that say nothing of the values."""
     if cursor.accept("SERIAL", "DEFAULT", "VALUE"):
         draft.auto_increment, draft.nullable, draft.key = True, False, draft.key or "UNIQUE"

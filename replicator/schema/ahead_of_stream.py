@@ -1,4 +1,4 @@
-"""A stream that has yet to reach the position that its definitions were read at.
+"""Table definitions that were read at a position which the stream has not reached yet.
 
 What statements of the stream have made known is in the schema, as always. Of any other table only the later definition
 is known. With column names in the events it adds declarations where they fit; without names it is used for rows that no
@@ -13,26 +13,26 @@ from typing import Final, TypeAlias
 import msgspec
 
 from replicator.model.position import Position
-from replicator.model.schema import SchemaRecord, Seen
-from replicator.schema.ahead import Ahead
-from replicator.schema.changes import Change, Effects, Key
-from replicator.schema.covering import Covering, Identity
-from replicator.schema.drafts import CreateTable, Database, DropDatabase, DropTables, Operation
-from replicator.schema.schema import Schema
+from replicator.model.schema_history import BinlogStatement, SchemaRecord
+from replicator.schema.ddl_ast import CreateTable, Database, DropDatabase, DropTables, Operation
+from replicator.schema.ddl_effects import Change, Effects, Key
+from replicator.schema.position_coverage import Identity, PositionCoverage
+from replicator.schema.server_schema import ServerSchema
+from replicator.schema.upcoming_ddl import UpcomingDdl
 
-Look: TypeAlias = Callable[[Position], Ahead]
+FindUpcomingDdl: TypeAlias = Callable[[Position], UpcomingDdl]
 """Statements up to a position that change tables."""
-_UNSEEN: Final = Seen("", "what is between can't be read", Position("", 0))
+_UNSEEN: Final = BinlogStatement("", "what is between can't be read", Position("", 0))
 
 
-class Later(msgspec.Struct, frozen=True):
+class FutureDefinition(msgspec.Struct, frozen=True):
     """`data`: the encoded definition as of `position`, b"" where it is not known."""
 
     position: Position
     data: bytes
 
 
-class Early:
+class FutureDefinitions:
     """
     Args:
         schema: as of the stream's position: what its statements have made known.
@@ -40,73 +40,75 @@ class Early:
             without names.
     """
 
-    def __init__(self, schema: Schema, look: Look | None, *, mariadb: bool) -> None:
+    def __init__(self, schema: ServerSchema, look: FindUpcomingDdl | None, *, mariadb: bool) -> None:
         self.ends: list[Position] = []
-        self.later: dict[Key, Later] = {}
+        self.definitions: dict[Key, FutureDefinition] = {}
         self.gone: set[Key] = set()
         self._schema = schema
         self._look = look
         self._mariadb = mariadb
         self._made: set[str] = set()  # databases that a statement has made: what is not known there is not there
         self._passed: set[Identity] = set()
-        self._ahead: Ahead | None = None
+        self._upcoming: UpcomingDdl | None = None
 
     def add(self, position: Position, effects: Effects) -> None:
         """Definitions that were read at `position`."""
         self.ends.append(position)
         for database, table, data in effects.tables:
             if data is not None:
-                self.later[database, table] = Later(position, data)
+                self.definitions[database, table] = FutureDefinition(position, data)
 
     @property
     def end(self) -> Position:
         """The last position that definitions were read at."""
         end, *others = self.ends
         for other in others:
-            if not Covering(end, mariadb=self._mariadb).position(other):
+            if not PositionCoverage(end, mariadb=self._mariadb).covers_position(other):
                 end = other
         return end
 
     # Definitions
 
-    def declared(self, key: Key) -> bytes:
+    def definition(self, key: Key) -> bytes:
         """What the table looks like later; empty where that is not known."""
-        later = self.later.get(key)
+        later = self.definitions.get(key)
         return later.data if later is not None else b""
 
-    def touched(self, key: Key) -> Seen | None:
+    def first_conflict(self, key: Key) -> BinlogStatement | None:
         """The statement that keeps the later definition from holding here. Raises what `look` raises."""
-        later = self.later.get(key)
+        later = self.definitions.get(key)
         if later is None or self._look is None:
             return _UNSEEN
-        return self._statements(self._look).of(key, later.position)
+        return self._statements(self._look).first_change(key, later.position)
 
-    def _statements(self, look: Look) -> Ahead:
-        if self._ahead is None:
-            self._ahead = look(self.end)
+    def _statements(self, look: FindUpcomingDdl) -> UpcomingDdl:
+        if self._upcoming is None:
+            self._upcoming = look(self.end)
             for name in self._passed:
-                self._ahead.passed(name)
-        return self._ahead
+                self._upcoming.mark_passed(name)
+        return self._upcoming
 
     # The stream
 
-    def passed(self, name: Identity) -> None:
+    def mark_passed(self, name: Identity) -> None:
         """The stream has passed a statement."""
         self._passed.add(name)
-        if self._ahead is not None:
-            self._ahead.passed(name)
+        if self._upcoming is not None:
+            self._upcoming.mark_passed(name)
 
-    def reach(self, record: SchemaRecord) -> list[tuple[Key, Later]]:
+    def reach(self, record: SchemaRecord) -> list[tuple[Key, FutureDefinition]]:
         """The stream comes to the statement of `record`. Returns the definitions that hold from here on."""
-        reached = [end for end in self.ends if not Covering(end, mariadb=self._mariadb).statement(record)]
-        found = [(key, later) for key, later in self.later.items() if later.position in reached]
+        reached = [
+            end for end in self.ends if not PositionCoverage(end, mariadb=self._mariadb).covers_statement(record)
+        ]
+        found = [(key, later) for key, later in self.definitions.items() if later.position in reached]
         for key, _ in found:
-            del self.later[key]
+            del self.definitions[key]
         self.ends = [end for end in self.ends if end not in reached]
         return found
 
     def apply(self, operation: Operation, database: str) -> list[Change]:
-        """As `Schema.apply`. Tables that are not known at this position stay so, and are shown as they are later."""
+        """As `ServerSchema.apply`. Tables that are unknown here stay unknown, and are shown as they are later."""
         schema = self._schema
         if isinstance(operation, CreateTable):
             key = schema.key(operation.name, database)
@@ -134,16 +136,16 @@ class Early:
         is need not be asked."""
         if not self._mariadb or operation.options.charset or operation.like is not None or key[0] in self._made:
             return False
-        return self._look is None or self._statements(self._look).of_default(key[0], self.end) is not None
+        return self._look is None or self._statements(self._look).first_default_change(key[0], self.end) is not None
 
     def _dropped(self, database: str, known: Iterable[Change]) -> list[Change]:
         shown = {change.name for change in known}
-        keys = [key for key in self.later if key[0] == database and key not in shown]
-        self.gone.update(key for key in self.later if key[0] == database)
+        keys = [key for key in self.definitions if key[0] == database and key not in shown]
+        self.gone.update(key for key in self.definitions if key[0] == database)
         self._made.add(database)
         return [Change("DROP", key) for key in keys]
 
     def _shown(self, change: Change) -> Change:
         if change.after or change.verb == "DROP":
             return change
-        return msgspec.structs.replace(change, after=self.declared(change.new_name or change.name))
+        return msgspec.structs.replace(change, after=self.definition(change.new_name or change.name))

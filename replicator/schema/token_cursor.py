@@ -1,4 +1,4 @@
-"""A cursor over the tokens of one statement."""
+"""A cursor over the tokens of one SQL statement."""
 
 from __future__ import annotations
 

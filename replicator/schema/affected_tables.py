@@ -1,4 +1,4 @@
-"""Which databases and tables a statement names."""
+"""Names of the databases and tables that a DDL statement affects."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from replicator.schema.cursor import Name
-from replicator.schema.drafts import (
+from replicator.schema.ddl_ast import (
+    AddIndex,
     AlterTable,
+    Clause,
     CreateTable,
     Database,
     DropDatabase,
@@ -16,8 +17,11 @@ from replicator.schema.drafts import (
     Operation,
     RenameTables,
     RenameTo,
+    SetOptions,
+    TableOptions,
     Truncate,
 )
+from replicator.schema.token_cursor import Name
 from replicator.schema.tokens import NotUnderstood, tokenize
 
 _TARGET: Final = re.compile(
@@ -43,7 +47,44 @@ def databases(operation: Operation) -> list[str]:
     return []
 
 
-def named(text: str, database: str, known: Collection[Name], *, mariadb: bool) -> list[Name]:
+def redefined_tables(operation: Operation) -> list[Name]:
+    """The tables whose definitions it may change. CREATE TABLE IF NOT EXISTS is not among them: where the table has
+    rows before, it is there and stays as it is."""
+    match operation:
+        case CreateTable(name):
+            return [] if operation.unless_exists else [name]
+        case AlterTable(name, clauses):
+            if all(_keeps(clause) for clause in clauses):
+                return []
+            targets = [
+                (clause.name[0] or name[0], clause.name[1]) for clause in clauses if isinstance(clause, RenameTo)
+            ]
+            return [name, *targets]
+        case DropTables(names):
+            return list(names)
+        case RenameTables(pairs):
+            return [name for pair in pairs for name in pair]
+    return []
+
+
+def _keeps(clause: Clause) -> bool:
+    """Whether columns, keys and what is said of them stay."""
+    if isinstance(clause, AddIndex):
+        return clause.index.kind == "INDEX"
+    return isinstance(clause, SetOptions) and clause.options == TableOptions()
+
+
+def tables_of_unparsed(text: str, database: str, known: Collection[Name], *, mariadb: bool) -> list[Name]:
+    """Tables of a statement that can't be understood; rather too many than too few."""
+    from replicator.schema import sqlglot_fallback  # here: it imports sqlglot
+
+    found = sqlglot_fallback.table_names(text)
+    if found is not None:
+        return [(name[0] or database, name[1]) for name in found]
+    return guess_tables(text, database, known, mariadb=mariadb)
+
+
+def guess_tables(text: str, database: str, known: Collection[Name], *, mariadb: bool) -> list[Name]:
     """Of a statement that nobody reads: what stands where a table's name would, and those of `known` whose names
     stand anywhere in it. Rather too many than too few."""
     found: dict[Name, None] = {}

@@ -1,4 +1,4 @@
-"""What lies behind a position."""
+"""Tests whether a statement or another position lies behind a position."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
-from replicator.model.schema import SchemaRecord
+from replicator.model.schema_history import SchemaRecord
 
 Identity: TypeAlias = tuple[str, str]
 
@@ -16,7 +16,7 @@ def identity(gtid: str, position: Position, digest: str) -> Identity:
     return gtid or f"{position.file}:{position.offset}", digest
 
 
-class Covering:
+class PositionCoverage:
     """What is behind a position: by GTID where both have one, else by the order of files of one server."""
 
     def __init__(self, position: Position, *, mariadb: bool) -> None:
@@ -24,7 +24,7 @@ class Covering:
         self._mysql = GtidSet.parse(position.gtid) if position.gtid and not mariadb else None
         self._mariadb = MariaDBPosition.parse(position.gtid) if position.gtid and mariadb else None
 
-    def statement(self, record: SchemaRecord) -> bool:
+    def covers_statement(self, record: SchemaRecord) -> bool:
         """Whether the statement is done at this position."""
         if record.gtid and self._mysql is not None:
             tsid, _, number = record.gtid.rpartition(":")
@@ -34,7 +34,7 @@ class Covering:
             return self._mariadb.contains(int(domain), int(number))
         return record.position.order[:2] < self._position.order[:2]
 
-    def position(self, other: Position) -> bool:
+    def covers_position(self, other: Position) -> bool:
         """Whether `other` is this position or lies before it. Equal GTID sets do not say so: a server that gives no
         GTIDs now shows those that it gave once."""
         if other.gtid and other.gtid != self._position.gtid:
@@ -46,4 +46,6 @@ class Covering:
 
     def before(self, other: Position, *, mariadb: bool) -> bool:
         """Whether `other` lies before this position, and is not the same."""
-        return self.position(other) and not Covering(other, mariadb=mariadb).position(self._position)
+        return self.covers_position(other) and not PositionCoverage(other, mariadb=mariadb).covers_position(
+            self._position
+        )

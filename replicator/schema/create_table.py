@@ -1,12 +1,12 @@
-"""CREATE TABLE: the elements between its parentheses, indexes, options."""
+"""Parser of CREATE TABLE: columns, indexes, constraints and options."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from replicator.schema.columns import charset_word, column, references
-from replicator.schema.cursor import Cursor, Name
-from replicator.schema.drafts import Charset, ColumnDraft, CreateTable, IndexDraft, TableOptions
+from replicator.schema.column_parser import charset_word, column, references
+from replicator.schema.ddl_ast import Charset, ColumnSpec, CreateTable, IndexSpec, TableOptions
+from replicator.schema.token_cursor import Cursor, Name
 
 _KEYS: Final = ("KEY", "INDEX")
 _OPTIONS: Final = frozenset(
@@ -21,12 +21,12 @@ _OPTIONS: Final = frozenset(
 _SELECTS: Final = frozenset({"SELECT", "WITH", "VALUES", "TABLE", "AS", "IGNORE", "REPLACE"})
 
 
-class Body:
+class TableBody:
     """What the parentheses of CREATE TABLE or ADD (...) list."""
 
     def __init__(self) -> None:
-        self.columns: list[ColumnDraft] = []
-        self.indexes: list[IndexDraft] = []
+        self.columns: list[ColumnSpec] = []
+        self.indexes: list[IndexSpec] = []
         self.like: Name | None = None
 
     def element(self, cursor: Cursor) -> None:
@@ -67,7 +67,7 @@ def _foreign(cursor: Cursor) -> None:
     references(cursor)
 
 
-def index(cursor: Cursor, symbol: str = "") -> IndexDraft | None:
+def index(cursor: Cursor, symbol: str = "") -> IndexSpec | None:
     """An index definition; None, and nothing taken, when what comes is none."""
     if cursor.accept("PRIMARY", "KEY"):
         return _index_rest(cursor, "PRIMARY", "PRIMARY")
@@ -83,7 +83,7 @@ def index(cursor: Cursor, symbol: str = "") -> IndexDraft | None:
     return None
 
 
-def _index_rest(cursor: Cursor, kind: str, symbol: str) -> IndexDraft:
+def _index_rest(cursor: Cursor, kind: str, symbol: str) -> IndexSpec:
     unless_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = ""
     if not cursor.is_mark("(") and not (cursor.sees("USING") or cursor.sees("TYPE")):
@@ -94,7 +94,7 @@ def _index_rest(cursor: Cursor, kind: str, symbol: str) -> IndexDraft:
     cursor.skip_element()
     if kind == "PRIMARY":
         name = "PRIMARY"
-    return IndexDraft(kind, columns, name or symbol, whole, unless_exists)  # type: ignore[arg-type]
+    return IndexSpec(kind, columns, name or symbol, whole, unless_exists)  # type: ignore[arg-type]
 
 
 def key_parts(cursor: Cursor) -> tuple[tuple[str, ...], bool]:
@@ -126,7 +126,7 @@ def create_table(cursor: Cursor) -> CreateTable:
     name = cursor.qualified()
     if cursor.accept("LIKE"):
         return CreateTable(name, unless_exists=unless_exists, like=cursor.qualified())
-    body = Body()
+    body = TableBody()
     if cursor.is_mark("(") and not _selects(cursor, 1):
         cursor.expect_mark("(")
         cursor.listed(lambda: body.element(cursor))

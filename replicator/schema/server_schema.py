@@ -1,4 +1,4 @@
-"""All databases and tables of a server, as far as they are known, and the statements that change them."""
+"""All known databases and tables of one server, and the DDL statements that change them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from collections.abc import Iterator
 from replicator.model.happening import TableChange, Verb
 from replicator.model.table import Table
 from replicator.schema import apply, charsets, types
-from replicator.schema.apply import Misfit
-from replicator.schema.changes import UNKNOWN, Change, Effects, Key
+from replicator.schema.apply import DefinitionMismatch
 from replicator.schema.charsets import Text
-from replicator.schema.cursor import Name
-from replicator.schema.definitions import TableDefinition, decode, encode
-from replicator.schema.drafts import (
+from replicator.schema.ddl_ast import (
     AlterTable,
     CreateTable,
     Database,
@@ -23,9 +20,12 @@ from replicator.schema.drafts import (
     RenameTo,
     Truncate,
 )
+from replicator.schema.ddl_effects import UNKNOWN, Change, Effects, Key
+from replicator.schema.definitions import TableDefinition, decode, encode
+from replicator.schema.token_cursor import Name
 
 
-class Schema:
+class ServerSchema:
     """Definitions are held encoded (see `definitions.encode`) and decoded when asked for.
 
     Args:
@@ -41,7 +41,7 @@ class Schema:
         self._touched: dict[Key, None] = {}
         self._touched_databases: dict[str, None] = {}
 
-    # Reading
+    # ServerDefinitions
 
     def key(self, name: Name, database: str = "") -> Key:
         found = (name[0] or database, name[1])
@@ -157,7 +157,7 @@ class Schema:
             return None
         try:
             return apply.created(statement, self.default(key[0]), mariadb=self.mariadb)
-        except Misfit:
+        except DefinitionMismatch:
             return None
 
     def _alter(self, statement: AlterTable, database: str) -> list[Change]:
@@ -167,7 +167,7 @@ class Schema:
         if definition is not None:
             try:
                 changed = apply.altered(definition, statement, self.default(key[0]), mariadb=self.mariadb)
-            except Misfit:
+            except DefinitionMismatch:
                 self.define(key, None)
             else:
                 self.define(key, changed)

@@ -1,4 +1,4 @@
-"""A second reading, by sqlglot, of statements that our own grammar does not read.
+"""Parses with sqlglot the statements that our own parser does not read.
 
 sqlglot is imported here only, and only when it is needed: that takes a third of a second, more than a take-over may.
 """
@@ -8,16 +8,16 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from replicator.schema.cursor import Name
-from replicator.schema.drafts import Parsed
+from replicator.schema.ddl_ast import Parsed
 from replicator.schema.parser import parse
+from replicator.schema.token_cursor import Name
 from replicator.schema.tokens import NotUnderstood
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 
-def reread(text: str, *, mariadb: bool) -> Parsed:
+def parse_with_sqlglot(text: str, *, mariadb: bool) -> Parsed:
     """sqlglot reads the statement whole and writes it down in plain MySQL, which our grammar reads.
 
     Raises NotUnderstood when sqlglot does not read it either, or only as a command of unknown content.
@@ -41,7 +41,7 @@ def _tree(text: str) -> exp.Expr | None:
     return None if isinstance(tree, exp.Command) else tree
 
 
-def tables(text: str) -> list[Name] | None:
+def table_names(text: str) -> list[Name] | None:
     """The tables that a statement names; None when sqlglot can't tell."""
     tree = _tree(text)
     if tree is None:

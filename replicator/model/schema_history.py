@@ -1,4 +1,4 @@
-"""What the schema history reads and keeps. Definitions are opaque here: `replicator.schema` makes them."""
+"""Records of the schema history, and definitions as a server prints them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SchemaRecord(msgspec.Struct, frozen=True):
         gtid: of that transaction, "" without.
         digest: of a statement's text, so that a replay is recognised.
         text: the statement's beginning, for people.
-        data: definitions, as `replicator.schema.codec` packs them.
+        data: definitions, as `replicator.schema.record_codec` packs them.
         scope: base and read: the patterns of the tables that the task followed from there on; None: not said.
         ahead: base: records of kind read that hold from a later position.
     """
@@ -34,7 +34,7 @@ class SchemaRecord(msgspec.Struct, frozen=True):
     ahead: tuple[SchemaRecord, ...] = ()
 
 
-class Seen(msgspec.Struct, frozen=True):
+class BinlogStatement(msgspec.Struct, frozen=True):
     """A statement in the binlog. `position`: start of its transaction; `gtid`: of that, "" without."""
 
     database: str
@@ -51,7 +51,7 @@ class TableText(msgspec.Struct, frozen=True):
     text: str | None
 
 
-class Reading(msgspec.Struct, frozen=True):
+class ServerDefinitions(msgspec.Struct, frozen=True):
     """A server's definitions.
 
     Attributes:

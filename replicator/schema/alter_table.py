@@ -1,4 +1,4 @@
-"""ALTER TABLE, clause by clause."""
+"""Parser of ALTER TABLE."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
-from replicator.schema.columns import charset_word, column, default, definition
-from replicator.schema.cursor import Cursor
-from replicator.schema.drafts import (
+from replicator.schema.column_parser import charset_word, column, default, definition
+from replicator.schema.create_table import Options, TableBody
+from replicator.schema.ddl_ast import (
     AddColumn,
     AddIndex,
     AlterColumn,
@@ -24,7 +24,7 @@ from replicator.schema.drafts import (
     SetOptions,
     Versioning,
 )
-from replicator.schema.tables import Body, Options
+from replicator.schema.token_cursor import Cursor
 
 _OF_PARTITIONS: Final = frozenset(
     {"TRUNCATE", "COALESCE", "REORGANIZE", "EXCHANGE", "ANALYZE", "OPTIMIZE", "REBUILD", "REPAIR", "DISCARD", "IMPORT"}
@@ -72,7 +72,7 @@ def _add(cursor: Cursor) -> list[Clause]:
     if cursor.accept("PERIOD", "FOR"):
         cursor.skip_element()
         return []
-    body = Body()
+    body = TableBody()
     if not cursor.accept("COLUMN") and body.constraint(cursor):
         return [AddIndex(index) for index in body.indexes]
     unless_exists = cursor.accept("IF", "NOT", "EXISTS")

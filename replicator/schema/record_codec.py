@@ -1,4 +1,4 @@
-"""Definitions as they are kept: what changed, packed and compressed."""
+"""Packs and compresses definitions for the records of the schema history."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 import zstandard
 
 from replicator.errors import ProcessError
-from replicator.schema.changes import Effects
+from replicator.schema.ddl_effects import Effects
 
 _FORMAT: Final = 1
 _LARGEST: Final = 1 << 30

@@ -17,7 +17,7 @@ from replicator.config.task import FilePosition
 from replicator.errors import DecodeError, ReplicatorError
 from replicator.model.batch import Batch
 from replicator.schema.history import History
-from replicator.schema.told import told
+from replicator.schema.manual_definitions import manual_definition
 from tests.support.catalogs import Reader, rows
 from tests.support.settings import set_global
 
@@ -82,7 +82,7 @@ def test_no_row_before_a_change_is_named_with_what_came_after(
     reader = Reader(server, f"{name}.*")
     run(server, name, "INSERT INTO a VALUES (2,2)", *change, "INSERT INTO a VALUES (3,3)")
     found, error = read(reader, MemoryHistory())
-    assert found == [], "nothing may leave with a name of which nobody knows whether it is right"
+    assert found == [], "nothing may leave with a name of which nobody has_definition whether it is right"
     assert isinstance(error, DecodeError) and error.code == "E2306", error
     assert error.table == f"{name}.a"
     behind = reader.source.end_position()
@@ -122,7 +122,7 @@ def test_the_remedy_names_the_rows_before_and_the_stream_goes_on_behind(server: 
     history = History(store, mariadb=reader.config.source.type == "mariadb")
     for table, column in (("a", "one"), ("b", "two")):
         text = f"CREATE TABLE {name}.{table} (id INT PRIMARY KEY, {column} INT)"
-        store.append(told(history, text, reader.start))
+        store.append(manual_definition(history, text, reader.start))
     found, error = read(reader, store)
     assert error is None
     assert [row[3] for row in found] == [{"id": 2, "one": 2}, {"id": 3, "two": 3}, {"id": 4, "one": 4}]

@@ -1,4 +1,4 @@
-"""What statements do to tables."""
+"""Changes that a DDL statement makes to table definitions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from replicator.model.happening import Verb
 from replicator.schema.charsets import Text
-from replicator.schema.cursor import Name
+from replicator.schema.token_cursor import Name
 
 Key: TypeAlias = Name
 """(database, table), folded where the server folds names."""
