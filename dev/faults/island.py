@@ -31,10 +31,12 @@ class Island:
 
     Args:
         doors: name -> port of this machine that can be reached inside as 127.0.0.1:port.
+        address: where servers see its connections come from, one of 127.0.0.0/8; "": 127.0.0.1.
     """
 
-    def __init__(self, doors: dict[str, int]) -> None:
+    def __init__(self, doors: dict[str, int], address: str = "") -> None:
         self._ports = doors
+        self._address = address
         self.doors: dict[str, Proxy] = {}
         self._keeper: subprocess.Popen[bytes] | None = None
 
@@ -56,7 +58,7 @@ class Island:
             _inside(self._pid, _raise_loopback)
             for name, port in self._ports.items():
                 listener = _inside(self._pid, partial(_listening, port))
-                self.doors[name] = Proxy(port, listener=listener).__enter__()
+                self.doors[name] = Proxy(port, listener=listener, source=self._address).__enter__()
         except BaseException:
             self.close()
             raise

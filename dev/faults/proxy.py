@@ -41,10 +41,14 @@ class Proxy:
     Args:
         target: port on 127.0.0.1 that connections are passed on to.
         listener: a socket that listens already, in another network namespace for instance.
+        source: address that the server sees connections come from, one of 127.0.0.0/8; "": 127.0.0.1.
     """
 
-    def __init__(self, target: int, *, port: int | None = None, listener: socket.socket | None = None) -> None:
+    def __init__(
+        self, target: int, *, port: int | None = None, listener: socket.socket | None = None, source: str = ""
+    ) -> None:
         self.target = target
+        self._source = (source, 0) if source else None
         self._listener = listener
         self.port = listener.getsockname()[1] if listener else port or free_port()
         self._loop = asyncio.new_event_loop()
@@ -166,7 +170,9 @@ class Proxy:
             _abort(writer)
             return
         try:
-            their_reader, their_writer = await asyncio.open_connection("127.0.0.1", self.target)
+            their_reader, their_writer = await asyncio.open_connection(
+                "127.0.0.1", self.target, local_addr=self._source
+            )
         except OSError:
             _abort(writer)
             return

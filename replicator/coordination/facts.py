@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
 
 from replicator.coordination.actions import DrainReason
@@ -10,6 +12,7 @@ from replicator.coordination.state import State
 from replicator.coordination.view import Config, Problem
 from replicator.model.checkpoint import Checkpoint
 
+Side: TypeAlias = Literal["source", "sink", "host"]
 DRAIN_LIMIT, DRAIN_MOST = 20.0, 60.0
 """Seconds after which a draining worker is killed; its sink then drops what is open. The first without any progress of
 its position, the second in all: what was sent and is acknowledged only after the kill is sent again (at_least_once)."""
@@ -29,10 +32,12 @@ class WorkerFacts(msgspec.Struct, frozen=True):
 
 
 class Stuck(msgspec.Struct, frozen=True):
-    """The worker runs and can't do its work. side: "source" or "sink", which it does not reach; since: monotonic s."""
+    """The worker runs and can't do its work. side: "source" or "sink", which it does not reach, or "host", which lacks
+    something; since: monotonic s; code: of the error that it waits with."""
 
-    side: str
+    side: Side
     since: float
+    code: str = ""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -62,7 +67,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     worker: None when there is none.
     checkpoint: the last that a worker of this term reported; None when none did.
     good: the last usable configuration seen, which goes on while a newer one can't be used.
-    stuck: the worker does not reach its source or its sink.
+    stuck: the worker does not reach its source or its sink, or its host lacks something.
     restart_at: monotonic time before which a worker that died is not started again.
     fenced: the sink told the worker of a term that is not ours; whether our node stands is not looked at yet.
     fencings: monotonic times at which that was so while our node stood.

@@ -24,6 +24,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import InstanceRecord
 from replicator.coordination.state import LEADING, Event, State, step
 from replicator.coordination.steps import Steps
+from replicator.coordination.stuck import side_of
 from replicator.coordination.view import Config, Problem, TaskView, Tried, Validate, ViewReader
 from replicator.coordination.watches import Watches
 from replicator.errors import CoordinationError, NotConnected, VersionConflict
@@ -230,20 +231,23 @@ class Participant:
         worker = self.facts.worker
         if worker is None:
             return
-        first = self.facts.state is State.STARTING
-        self.move(Event.STREAMING, worker=msgspec.structs.replace(worker, streaming=True), stuck=None)
+        first, stuck = self.facts.state is State.STARTING, self.facts.stuck
+        # A host that has no room reaches its source each time, and delivers nothing.
+        lacking = stuck if stuck is not None and stuck.side == "host" else None
+        self.move(Event.STREAMING, worker=msgspec.structs.replace(worker, streaming=True), stuck=lacking)
         self._deaths = 0
         if first:
             self._steps.note_running(position)
 
     def on_waiting(self, error: Problem) -> None:
-        """The worker tries again and again. Only what another host may reach makes it stuck."""
-        side = {"E20": "source", "E30": "sink"}.get(error.get("code", "")[:3])
+        """The worker tries again and again. Only what another host may reach, or have, makes it stuck."""
+        code = error.get("code", "")
+        side = side_of(code)
         if side is None or self.facts.worker is None:
             return
         known = self.facts.stuck
         if known is None or known.side != side:
-            self.facts = msgspec.structs.replace(self.facts, stuck=Stuck(side, self.clock()))
+            self.facts = msgspec.structs.replace(self.facts, stuck=Stuck(side, self.clock(), code))
 
     def on_progress(self, checkpoint: Checkpoint) -> None:
         known = self.facts.checkpoint or (self.view.commit.checkpoint if self.view else None)
@@ -253,8 +257,10 @@ class Participant:
         self.facts = msgspec.structs.replace(self.facts, checkpoint=checkpoint)
 
     def on_acknowledged(self) -> None:
-        """The sink acknowledges something: a worker that drains gets its time anew."""
-        worker = self.facts.worker
+        """The sink acknowledges something: a worker that drains gets its time anew, and a host lacks nothing."""
+        worker, stuck = self.facts.worker, self.facts.stuck
+        if stuck is not None and stuck.side == "host":
+            self.facts = msgspec.structs.replace(self.facts, stuck=None)
         if worker is not None and worker.drain_reason:
             limit = STOP_LIMIT if worker.drain_reason == "stop" else DRAIN_LIMIT
             until = max(worker.drain_until, min(self.clock() + limit, worker.drain_most))

@@ -2,16 +2,19 @@
 
 A session says that a process lives, not that it reaches anything. A leader that has not reached its source or its sink
 for `hand_over_after_s`, and still does not, hands over to a standby that does. Where nobody does, all stay where they
-are: the fault is the server's. That it does not go back and forth: each time in an hour doubles the patience, and after
-MOST times the task stays.
+are: the fault is the server's. A worker that waits for its own host (E2311: a full disk) is handed over likewise, to a
+standby that reaches both: whether that one has room is not known beforehand.
+
+That it does not go back and forth: each time in an hour doubles the patience, and after MOST times the task stays.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
+from replicator.codes import scope_of
 from replicator.coordination.actions import Action, DrainWorker, Hold, KillWorker, Release
-from replicator.coordination.facts import Facts
+from replicator.coordination.facts import Facts, Side, Stuck
 from replicator.coordination.view import TaskView
 
 PATIENCE: Final = 30.0
@@ -33,12 +36,25 @@ def give_up(facts: Facts, view: TaskView, now: float) -> list[Action]:
         return []
     worker = facts.worker
     if worker is None:
-        return [Release(f"the {stuck.side} is not reached from here", successor.guid, successor.host)]
+        return [Release(_reason(stuck), successor.guid, successor.host)]
     if worker.drain_reason is None:
         return [DrainWorker("progress")]
     if now >= worker.drain_until:
         return [KillWorker("it did not reach a transaction boundary in time")]
     return [Hold(worker.drain_until)]
+
+
+def side_of(code: str) -> Side | None:
+    """What keeps a worker that waits with this error from its work; None for what would be the same on all hosts."""
+    if code.startswith("E20"):
+        return "source"
+    if code.startswith("E30"):
+        return "sink"
+    return "host" if scope_of(code) == "host" else None
+
+
+def _reason(stuck: Stuck) -> str:
+    return f"{stuck.code} on this host" if stuck.side == "host" else f"the {stuck.side} is not reached from here"
 
 
 def patience(facts: Facts) -> float:

@@ -71,8 +71,8 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         delivered: there is no lastCommit, and trail or history show that the task has had a position.
         commands: read only where asked for, else ().
         maintenance: nobody may be promoted.
-        reaching: guids of those that reach what we don't; gave_up: how often the task was given up for that in the last
-            hour. Both read only where we are stuck.
+        reaching: guids of those that reach what we don't, or may have what our host lacks; gave_up: how often the task
+            was given up for that in the last hour. Both read only where we are stuck.
         tried, healthy: who failed likewise, and guids of standbys that reach what the task needs. Read only where we
             have failed by what may be a fault of our host, with `gave_up`.
         machines: transaction in which the last machine node came or went, read after `field`; 0 when not asked for.
@@ -133,8 +133,8 @@ class ViewReader:
     def read(
         self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str = "", failing: bool = False
     ) -> TaskView:
-        """Raises NotConnected. `stuck`: what we don't reach, "source" or "sink"; `failing`: we have failed, perhaps by
-        a fault of our host.
+        """Raises NotConnected. `stuck`: what we don't reach, "source" or "sink", or "host", which lacks something;
+        `failing`: we have failed, perhaps by a fault of our host.
 
         The parts are read one by one. A task that is removed meanwhile, or created again, is read again as a whole:
         half a task looks like one that has lost its progress.
@@ -187,12 +187,13 @@ class ViewReader:
             return view
         figures = self._read_figures()
         recent = self._history.read(self._task, KEPT if stuck else _RECENT)
+        healthy = frozenset(one.guid for one in figures if one.state == "standby" and all(one.reach.values()))
         return msgspec.structs.replace(
             view,
             gave_up=_gave_up(recent),
-            reaching=frozenset(one.guid for one in figures if one.reach.get(stuck)),
+            reaching=healthy if stuck == "host" else frozenset(one.guid for one in figures if one.reach.get(stuck)),
             tried=_tried(recent) if failing else (),
-            healthy=frozenset(one.guid for one in figures if one.state == "standby" and all(one.reach.values())),
+            healthy=healthy,
         )
 
     def _czxid(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
+from dev.faults.small_disk import SmallDisk
 from dev.servers import Kafka, MySQL
 from tests.integration.bad_input.command import Replicator
 from tests.integration.bad_input.local import Local
@@ -139,6 +141,24 @@ def test_a_file_that_cannot_be_written(
         assert local.delivered() == before
     local.config["sink"]["path"] = str(local.output)
     local.arrives()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs root")
+def test_a_file_on_a_full_disk(mysql: MySQL, database: str, replicator: Replicator, tmp_path: Path) -> None:
+    """Nothing is half written, and the same command goes on when there is room."""
+    local = Local(mysql, database, replicator)
+    with SmallDisk(tmp_path / "small", 64 << 10) as disk:
+        local.output = disk.folder / "out.jsonl"
+        local.config["sink"]["path"] = str(local.output)
+        local.begin()
+        before = local.delivered()
+        disk.fill()
+        local.insert(3, "x" * 5000)
+        for _ in range(2):
+            local.run().refused("E3201", str(local.output), "Found: No space left on device", "Fix: ")
+            assert local.delivered() == before
+        disk.empty()
+        local.arrives()
 
 
 def test_nobody_reads_our_stdout_any_more(local: Local) -> None:

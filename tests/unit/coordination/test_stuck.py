@@ -10,8 +10,9 @@ import pytest
 from replicator.coordination.actions import Action, DrainWorker, Hold, KillWorker, Release
 from replicator.coordination.facts import Facts, Stuck
 from replicator.coordination.state import State
-from replicator.coordination.stuck import MOST, PATIENCE, give_up
+from replicator.coordination.stuck import MOST, PATIENCE, give_up, side_of
 from replicator.coordination.view import TaskView
+from tests.support.cores import World
 from tests.unit.coordination.test_decision import NOW, RIVAL, RUNS, THIRD, commit, contender, leading, view
 
 SINCE = NOW - PATIENCE - 1
@@ -63,3 +64,38 @@ def test_never_when_told_so() -> None:
 
 def test_nothing_to_do_for_a_worker_that_works() -> None:
     assert give_up(Facts(guid="a" * 32), reached(), NOW) == []
+
+
+def test_a_host_that_lacks_something_hands_over_to_one_that_reaches_both() -> None:
+    stuck = Stuck("host", SINCE, "E2311")
+    assert decided(stuck=stuck) == [DrainWorker("progress")]
+    released = decided(stuck=stuck, worker=None, state=State.IDLE)
+    assert released == [Release("E2311 on this host", THIRD, "third")]
+    assert decided(reached("x" * 32), stuck=stuck) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "side"),
+    [("E2001", "source"), ("E2002", "source"), ("E3001", "sink"), ("E2311", "host"), ("E2216", None), ("E3107", None)],
+)
+def test_what_keeps_a_worker_from_its_work(code: str, side: str | None) -> None:
+    assert side_of(code) == side
+
+
+def test_a_full_disk_is_not_forgotten_because_the_source_is_reached() -> None:
+    world = World()
+    core = world.core()
+    world.settle(1)
+    participant = core.participant
+    participant.on_waiting({"code": "E2311", "what": "no room"})
+    first = participant.facts.stuck
+    assert first is not None and first.side == "host"
+    world.clock.now += 5
+    participant.on_streaming("binlog.000001:4")
+    participant.on_waiting({"code": "E2311", "what": "no room"})
+    assert participant.facts.stuck == first
+    participant.on_acknowledged()
+    assert participant.facts.stuck is None
+    participant.on_waiting({"code": "E2001", "what": "not reached"})
+    participant.on_streaming("binlog.000001:4")
+    assert participant.facts.stuck is None

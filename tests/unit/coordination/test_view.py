@@ -1,4 +1,4 @@
-"""What a reading says of hand-overs because of a source or a sink: counted from the history, for an hour."""
+"""What one reading says of a task: hand-overs, who could take over, whether it had a position, its incarnation."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ import pytest
 from replicator.coordination import view
 from replicator.coordination.history import History
 from replicator.coordination.layout import Layout
+from replicator.coordination.machines import Machines
 from replicator.coordination.memory import MemoryEnsemble
-from replicator.coordination.records import CommitRecord, HistoryRecord, TrailRecord, dump
+from replicator.coordination.records import (
+    CommitRecord,
+    HistoryRecord,
+    MachineRecord,
+    TaskFigures,
+    TrailRecord,
+    dump,
+)
 from replicator.coordination.registry import Registry
-from replicator.coordination.view import HOUR_MS, ViewReader
+from replicator.coordination.view import HOUR_MS, TaskView, ViewReader
 from replicator.coordination.watches import Watches
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
@@ -70,3 +78,40 @@ def test_whether_a_task_without_a_last_commit_has_had_one(left: list[str], expec
                 History(coordinator, layout).append("copy", HistoryRecord(kind=kind, time_ms=NOW_MS))
     reader = ViewReader(coordinator, layout, "copy", lambda config: config)
     assert reader.read("a" * 32, Watches(lambda: None), True, False).delivered is expected
+
+
+@pytest.mark.parametrize(("stuck", "expected"), [("source", "bd"), ("sink", "cd"), ("host", "d"), ("", "")])
+def test_who_may_take_over(stuck: str, expected: str) -> None:
+    """b reaches the source alone, c the sink alone, d both."""
+    coordinator, layout = MemoryEnsemble().session(), Layout()
+    Registry(coordinator, layout).create("copy", {"name": "copy"}, "test")
+    reach = {"b": (True, False), "c": (False, True), "d": (True, True)}
+    for host, (source, sink) in reach.items():
+        figures = TaskFigures(state="standby", guid=host * 32, reach={"source": source, "sink": sink})
+        machine = MachineRecord(host=host, pid=1, process=host, started_ms=1, time_ms=1, tasks={"copy": figures})
+        Machines(coordinator, layout).publish(host, machine)
+    seen = ViewReader(coordinator, layout, "copy", lambda config: config).read(
+        "a" * 32, Watches(lambda: None), True, False, stuck
+    )
+    assert seen.reaching == {letter * 32 for letter in expected}
+
+
+def test_the_incarnation_is_known_while_the_tasks_node_is_damaged() -> None:
+    coordinator, layout = MemoryEnsemble().session(), Layout()
+    Registry(coordinator, layout).create("copy", {"name": "copy"}, "test")
+    reader = ViewReader(coordinator, layout, "copy", lambda config: config)
+
+    def read() -> TaskView:
+        return reader.read("a" * 32, Watches(lambda: None), True, False)
+
+    uid = read().incarnation
+    assert uid and read().uid == uid, "before there is any position"
+    coordinator.set(layout.task("copy"), b"{")
+    assert (read().uid, read().incarnation) == ("", ""), "nobody knows"
+    commit = CommitRecord(epoch=1, checkpoint=Checkpoint(Position("binlog.000001", 400)), uid=uid)
+    coordinator.create(layout.last_commit("copy"), dump(commit))
+    damaged = read()
+    assert damaged.config_error is not None and damaged.uid == ""
+    assert damaged.incarnation == uid
+    Registry(coordinator, layout).configure("copy", {"name": "copy"}, "test", damaged.config_version)
+    assert (read().uid, read().incarnation) == (uid, uid), "the next configuration does not make another task of it"

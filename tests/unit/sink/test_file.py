@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dev.faults.small_disk import SmallDisk
 from replicator.config.task import FileSink as FileConfig
 from replicator.errors import SinkError, SinkFenced, SinkUnavailable
 from replicator.model.batch import Batch, Record
@@ -165,6 +166,32 @@ def test_a_full_disk_is_an_error_with_the_path(opened: Open, path: Path) -> None
     assert str(path) in str(raised.value)
     sink.close()
     assert [line["value"] for line in lines(path)] == ["1"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a small disk needs root")
+def test_a_disk_without_room(opened: Open, tmp_path: Path) -> None:
+    """Nothing of the batch stays, what was committed does, and it goes on when there is room."""
+    with SmallDisk(tmp_path / "small", 32 << 10) as disk:
+        path = disk.folder / "out.jsonl"
+        sink = opened(path)
+        put(sink, batch(4, b"1"))
+        disk.fill()
+        with pytest.raises(SinkError, match="No space left on device") as raised:
+            put(sink, batch(5, b"x" * 8000))
+        assert raised.value.code == "E3201" and str(path) in str(raised.value)
+        sink.close()
+        assert [line["value"] for line in lines(path)] == ["1"]
+        with pytest.raises(SinkError, match="No space left on device"):  # the mark of a commit
+            small = opened(path)
+            put(small, batch(5, b"2"))
+        small.close()
+        assert [line["value"] for line in lines(path)] == ["1"]
+        disk.empty()
+        again = opened(path)
+        assert again.acknowledged() == Position("binlog.000001", 4)
+        put(again, batch(5, b"2"))
+        again.close()
+        assert [line["value"] for line in lines(path)] == ["1", "2"]
 
 
 def test_durable_before_acknowledged(opened: Open, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
