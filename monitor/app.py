@@ -30,6 +30,7 @@ from monitor.stream import EventStream
 from monitor.watcher import Watcher
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
+from replicator.telemetry import hosts
 
 STATIC = Path(__file__).parent / "static"
 NO_STORE = {"cache-control": "no-store"}
@@ -61,11 +62,11 @@ class Monitor:
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
-        return PlainTextResponse("ok\n", headers=NO_STORE)
+        return PlainTextResponse(_well(request), headers=NO_STORE)
 
     async def ready(self, request: Request) -> Response:
         if self._watcher.connected and self._watcher.view.stale_since_ms is None:
-            return PlainTextResponse("ok\n", headers=NO_STORE)
+            return PlainTextResponse(_well(request), headers=NO_STORE)
         return PlainTextResponse(f"ZooKeeper: {self._watcher.view.stale_reason}\n", 503, headers=NO_STORE)
 
     def stream(self, request: Request) -> EventStream:
@@ -113,6 +114,10 @@ def create_app(coordinator: Coordinator, layout: Layout, *, interval: float = 1.
     app.state.feed = feed
     app.state.watcher = watcher
     return app
+
+
+def _well(request: Request) -> str:
+    return "".join(f"{line}\n" for line in ("ok", *hosts.warnings(request.scope)))
 
 
 def _json(value: object) -> Response:

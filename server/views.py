@@ -223,9 +223,12 @@ class Failure(msgspec.Struct, kw_only=True):
 
 
 class Health(View, kw_only=True):
+    """warnings: of the listener, while the process is well: that it is open to the network without TLS."""
+
     kind: str = "Health"
     status: str
     zookeeper: str
+    warnings: list[str] = []
 
 
 def task(view: TaskOverview) -> Task:

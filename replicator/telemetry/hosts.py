@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -28,6 +28,14 @@ App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 _AUTHORITY = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9._-]{1,253}))(?::\d{1,5})?$")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OWN_PAGE = frozenset({b"same-origin", b"none"})
+
+
+WITHOUT_TLS: Final = (
+    "open to the network WITHOUT TLS: tokens and contents can be read on the way (--insecure-http); "
+    "a proxy that speaks TLS belongs in front, and the listener on 127.0.0.1"
+)
+"""What log and health say of a listener that other machines reach."""
+_REACHED: Final = "replicator.reached_from_elsewhere"
 
 
 class Names(NamedTuple):
@@ -97,9 +105,11 @@ def _from_own_page(given: dict[bytes, list[bytes]], host: bytes, own: Names) -> 
 
 
 def guarded(app: App, own: Names) -> App:
-    """Wraps an ASGI application so that only requests reach it that are meant for it."""
+    """Wraps an ASGI application so that only requests reach it that are meant for it. For `warnings`, they say whether
+    the listener is reached from elsewhere."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        scope[_REACHED] = not own.loopback
         if scope["type"] not in ("http", "websocket"):
             await app(scope, receive, send)
             return
@@ -112,6 +122,11 @@ def guarded(app: App, own: Names) -> App:
             await _answer(send, *refused)
 
     return wrapped
+
+
+def warnings(scope: Scope) -> list[str]:
+    """What health checks are told besides whether the process is well, of the listener that a request came to."""
+    return [WITHOUT_TLS] if scope.get(_REACHED) else []
 
 
 async def _answer(send: Send, status: int, error: ProcessError) -> None:

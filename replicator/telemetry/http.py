@@ -182,8 +182,7 @@ def serve(
     server = _Server(config, stopping)
     print(f"{name}: listening on {real.url}", file=sys.stderr, flush=True)
     if not own.loopback:
-        open_to = "the network, WITHOUT TLS: tokens and contents can be read on the way (--insecure-http)"
-        print(f"{name}: open to {open_to}", file=sys.stderr, flush=True)
+        print(f"{name}: {hosts.WITHOUT_TLS}", file=sys.stderr, flush=True)
     if ready is not None:
         ready(real)
     try:

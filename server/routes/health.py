@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from replicator.coordination.ports import Connection
+from replicator.telemetry import hosts
 from server import views
 from server.http import documented, reply
 
@@ -17,5 +18,7 @@ def health(request: Request) -> Response:
     """200 while ZooKeeper is connected, else 503."""
     state: Connection = request.app.state.coordinator.connection
     connected = state is Connection.CONNECTED
-    view = views.Health(status="ok" if connected else "unavailable", zookeeper=state.value)
+    view = views.Health(
+        status="ok" if connected else "unavailable", zookeeper=state.value, warnings=hosts.warnings(request.scope)
+    )
     return reply(view, 200 if connected else 503)

@@ -55,7 +55,13 @@ def test_two_authorization_headers_are_refused(world: World, anonymous: httpx.Cl
 def test_health_says_little_and_needs_nothing(world: World, anonymous: httpx.Client) -> None:
     url = f"{world.bus.url}/api/v1/health"
     answer = anonymous.get(url)
-    assert answer.json() == {"apiVersion": "v1", "kind": "Health", "status": "ok", "zookeeper": "connected"}
+    assert answer.json() == {
+        "apiVersion": "v1",
+        "kind": "Health",
+        "status": "ok",
+        "zookeeper": "connected",
+        "warnings": [],
+    }
     world.bus.coordinator.suspend()  # type: ignore[attr-defined]
     answer = anonymous.get(url)
     assert (answer.status_code, answer.json()["zookeeper"]) == (503, "suspended")
