@@ -74,8 +74,9 @@ CODES: dict[str, Entry] = {
             "E2104": ("grant missing", "The account lacks a privilege.", "GRANT it as shown."),
             "E2105": (
                 "password in clear",
-                "The server asks for the password as it is, or nearly so, over a connection that is not verified.",
-                "Add `source.tls` with the authority of the server's certificate, or give the account another plugin.",
+                "The server asks for the password as it is, or under a key of its own, over a connection that is not "
+                "verified.",
+                "Add `source.tls` with the authority of the server's certificate, or `source.server_public_key`.",
             ),
             "E2201": ("binlog off", "log_bin is OFF: there is nothing to read.", "Start the server with log_bin."),
             "E2202": ("binlog_format", "Only ROW events carry rows.", "SET PERSIST binlog_format = 'ROW';"),
@@ -384,6 +385,7 @@ _SCOPES: Final[dict[str, Scope]] = {
     "E2101": "either",  # accounts are bound to hosts: 'replicator'@'core-1'
     "E2102": "either",  # the CA file, or the server's certificate
     "E2104": "either",
+    "E2105": "either",  # the key's file
     "E3103": "either",
     "E3110": "either",
     "E3304": "either",

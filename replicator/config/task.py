@@ -101,6 +101,13 @@ class MySQLSource(Model):
         "hide", description="the tables that gh-ost and pt-online-schema-change make beside one that is replicated"
     )
     tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
+    server_public_key: str | None = Field(
+        None,
+        description="path of the server's public_key.pem, for caching_sha2_password and sha256_password without tls",
+    )
+    get_server_public_key: bool = Field(
+        False, description="for these logins believe the key that the server sends; on loopback that is always so"
+    )
 
     @model_validator(mode="after")
     def _one_address(self) -> MySQLSource:

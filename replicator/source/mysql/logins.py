@@ -9,13 +9,30 @@ from __future__ import annotations
 import struct
 from typing import Any, Final
 
+from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
+from replicator.host.network import is_loopback
+from replicator.source.mysql import sha2
 
 CLEAR: Final = ("mysql_clear_password", "dialog", "mysql_old_password")
 """Plugins that send the password as it is; the last one a hash of it that is found by trying within minutes."""
 
 NONSENSE: Final = (RuntimeError, struct.error, IndexError, UnicodeDecodeError, AssertionError)
 """What the client library raises for packets that no server sends, and for a server that asks for one of our files."""
+
+
+def plugins(config: MySQLSource, where: str) -> dict[str, Any]:
+    """For the library's `auth_plugin_map`: what takes the place of its own logins.
+
+    Raises SourceError E2105: the file of `server_public_key` can't be used.
+    """
+    if config.tls is not None:
+        return refused(where) if config.tls.insecure else {}
+    if config.server_public_key is not None:
+        return {**refused(where), **sha2.handlers(where, sha2.public_key(config.server_public_key))}
+    if config.get_server_public_key or is_loopback(config.host or ""):
+        return refused(where)
+    return {**refused(where), **sha2.handlers(where, None)}
 
 
 def refused(where: str) -> dict[str, Any]:

@@ -35,8 +35,7 @@ class Session:
             raise ValueError(f"{config.host}:{config.port} is none of `source.hosts`")
         self.where = f"{config.host}:{config.port}"
         self.user = config.user
-        context = _context(config)
-        verified = config.tls is not None and not config.tls.insecure
+        context, plugins = _context(config), logins.plugins(config, self.where)
         try:
             self.connection: Connection[Any] = pymysql.connect(
                 host=config.host,
@@ -52,7 +51,7 @@ class Session:
                 ssl=context,
                 ssl_disabled=context is None,
                 local_infile=False,
-                auth_plugin_map={} if verified else logins.refused(self.where),
+                auth_plugin_map=plugins,
             )
         except (pymysql.err.MySQLError, OSError) as error:
             raise faults.of_connect(error, self.where, config.user) from error

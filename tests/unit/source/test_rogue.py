@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
@@ -96,16 +98,17 @@ def rogue() -> Iterator[Callable[..., Rogue]]:
         one.close()
 
 
-def refused(server: Rogue, **tls: Any) -> SourceError:
+def refused(server: Rogue, **how: Any) -> SourceError:
     with pytest.raises(SourceError) as raised:
-        login(server, **tls)
+        login(server, **how)
     server.close()
     return raised.value
 
 
-def login(server: Rogue, **tls: Any) -> Session:
-    config = {"type": "mysql", "host": "127.0.0.1", "port": server.port, "user": "bus", "password": "env:X"}
-    return Session(MySQLSource.model_validate({**config, "connect_timeout_s": 3, "tls": tls or None}), PASSWORD)
+def login(server: Rogue, *, host: str = "127.0.0.1", key: str | None = None, **tls: Any) -> Session:
+    config = {"type": "mysql", "host": host, "port": server.port, "user": "bus", "password": "env:X"}
+    config |= {"connect_timeout_s": 3, "tls": tls or None, "server_public_key": key}
+    return Session(MySQLSource.model_validate(config), PASSWORD)
 
 
 def switch(plugin: bytes, *more: bytes) -> Any:
@@ -152,6 +155,68 @@ def test_a_server_without_tls_does_not_get_past_it(rogue: Callable[..., Rogue]) 
     assert refused(server, insecure=True).code == "E2102"
     server.close()
     assert b"bus" not in server.heard
+
+
+@pytest.mark.parametrize("configured", [False, True])
+@pytest.mark.parametrize("greeting", [b"mysql_native_password", b"caching_sha2_password", b"sha256_password"])
+@pytest.mark.parametrize("plugin", [b"caching_sha2_password", b"sha256_password"])
+def test_a_key_of_the_rogue_is_not_used(
+    rogue: Callable[..., Rogue], tmp_path: Path, plugin: bytes, greeting: bytes, configured: bool
+) -> None:
+    """127.1 is a name to us: no loopback address. Whatever it was sent it can't open."""
+    own = rsa.generate_private_key(65537, 2048)
+    given: list[bytes] = []
+
+    def act(say: Callable[[bytes], None], hear: Callable[[], bytes]) -> None:
+        if plugin != greeting:
+            say(b"\xfe" + plugin + b"\0" + b"saltsaltsaltsaltsalt\0")
+            given.append(hear())
+        if plugin == b"caching_sha2_password":
+            say(b"\1\4")
+            given.append(hear())
+        say(b"\1" + pem(own.public_key()))
+        given.append(hear())
+
+    path = tmp_path / "key.pem"
+    path.write_bytes(pem(rsa.generate_private_key(65537, 2048).public_key()))
+    server = rogue(act, plugin=greeting)
+    error = refused(server, host="127.1", key=str(path) if configured else None)
+    assert error.code in (("E2001", "E2002", "E2211") if configured else ("E2105",))
+    for sent in (server.heard, *given):
+        assert PASSWORD.encode() not in sent
+    assert any(len(each) == 256 for each in given) is configured
+    assert PASSWORD.encode() not in [opened(own, each) for each in given]
+
+
+def test_the_key_of_the_rogue_opens_what_is_meant_for_it(rogue: Callable[..., Rogue]) -> None:
+    """So the test above would see it: on loopback the key that the server sends is used."""
+    own = rsa.generate_private_key(65537, 2048)
+    given: list[bytes] = []
+
+    def act(say: Callable[[bytes], None], hear: Callable[[], bytes]) -> None:
+        say(b"\1\4")
+        hear()
+        say(b"\1" + pem(own.public_key()))
+        given.append(hear())
+
+    server = rogue(act, plugin=b"caching_sha2_password")
+    refused(server)
+    assert [opened(own, each) for each in given] == [PASSWORD.encode()]
+
+
+def pem(key: rsa.RSAPublicKey) -> bytes:
+    return key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+
+
+def opened(key: rsa.RSAPrivateKey, sealed: bytes) -> bytes:
+    """The password in it; b"" where it is for another key."""
+    sha1 = hashes.SHA1()  # noqa: S303  (what the protocol has)
+    try:
+        mixed = key.decrypt(sealed, padding.OAEP(mgf=padding.MGF1(algorithm=sha1), algorithm=sha1, label=None))
+    except ValueError:
+        return b""
+    salt = b"saltsaltsaltsaltsalt"
+    return bytes(byte ^ salt[at % 20] for at, byte in enumerate(mixed)).removesuffix(b"\0")
 
 
 def test_no_file_is_sent_to_a_server_that_asks_for_one(rogue: Callable[..., Rogue], tmp_path: Path) -> None:

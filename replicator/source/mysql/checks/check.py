@@ -12,6 +12,7 @@ from replicator.checks import encryption
 from replicator.checks.finding import Finding
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
+from replicator.host.network import is_loopback
 from replicator.model.position import Position
 from replicator.source.mysql import positions
 from replicator.source.mysql.checks import account, identity, settings, tables
@@ -55,9 +56,25 @@ def _encryption(config: MySQLSource, session: Session) -> list[Finding]:
     fix = "Give the server a new certificate; ALTER INSTANCE RELOAD TLS (MySQL) or FLUSH SSL (MariaDB)."
     return [
         encryption.encrypted("source", config.tls, [config.host or ""]),
+        *login(config),
         *encryption.server_certificate("source", session.where, session.certificate_days, fix),
         *encryption.ending_files("source", config.tls),
     ]
+
+
+def login(config: MySQLSource) -> list[Finding]:
+    """What a password goes out under where the server is not verified: only what somebody should know."""
+    if config.tls is not None or config.server_public_key is not None or is_loopback(config.host or ""):
+        return []
+    fix = "Add `source.tls`, or the server's public_key.pem as `source.server_public_key`."
+    wanted = "a server that is verified, or whose key is known"
+    if config.get_server_public_key:
+        found = "the password goes out under any key that a server sends (source.get_server_public_key)"
+        return [Finding("source.login", "warn", found, wanted, fix)]
+    if config.type != "mysql":
+        return []
+    found = "caching_sha2_password logs in only while the server has the password in its cache, until its restart"
+    return [Finding("source.login", "warn", found, wanted, fix)]
 
 
 def _ask(

@@ -1,0 +1,132 @@
+"""Logins by `caching_sha2_password` and `sha256_password` over a connection that is not encrypted.
+
+Both send the password under an RSA key of the server. The client library asks the server for that key and believes it,
+so a server that is not the one we mean gets the password. MySQL's own clients do so only when they are told to
+(get-server-public-key; else error 2061), and so do we: the key is the configured one, or there is no login. The short
+form of caching_sha2_password, a proof that we know the password, needs no key and stays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from replicator import tls
+from replicator.errors import SourceError
+
+PLUGINS: Final = ("caching_sha2_password", "sha256_password")
+_SALT_BYTES: Final = 20
+_CONFIRMED, _ASKS_FOR_PASSWORD = 3, 4
+"""Of caching_sha2_password: the proof was accepted; the server does not have the password in its cache."""
+
+
+def public_key(path: str) -> rsa.RSAPublicKey:
+    """The RSA key in a PEM file. Raises SourceError E2105."""
+    try:
+        key = serialization.load_pem_public_key(tls.read(path, public=True)[1])
+    except (tls.FilesUnusable, ValueError, UnsupportedAlgorithm) as error:
+        raise _unusable(path, str(error)) from error
+    if not isinstance(key, rsa.RSAPublicKey):
+        raise _unusable(path, type(key).__name__)
+    return key
+
+
+def handlers(where: str, key: rsa.RSAPublicKey | None) -> dict[str, Any]:
+    """For the library's `auth_plugin_map`.
+
+    Args:
+        where: host:port, for errors.
+        key: of the server; None: the password is not sent.
+    """
+
+    class CachingSha2:
+        def __init__(self, connection: Any) -> None:
+            self._connection = connection
+
+        def authenticate(self, packet: Any) -> Any:
+            connection = self._connection
+            if not connection.password:
+                return _answer(connection, b"")
+            if packet.is_auth_switch_request():
+                connection.salt = _salt(packet)
+                packet = _answer(connection, proof(connection.password, connection.salt))
+            if not packet.is_extra_auth_data():
+                return packet
+            packet.advance(1)
+            said = packet.read_uint8()
+            if said == _CONFIRMED:
+                return _read(connection)
+            if said != _ASKS_FOR_PASSWORD:
+                raise RuntimeError(f"caching_sha2_password answers {said}")
+            return _answer(connection, _sealed(connection, key, where, "caching_sha2_password"))
+
+    class Sha256:
+        def __init__(self, connection: Any) -> None:
+            self._connection = connection
+
+        def authenticate(self, packet: Any) -> Any:
+            """An extra packet holds the key of the server, which is not looked at."""
+            connection = self._connection
+            if packet.is_auth_switch_request():
+                connection.salt = _salt(packet)
+            if not connection.password:
+                return _answer(connection, b"\0")
+            return _answer(connection, _sealed(connection, key, where, "sha256_password"))
+
+    return dict(zip(PLUGINS, (CachingSha2, Sha256), strict=True))
+
+
+def proof(password: bytes, salt: bytes) -> bytes:
+    """SHA256(password) XOR SHA256(SHA256(SHA256(password)) + salt)."""
+    once = hashlib.sha256(password).digest()
+    mask = hashlib.sha256(hashlib.sha256(once).digest() + salt).digest()
+    return bytes(left ^ right for left, right in zip(once, mask, strict=True))
+
+
+def _sealed(connection: Any, key: rsa.RSAPublicKey | None, where: str, plugin: str) -> bytes:
+    if key is None:
+        raise SourceError(
+            "E2105",
+            f"{where} asks for the password under a key that it gives itself",
+            found=f"{plugin} without TLS, and no source.server_public_key",
+            wanted="a server that is verified, or whose key is known",
+            fix="Add `source.tls: {ca: /path/to/ca.pem}`, or the server's public_key.pem as `source.server_public_key` "
+            "(SHOW STATUS LIKE '%rsa_public_key' on the server shows it). `source.get_server_public_key: true` accepts "
+            "any key.",
+        )
+    salt = connection.salt[:_SALT_BYTES]
+    text = connection.password + b"\0"
+    mixed = bytes(byte ^ salt[at % len(salt)] for at, byte in enumerate(text))
+    sha1 = hashes.SHA1()  # noqa: S303  (what the protocol has)
+    return key.encrypt(mixed, padding.OAEP(mgf=padding.MGF1(algorithm=sha1), algorithm=sha1, label=None))
+
+
+def _salt(packet: Any) -> bytes:
+    """Of an auth switch request, behind the plugin's name."""
+    return bytes(packet.read_all()).removesuffix(b"\0")
+
+
+def _answer(connection: Any, data: bytes) -> Any:
+    connection.write_packet(data)
+    return _read(connection)
+
+
+def _read(connection: Any) -> Any:
+    """Plugins of the library read by this method; it has no public one."""
+    packet = connection._read_packet()
+    packet.check_error()
+    return packet
+
+
+def _unusable(path: str, why: str) -> SourceError:
+    return SourceError(
+        "E2105",
+        "the file of `source.server_public_key` can't be used",
+        found=f"{path}: {why}",
+        wanted="an RSA public key (PEM), as in public_key.pem of the server's data directory",
+        fix="SHOW STATUS LIKE '%rsa_public_key' on the server shows it.",
+    )
