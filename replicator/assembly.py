@@ -13,8 +13,8 @@ from replicator.config.numbering import rule
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
 from replicator.config.task import FilePosition, KafkaSink, TaskConfig
-from replicator.decode.compiler import Renderer
-from replicator.decode.native.decoder import decoder_class
+from replicator.decode.native.compiled_decoder import decoder_class
+from replicator.decode.plan.compiler import Renderer
 from replicator.decode.renderers import rendering
 from replicator.encode import formats
 from replicator.encode.topics import Topics

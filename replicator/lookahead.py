@@ -12,7 +12,7 @@ from typing import Final
 
 from replicator.config.secrets import resolve
 from replicator.config.task import TaskConfig
-from replicator.decode.native.decoder import decoder_class
+from replicator.decode.native.compiled_decoder import decoder_class
 from replicator.errors import SourceUnavailable
 from replicator.model.happening import Statement
 from replicator.model.plan import TablePlan

@@ -7,7 +7,7 @@ from typing import Any, Final
 from dev.fuzz.case import Case
 from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
-from replicator.decode.native.decoder import CompiledDecoder
+from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.encode import formats
 from replicator.encode.topics import Topics
 from replicator.errors import ReplicatorError, SourceError

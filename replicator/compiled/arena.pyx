@@ -1,4 +1,4 @@
-"""Records one behind the other in one piece of memory, with a table that says where each begins.
+"""Stores records consecutively in one block of memory, with a table of their offsets.
 
 It stands where the Python decoder has a list of `model.batch.Record`: it takes tuples, gives tuples, and can be cut.
 What is in it does not move any more once it has been given away as `PackedRecords`.

@@ -1,4 +1,4 @@
-# MySQL's binary JSON to JSON text, as `decode/json_binary.py` writes it, and in Canal's notation (`canal_json.py`).
+# MySQL's binary JSON to JSON text, as `decode/values/json_binary.py` writes it, and in Canal's notation (`canal_json.py`).
 #
 # Whatever is rare (opaque values, doubles with an exponent, bytes that are not UTF-8) or wrong is left to the twin.
 

@@ -7,7 +7,7 @@ from replicator.compiled.out cimport Out
 cdef enum:
     MOST_STEPS = 16
 
-cdef enum LateKind:  # what a step of `Late` prints
+cdef enum LateKind:  # what a step of `Deferred` prints
     LITERAL = 0
     LATE_XID = 1
     LATE_END_POS = 2

@@ -1,4 +1,4 @@
-"""What is only known at the end of a transaction: `plan.Late` as steps, and the texts that they give."""
+"""Fields that are known only when a transaction ends (`plan.Deferred`), as steps."""
 
 from libc.stdint cimport int64_t, uint64_t
 from cpython.bytes cimport PyBytes_AS_STRING
@@ -16,7 +16,7 @@ _LATE_KINDS = {
 
 
 cdef class LateProgram:
-    """`decode.late.Ending`: steps are bytes, (name of a variable, text in front of it or None).
+    """`decode.late.DeferredText`: steps are bytes, (name of a variable, text in front of it or None).
 
     Attributes:
         late: what it is made of.

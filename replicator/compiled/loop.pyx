@@ -1,4 +1,4 @@
-"""The usual events of a stream, one after the other, without Python: GTID, BEGIN, table maps, rows, commit.
+"""Handles ordinary events without Python: GTID, BEGIN, table maps, rows, commit.
 
 `Loop.run` walks events from a place in a buffer on for as long as it knows each of them to be an ordinary one, and
 stops in front of the first that is not: that one is Python's, and then the loop goes on behind it. It never refuses

@@ -1,4 +1,4 @@
-"""Rows of one table version and one operation to records: a plan as an array of steps, run for each row.
+"""Runs a plan as an array of steps over the rows of one table version and one operation.
 
 A row is walked once, to find where its values stand; then its records are written from those. A program never refuses
 an event: whatever is not as it should be (a length over the end, NULL where there is none, another set of columns) it

@@ -1,4 +1,4 @@
-"""A plan as arrays of steps, columns and writers: what `Program` runs, and the memory that it needs for a row."""
+"""Plans as arrays of steps, columns and writers, for `Program`."""
 
 from libc.stdlib cimport calloc, free
 from cpython.bytes cimport PyBytes_AS_STRING

@@ -1,4 +1,4 @@
-"""The tables of a run of `Loop`: which version a table id stands for, and its programs, asked of Python once each."""
+"""Maps table ids to table versions and programs during a run of `Loop`."""
 
 from libc.stdint cimport uint64_t
 from libc.string cimport memset
@@ -14,7 +14,7 @@ cdef class Tables:
     """Programs are held by a list and known by their addresses: a reference would need the interpreter.
 
     Args:
-        late_of: what records wait for (`decode.late.Ending`) -> its `LateProgram`; None where that can't be had.
+        late_of: what records wait for (`decode.late.DeferredText`) -> its `LateProgram`; None where that can't be had.
     """
 
     def __cinit__(self, late_of):

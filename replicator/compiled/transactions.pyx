@@ -117,7 +117,7 @@ cdef class Transactions:
 
     cdef Taken _mysql_gtid(self, const uint8_t* p, const uint8_t* end, bint named) noexcept nogil:
         """flags 1, uuid 16, number 8, clock 1 and two times 8, time of the commit 7, with its top bit set another 7,
-        length of the transaction; see `decode/gtidevents.py`."""
+        length of the transaction; see `decode/binlog/gtid_events.py`."""
         cdef uint64_t commit_us = 0
         cdef int64_t length = 0
         if self.state != BETWEEN or (end - p < 42 and end - p != 25):  # MySQL 5.6 knows no clock

@@ -1,4 +1,4 @@
-"""Binlog bytes -> batches of records: the state machine over events.
+"""The binlog decoder: turns bytes of a stream into batches of records.
 
     BETWEEN --GTID--> ANNOUNCED --BEGIN--> OPEN --rows--> OPEN --XID, COMMIT--> BETWEEN
                           └-------------------------DDL-----------------------------^
@@ -16,44 +16,44 @@ from collections.abc import Callable, Iterator
 from typing import Final, Literal
 from zlib import crc32
 
-from replicator.decode import events, payload, refusals
-from replicator.decode.around import Around
-from replicator.decode.asked import Asked
-from replicator.decode.branches import Branch
-from replicator.decode.changes import Changes
-from replicator.decode.collector import Collector
-from replicator.decode.compiler import Renderer, compile_rows
-from replicator.decode.dispatch import handlers
-from replicator.decode.framing import FileFraming, Framing, PacketFraming, ServerError, Take
-from replicator.decode.narration import Everything, Narration, Selection
-from replicator.decode.progress import Flavor, Progress, State
+from replicator.decode.binlog import event_types, transaction_payload, unsupported_events
+from replicator.decode.binlog.framing import FileFraming, Framing, PacketFraming, ServerError, Take
+from replicator.decode.plan.compiler import Renderer, compile_rows
+from replicator.decode.plan.plan_variables import PlanVariables
+from replicator.decode.plan.table_versions import Compile, TableVersions
+from replicator.decode.plan.variable_values import Context
 from replicator.decode.renderers import rendering as standard_rendering
-from replicator.decode.resume import Resumed
-from replicator.decode.variables import Context
-from replicator.decode.versions import Compile, Versions
+from replicator.decode.transactions.batch_collector import BatchCollector
+from replicator.decode.transactions.control_events import ControlEvents
+from replicator.decode.transactions.dispatch import handlers
+from replicator.decode.transactions.metadata_events import AllTables, MetadataEvents, Selection
+from replicator.decode.transactions.progress import Flavor, Progress, State
+from replicator.decode.transactions.resume import Resumed
+from replicator.decode.transactions.transaction_events import TransactionEvents
+from replicator.decode.transactions.xa import XaTransaction
 from replicator.errors import DecodeError, ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.batch import Batch
 from replicator.model.description import tells_checksum
 from replicator.model.position import Position, Prepared
 from replicator.ports import Catalog, Narrator, Planner, Stream
 
-_HEADER: Final = events.HEADER.unpack_from
+_HEADER: Final = event_types.HEADER.unpack_from
 _U32: Final = struct.Struct("<I").unpack_from
 # Names of this module: the loop over events looks them up for each one.
-_UNSURE: Final = frozenset({events.FORMAT_DESCRIPTION, events.ROTATE})
-_FLAG_ARTIFICIAL: Final = events.FLAG_ARTIFICIAL
+_UNSURE: Final = frozenset({event_types.FORMAT_DESCRIPTION, event_types.ROTATE})
+_FLAG_ARTIFICIAL: Final = event_types.FLAG_ARTIFICIAL
 _DAMAGE: Final = (struct.error, LookupError, ValueError, ArithmeticError, RecursionError)
 """What reading damaged bytes may raise: every read is checked, by us or by the interpreter."""
 
 _SENT_AGAIN: Final = frozenset(
     {
-        events.FORMAT_DESCRIPTION,
-        events.ROTATE,
-        events.PREVIOUS_GTIDS,
-        events.HEARTBEAT,
-        events.HEARTBEAT_V2,
-        events.MARIADB_GTID_LIST,
-        events.MARIADB_START_ENCRYPTION,
+        event_types.FORMAT_DESCRIPTION,
+        event_types.ROTATE,
+        event_types.PREVIOUS_GTIDS,
+        event_types.HEARTBEAT,
+        event_types.HEARTBEAT_V2,
+        event_types.MARIADB_GTID_LIST,
+        event_types.MARIADB_START_ENCRYPTION,
     }
 )
 
@@ -114,9 +114,9 @@ class BinlogDecoder:
         self._planner, self._flavor, self._row_image = planner, flavor, row_image
         self._catalog, self._selection = catalog, selection
         self._reread, self._rendering = reread, rendering
-        asked, context = Asked(planner), Context()
-        selection = selection or Everything()
-        self._versions = Versions(
+        asked, context = PlanVariables(planner), Context()
+        selection = selection or AllTables()
+        self._versions = TableVersions(
             asked,
             rendering,
             mariadb=flavor == "mariadb",
@@ -127,28 +127,28 @@ class BinlogDecoder:
         )
         resumed = Resumed.at(position, rule, repeats=repeats)
         self._collector = collector = self._collect(self._progress, context, rule, resumed)
-        self._narration = Narration(narrator, catalog, selection, collector, self._progress, context, clock)
-        self._changes = Changes(
+        self._metadata = MetadataEvents(narrator, catalog, selection, collector, self._progress, context, clock)
+        self._changes = TransactionEvents(
             asked,
             self._versions,
             collector,
             self._progress,
-            self._narration,
+            self._metadata,
             context,
             clock,
             self.counters,
             read_again=self._read_again,
         )
-        self._around = Around(
+        self._control = ControlEvents(
             self._progress,
             collector,
             self._versions,
-            self._narration,
+            self._metadata,
             context,
             self.counters,
             in_file=self._in_file,
         )
-        self._handlers = handlers(self._changes, self._around, self._skipped, flavor)
+        self._handlers = handlers(self._changes, self._control, self._skipped, flavor)
         self._kind = 0
         self._failure: ReplicatorError | None = None
         self.more = False
@@ -160,7 +160,7 @@ class BinlogDecoder:
     _take: Take | None = None
     """Takes events in front of us."""
     _compile: Compile = staticmethod(compile_rows)
-    _collect: type[Collector] = Collector
+    _collect: type[BatchCollector] = BatchCollector
 
     def feed(self, data: bytes) -> list[Batch]:
         """See `ports.Decoder.feed`. When an event can't be read, what was complete before it is still returned, and
@@ -177,8 +177,8 @@ class BinlogDecoder:
         except ReplicatorError as error:
             self._failure = self._located(error)
         except _DAMAGE as error:
-            what, found = f"{events.name(self._kind)} can't be read", f"{type(error).__name__}: {error}"
-            self._failure = self._located(refusals.structure(what, found))
+            what, found = f"{event_types.name(self._kind)} can't be read", f"{type(error).__name__}: {error}"
+            self._failure = self._located(unsupported_events.structure(what, found))
         self.more = self.more and self._failure is None
         batches = self._collector.batches(failed=self._failure is not None)
         if self._failure is not None and not batches:
@@ -194,23 +194,23 @@ class BinlogDecoder:
             try:
                 if framing.held:
                     self._kind, self._progress.at = framing.kind, self._progress.offset
-                    raise refusals.structure("the file ends inside an event", f"{framing.held} bytes of it")
-                self._around.between()
+                    raise unsupported_events.structure("the file ends inside an event", f"{framing.held} bytes of it")
+                self._control.between()
             except DecodeError as error:
                 self._failure = self._located(error)
         if self._failure is not None:
             raise self._failure
 
-    def _read_again(self, prepared: Prepared) -> Branch:
+    def _read_again(self, prepared: Prepared) -> XaTransaction:
         """The rows of an XA transaction that was prepared before our stream began, through a stream of its own."""
         if self._reread is None:
-            raise refusals.finished_elsewhere(f"XA COMMIT {prepared.xid}")
+            raise unsupported_events.finished_elsewhere(f"XA COMMIT {prepared.xid}")
         try:
             stream = self._reread(Position(prepared.file, prepared.offset, prepared.gtid, server=self._progress.server))
         except SourceError as error:
             if error.transient:
                 raise
-            raise refusals.gone(prepared, error) from error
+            raise unsupported_events.gone(prepared, error) from error
         try:
             return self._beside(stream).branch(stream, prepared.xid)
         finally:
@@ -229,7 +229,7 @@ class BinlogDecoder:
             rendering=self._rendering,
         )
 
-    def branch(self, stream: Stream, xid: str) -> Branch:
+    def branch(self, stream: Stream, xid: str) -> XaTransaction:
         """The rows of the XA transaction that the stream begins with.
 
         Raises:
@@ -244,18 +244,18 @@ class BinlogDecoder:
             if branch is not None and ended == 1:
                 return branch
             if ended:
-                raise refusals.structure(f"XA transaction {xid} is not where it was prepared")
+                raise unsupported_events.structure(f"XA transaction {xid} is not where it was prepared")
         raise SourceUnavailable("E2002", f"the rows of XA transaction {xid} do not come again")
 
     def _located(self, error: ReplicatorError) -> ReplicatorError:
         # Without checksums nobody knows whether the event is what the server wrote.
-        if not error.table and (error.code != "E2302" or self._around.checksum):
+        if not error.table and (error.code != "E2302" or self._control.checksum):
             error.table = self._versions.at_fault
         # Also of what a decoder of our own met in the rows of a prepared transaction: it is ours that needs them.
         error.transaction, error.transaction_end = self._transaction()
         if not isinstance(error, DecodeError) or error.position:
             return error
-        fields = {**error.to_dict(), "position": f"{self._progress} ({events.name(self._kind)})"}
+        fields = {**error.to_dict(), "position": f"{self._progress} ({event_types.name(self._kind)})"}
         return DecodeError(fields.pop("code"), fields.pop("what"), **fields)
 
     def _transaction(self) -> tuple[str, str]:
@@ -268,7 +268,7 @@ class BinlogDecoder:
 
     def _events(self, data: bytes) -> Iterator[bool]:
         """Reads the events that `data` completes; yields True where what has come so far should leave first."""
-        progress, handlers, around = self._progress, self._handlers, self._around
+        progress, handlers, around = self._progress, self._handlers, self._control
         current, view = b"", memoryview(b"")
         for buffer, start, end in self._framing.split(data):
             if buffer is not current:
@@ -277,13 +277,15 @@ class BinlogDecoder:
             timestamp, kind, server_id, size, log_pos, flags = _HEADER(buffer, start)
             self._kind = kind
             if size != end - start:
-                raise refusals.structure("an event's size is not that of its frame", f"{size} and {end - start} bytes")
+                raise unsupported_events.structure(
+                    "an event's size is not that of its frame", f"{size} and {end - start} bytes"
+                )
             if kind in _UNSURE:
                 end = self._unsure_end(buffer, start, end, flags)
             elif around.checksum:
                 end -= 4
                 if end < start + 19 or crc32(view[start:end]) != _U32(buffer, end)[0]:
-                    raise refusals.structure("the checksum of an event is wrong")
+                    raise unsupported_events.structure("the checksum of an event is wrong")
             at, progress.event_s = progress.offset, 0
             if log_pos == at + size and not flags & _FLAG_ARTIFICIAL:  # the usual case, without a call
                 progress.at, progress.offset, progress.event_s = at, log_pos, timestamp
@@ -296,7 +298,7 @@ class BinlogDecoder:
                 work = handler(buffer, start + 19, end, timestamp, server_id)
                 if work is not None:
                     yield from work
-            elif kind == events.TRANSACTION_PAYLOAD:
+            elif kind == event_types.TRANSACTION_PAYLOAD:
                 yield from self._payload(buffer, start + 19, end)
             else:
                 self._unknown(kind, flags)
@@ -304,9 +306,9 @@ class BinlogDecoder:
     def _payload(self, b: bytes, p: int, end: int) -> Iterator[bool]:
         """The events inside go the way of all others; their position stays that of the payload."""
         changes, text, current = self._changes, self._changes.text, b""
-        for buffer, start, stop in payload.inside(b, p, end):
+        for buffer, start, stop in transaction_payload.inside(b, p, end):
             if buffer is not current:
-                if self._inflated >= payload.PIECE:
+                if self._inflated >= transaction_payload.PIECE:
                     self._inflated = 0
                     yield True
                 self._inflated += len(buffer)
@@ -314,44 +316,44 @@ class BinlogDecoder:
             timestamp, kind, server_id, _, _, flags = _HEADER(buffer, start)
             self._kind = kind
             handler = self._handlers.get(kind)
-            if kind in payload.NOT_INSIDE:
-                raise refusals.structure(f"{events.name(kind)} inside a compressed transaction")
+            if kind in transaction_payload.NOT_INSIDE:
+                raise unsupported_events.structure(f"{event_types.name(kind)} inside a compressed transaction")
             if handler is None:
                 self._unknown(kind, flags)
             else:
-                work = handler(buffer, start + events.HEADER_SIZE, stop, timestamp, server_id)
+                work = handler(buffer, start + event_types.HEADER_SIZE, stop, timestamp, server_id)
                 if work is not None:
                     yield from work
-        self._kind, changes.text = events.TRANSACTION_PAYLOAD, text
+        self._kind, changes.text = event_types.TRANSACTION_PAYLOAD, text
 
     def _unsure_end(self, b: bytes, start: int, end: int, flags: int) -> int:
         """Where the body ends of an event that may come before the stream has said whether it has checksums: there is
         one if it fits. (Since MySQL 5.6 FORMAT_DESCRIPTION leaves room for one, and says whether it is used.)"""
-        body = end - events.CHECKSUM_SIZE
-        described = self._kind == events.FORMAT_DESCRIPTION
-        if body <= start + events.HEADER_SIZE or (
-            described and not tells_checksum(b[start + events.HEADER_SIZE : end])
+        body = end - event_types.CHECKSUM_SIZE
+        described = self._kind == event_types.FORMAT_DESCRIPTION
+        if body <= start + event_types.HEADER_SIZE or (
+            described and not tells_checksum(b[start + event_types.HEADER_SIZE : end])
         ):
             return end
         # The flag of a file that is being written is set and cleared in place, without a new checksum.
-        flags_at = start + events.HEADER_SIZE - 2
-        plain = b[start:flags_at] + bytes((b[flags_at] & ~events.FLAG_IN_USE,)) + b[flags_at + 1 : body]
+        flags_at = start + event_types.HEADER_SIZE - 2
+        plain = b[start:flags_at] + bytes((b[flags_at] & ~event_types.FLAG_IN_USE,)) + b[flags_at + 1 : body]
         fits = crc32(plain) == _U32(b, body)[0]
-        used = b[body - 1] == 1 if described else self._around.checksum and not flags & events.FLAG_ARTIFICIAL
+        used = b[body - 1] == 1 if described else self._control.checksum and not flags & event_types.FLAG_ARTIFICIAL
         if used and not fits:
-            raise refusals.structure("the checksum of an event is wrong")
+            raise unsupported_events.structure("the checksum of an event is wrong")
         return body if fits or described else end
 
     def _without_position(self, size: int, flags: int) -> None:
         """Made for the stream or sent again at its beginning, or else without an end position of its own."""
-        if not flags & events.FLAG_ARTIFICIAL and self._kind not in _SENT_AGAIN:
+        if not flags & event_types.FLAG_ARTIFICIAL and self._kind not in _SENT_AGAIN:
             self._progress.at = self._progress.offset
             self._progress.offset += size
 
     def _unknown(self, kind: int, flags: int) -> None:
-        if not flags & events.FLAG_IGNORABLE:
-            raise refusals.unreadable(kind)
-        self.counters[events.name(kind)] += 1
+        if not flags & event_types.FLAG_IGNORABLE:
+            raise unsupported_events.unreadable(kind)
+        self.counters[event_types.name(kind)] += 1
 
     def _skipped(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        self.counters[events.name(self._kind)] += 1
+        self.counters[event_types.name(self._kind)] += 1

@@ -1,4 +1,4 @@
-"""Canal's records that are not of rows: DDL, the statements behind rows, the ends of XA transactions."""
+"""Canal's records of DDL, of the statements that changed rows, and of XA transactions."""
 
 from __future__ import annotations
 

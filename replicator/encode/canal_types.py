@@ -1,4 +1,4 @@
-"""`sqlType` and `mysqlType`: what Canal says of a column's type."""
+"""Canal's `sqlType` and `mysqlType` of a column."""
 
 from __future__ import annotations
 

@@ -8,7 +8,19 @@ from typing import Final, Literal, TypeAlias
 from replicator.encode.maxwell_ddl import Statements, schema_id
 from replicator.model import types
 from replicator.model.jsontext import quote
-from replicator.model.plan import Image, Late, Member, Members, RecordPlan, Step, TablePlan, Template, Text, Value, Var
+from replicator.model.plan import (
+    Deferred,
+    Image,
+    Member,
+    Members,
+    RecordPlan,
+    Step,
+    TablePlan,
+    Template,
+    Text,
+    Value,
+    Var,
+)
 from replicator.model.table import Column, Table
 
 Kind: TypeAlias = Literal["insert", "update", "delete"]
@@ -159,8 +171,8 @@ class Maxwell(Statements):
 
 _XID: Final = Var("xid", before=',"xid":')
 _LAST: Final = (_XID, Text(',"commit":true'))
-_COMMIT: Final = Late(row=(_XID,), last=_LAST)
-_COMMIT_XOFFSET: Final = Late(row=(_XID, Text(',"xoffset":'), Var("offset")), last=_LAST)
+_COMMIT: Final = Deferred(row=(_XID,), last=_LAST)
+_COMMIT_XOFFSET: Final = Deferred(row=(_XID, Text(',"xoffset":'), Var("offset")), last=_LAST)
 
 
 def _key_columns(table: Table) -> list[Column]:

@@ -1,4 +1,4 @@
-"""Maxwell's records of DDL: what each statement made of databases and tables."""
+"""Maxwell's records of DDL."""
 
 from __future__ import annotations
 

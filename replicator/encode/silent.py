@@ -1,4 +1,4 @@
-"""A format that writes rows only."""
+"""Base class of formats that emit records for rows only and no messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topic names: a template filled in, made fit for Kafka, and never shared by accident."""
+"""Topic names from a template, adjusted to Kafka's rules and checked for collisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language of row filters: text -> tree. See DESIGN.md."""
+"""The expression language of row filters. See DESIGN.md."""
 
 from replicator.expression.parser import parse
 

@@ -1,4 +1,4 @@
-"""Tokens -> tree, by recursive descent: OR binds weakest, then AND, NOT, and comparisons."""
+"""Recursive-descent parser of filters: OR binds weakest, then AND, NOT and comparisons."""
 
 from __future__ import annotations
 

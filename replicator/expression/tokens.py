@@ -1,4 +1,4 @@
-"""Text -> tokens."""
+"""Tokenizer of filter expressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a filter says, before anything is known of the table. `at`: place in the text, for messages."""
+"""Syntax tree of a filter, before types are known. `at`: offset in the text, for messages."""
 
 from __future__ import annotations
 

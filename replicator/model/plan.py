@@ -1,6 +1,6 @@
 """Plans: how a format wants each row of a table version written, as data.
 
-A format (`encode/`) builds a `TablePlan` once per table version; transforms bend it; the decoder (`decode/`) runs it
+A format (`encode/`) builds a `TablePlan` once per table version; transforms change it; the decoder (`decode/`) runs it
 for every row, in Python or compiled. The three stages share only this module. A plan is a list of literal bytes and of
 (column, renderer) steps, so that an excluded column is a step removed, a mask another renderer and a rename another
 literal: they cost nothing per row.
@@ -10,7 +10,7 @@ literal: they cost nothing per row.
     Var       something of the event or the transaction
     Members   a JSON object of columns of which some may be left out: those that did not change, or are not in the image
     Each      a part that is repeated for every row of the event, in plans that make one record of them all
-    Late      a part that is only known at the end of the transaction
+    Deferred      a part that is only known at the end of the transaction
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ event's first byte; position: string `file:pos`; row: index of the row *in its r
 row in its transaction, over all replicated tables; order: the same, 1-based; table_order: 1-based number among the
 transaction's rows of the same table; uuid: string of a UUID that is always the same for a row (see `model.uuids`);
 server_id; thread: number or null; query: string of the statement (ROWS_QUERY, ANNOTATE_ROWS) or null.
-Known only once the transaction ends, so allowed in `Late` alone: xid: number of the XID event, or null; end_pos: end
-of the transaction's last event."""
+Known only once the transaction ends, so allowed in `Deferred` alone: xid: number of the XID event, or null; end_pos:
+end of the transaction's last event."""
 
 
 class Text(msgspec.Struct, frozen=True, tag="text"):
@@ -112,7 +112,7 @@ class Each(msgspec.Struct, frozen=True, tag="each"):
     separator: str = ","
 
 
-class Late(msgspec.Struct, frozen=True, tag="late"):
+class Deferred(msgspec.Struct, frozen=True, tag="late"):
     """What is known only when the transaction ends: its records wait for that, on disk when they are many. At most one
     in a template; the same for all values of a transaction.
 
@@ -125,7 +125,7 @@ class Late(msgspec.Struct, frozen=True, tag="late"):
     last: tuple[Text | Var, ...]
 
 
-Step: TypeAlias = Text | Value | Var | Members | Each | Late
+Step: TypeAlias = Text | Value | Var | Members | Each | Deferred
 Template: TypeAlias = tuple[Step, ...]
 Encode: TypeAlias = Callable[[bytes | None, bytes | None], tuple[bytes | None, bytes | None]]
 """(key, value) as the templates wrote them -> as they are sent."""
@@ -133,7 +133,7 @@ Encode: TypeAlias = Callable[[bytes | None, bytes | None], tuple[bytes | None, b
 
 class RecordPlan(msgspec.Struct, frozen=True):
     """One record that a row becomes. key None: null key; value None: tombstone; headers: (name, template); route: bytes
-    that choose the record's partition, None: those of its `TablePlan`, else its key. `Late` only stands in key and
+    that choose the record's partition, None: those of its `TablePlan`, else its key. `Deferred` only stands in key and
     value."""
 
     key: Template | None
@@ -154,7 +154,7 @@ class TablePlan(msgspec.Struct, frozen=True):
         filter: rows for which it does not hold become nothing. They are numbered all the same, so that numbers do
             not depend on it. None: every row.
         encode: for binary formats: called for each record. It must not depend on anything but its arguments. Not
-            together with `Late`.
+            together with `Deferred`.
     """
 
     topic: str

@@ -50,7 +50,7 @@ class Column(msgspec.Struct, frozen=True):
         name: real name, UTF-8.
         type: the binlog's type byte (`MYSQL_TYPE_*` of the protocol page "Column types"); for ENUM, SET and STRING the
             real type taken from the metadata.
-        meta: the type's metadata as one integer; its layout is the type's own (see `decode/tablemap.py`).
+        meta: the type's metadata as one integer; its layout is the type's own (see `decode/binlog/table_map.py`).
         nullable: may be NULL.
         unsigned: only meaningful for numeric types.
         collation: collation id of character, ENUM and SET columns; 63 is binary; None where the event has none.

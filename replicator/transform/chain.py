@@ -1,4 +1,4 @@
-"""The transforms of a task, joined into one planner."""
+"""Joins the transforms of a task into one planner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from replicator.config.transforms import Transforms
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 from replicator.ports import Narrator, Planner
-from replicator.transform.bend import bend, ungrouped, without_query
+from replicator.transform.column_remap import remap, ungrouped, without_query
 from replicator.transform.columns import Choice, Names
 from replicator.transform.filters import Filters
 from replicator.transform.masks import Masks
@@ -87,7 +87,7 @@ class Chain:
 
         def planner(table: Table) -> TablePlan:
             view = self.view(table)
-            made = bend(plan(view.table, self._topic(table, view, names)), view)
+            made = remap(plan(view.table, self._topic(table, view, names)), view)
             made = self._operations(table, self._partitions(table, made))
             chosen = self._filters.filter(table)
             if chosen is not None or table in self._choice or table in self._masks:

@@ -1,4 +1,4 @@
-"""Which columns records have, and what they and their tables are called."""
+"""`transforms.columns` and `transforms.rename`: excluded columns, and new names of columns and tables."""
 
 from __future__ import annotations
 

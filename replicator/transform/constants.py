@@ -1,4 +1,4 @@
-"""Literals of a filter, as the kind of the column that they are compared with has them (`model.condition`)."""
+"""Converts a filter's literals to the type of the compared column (`model.condition`)."""
 
 from __future__ import annotations
 

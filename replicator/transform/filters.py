@@ -1,4 +1,4 @@
-"""`transforms.filter`: expressions typed against a table version."""
+"""`transforms.filter`: row filters, type-checked against a table version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`transforms.mask`: columns whose values are hidden, in every image and in keys. NULL stays NULL."""
+"""`transforms.mask`: hides column values in all images and in keys. NULL stays NULL."""
 
 from __future__ import annotations
 

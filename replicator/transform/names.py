@@ -1,4 +1,4 @@
-"""Names that rules give to tables and columns, looked up in a table as it is."""
+"""Resolves table and column names of rules against a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`transforms.operations`: operations that become no record."""
+"""`transforms.operations`: operations that produce no record."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from replicator.model import types
 from replicator.model.condition import kind_of
 from replicator.model.plan import Each, Image, Members, RecordPlan, Step, TablePlan, Template, Text, Value, Var
 from replicator.model.table import Column, Table
-from replicator.transform.bend import ungrouped
+from replicator.transform.column_remap import ungrouped
 from replicator.transform.names import Scope, find, no_column
 from replicator.transform.view import key_of
 

@@ -1,4 +1,4 @@
-"""`transforms.route`: tables found by a regular expression share a topic, and keys say which table they are of."""
+"""`transforms.route`: tables that match a regular expression share a topic."""
 
 from __future__ import annotations
 

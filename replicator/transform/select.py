@@ -1,4 +1,4 @@
-"""Which tables are replicated at all."""
+"""Chooses the replicated tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A table as the format is to see it, and where its columns come from.
+"""A table as the format sees it after transforms, and the origin of its columns.
 
 Formats need not know of transforms: they plan for the view, whatever their notation, schemas included. Afterwards the
-plan's columns are set back to those of the row images (`bend.py`).
+plan's columns are set back to those of the row images (`column_remap.py`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from replicator.config.debezium import DebeziumOptions
-from replicator.decode import events
+from replicator.decode.binlog import event_types
 from replicator.errors import DecodeError
 from tests.golden.compare import HERE, Rule, Variation
 from tests.golden.debezium_consumer import Consumer, same
@@ -32,9 +32,9 @@ def test_every_rule_is_needed(recordings: Recordings) -> None:
 
 def test_the_scripts_make_the_events_that_they_are_about(recordings: Recordings) -> None:
     for name in ("compressed", "default, compressed"):
-        assert recordings.kinds(NAMED[name])[events.TRANSACTION_PAYLOAD] >= 6
-    assert not recordings.kinds(NAMED["default"])[events.TRANSACTION_PAYLOAD]
-    assert recordings.kinds(NAMED["partial_json"])[events.PARTIAL_UPDATE_ROWS] == 18
+        assert recordings.kinds(NAMED[name])[event_types.TRANSACTION_PAYLOAD] >= 6
+    assert not recordings.kinds(NAMED["default"])[event_types.TRANSACTION_PAYLOAD]
+    assert recordings.kinds(NAMED["partial_json"])[event_types.PARTIAL_UPDATE_ROWS] == 18
 
 
 def test_changes_that_come_as_statements_stop_the_task(recordings: Recordings) -> None:

@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from dev.servers import Database, MariaDB, MySQL
-from replicator.decode.charsets import COLLATIONS, charset, decode
+from replicator.decode.values.charsets import COLLATIONS, charset, decode
 
 SINGLE = [bytes([code]) for code in range(256)]
 PAIRS = [bytes(pair) for pair in product(range(0x81, 0xFF), range(0x40, 0xFF))]

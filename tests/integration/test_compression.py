@@ -10,7 +10,7 @@ import pytest
 
 from dev.servers import MariaDB, MySQL
 from dev.servers.database import Database
-from replicator.decode import events
+from replicator.decode.binlog import event_types
 from tests.support import script
 from tests.support.decoded import told
 
@@ -90,10 +90,10 @@ def columns(word: str) -> Iterator[str]:
 def test_mysql(make_mysql: Callable[..., MySQL]) -> None:
     server = make_mysql()
     plain, types = told(server, zoo(server))
-    assert events.TRANSACTION_PAYLOAD not in types
+    assert event_types.TRANSACTION_PAYLOAD not in types
     server.execute("SET GLOBAL binlog_transaction_compression = ON")
     packed, types = told(server, zoo(server))
-    assert types[events.TRANSACTION_PAYLOAD] > 20
+    assert types[event_types.TRANSACTION_PAYLOAD] > 20
     assert len(plain) > 60
     assert packed == plain
 
@@ -101,11 +101,11 @@ def test_mysql(make_mysql: Callable[..., MySQL]) -> None:
 def test_mariadb(make_mariadb: Callable[..., MariaDB]) -> None:
     server = make_mariadb()
     plain, types = told(server, zoo(server))
-    assert max(types) < events.MARIADB_QUERY_COMPRESSED
+    assert max(types) < event_types.MARIADB_QUERY_COMPRESSED
     server.execute("SET GLOBAL log_bin_compress_min_len = 10")
     server.execute("SET GLOBAL log_bin_compress = ON")
     packed, types = told(server, zoo(server))
-    assert {events.MARIADB_QUERY_COMPRESSED, 166, 167, 168} <= set(types)
+    assert {event_types.MARIADB_QUERY_COMPRESSED, 166, 167, 168} <= set(types)
     assert len(plain) > 60
     assert packed == plain
 

@@ -16,7 +16,7 @@ from replicator.model.position import Position
 from replicator.model.table import Table
 from tests.support import script
 from tests.support.decoded import new_file
-from tests.unit.decode.binlog import hexadecimal, server_error
+from tests.unit.decode.binlog_writer import hexadecimal, server_error
 
 TABLES = (
     "CREATE TABLE p (id INT AUTO_INCREMENT PRIMARY KEY, a INT DEFAULT 5, v VARCHAR(50) DEFAULT 'dflt', t TEXT, b BLOB,"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dev.servers import MySQL
-from replicator.decode import events
+from replicator.decode.binlog import event_types
 from tests.support import script
 from tests.support.decoded import decoded, kinds, new_file, told
 
@@ -78,9 +78,9 @@ def with_option(value: str, statements: Iterator[str]) -> Iterator[str]:
 def test_random_changes(make_mysql: Callable[..., MySQL]) -> None:
     server = make_mysql()
     whole, types = told(server, with_option("", updates(random.Random(7), 900)))
-    assert not types[events.PARTIAL_UPDATE_ROWS]
+    assert not types[event_types.PARTIAL_UPDATE_ROWS]
     partial, types = told(server, with_option("PARTIAL_JSON", updates(random.Random(7), 900)))
-    assert types[events.PARTIAL_UPDATE_ROWS] > 200
+    assert types[event_types.PARTIAL_UPDATE_ROWS] > 200
     assert len(partial) == len(whole)
     assert [pair for pair in zip(partial, whole, strict=True) if pair[0] != pair[1]] == []
 
@@ -116,7 +116,7 @@ def test_places_counted_from_the_end(make_mysql: Callable[..., MySQL]) -> None:
     since = new_file(server)
     script.run(server, with_option("PARTIAL_JSON", statements()), database="last")
     records = decoded(server, "last", lambda table: table.database == "last", since)
-    assert kinds(server, since)[events.PARTIAL_UPDATE_ROWS] >= len(LAST) - 2
+    assert kinds(server, since)[event_types.PARTIAL_UPDATE_ROWS] >= len(LAST) - 2
     afters = [json.loads(record[2] or b"")["after"] for record in records]
     found = {row["id"]: json.loads(row["j"]) for row in afters}
     rows = server.execute("SELECT id, CAST(j AS CHAR CHARACTER SET utf8mb4) FROM last.t")
@@ -130,6 +130,6 @@ def test_the_golden_script(make_mysql: Callable[..., MySQL], compression: str) -
     whole, _ = told(server, with_option("", iter(statements)))
     server.execute(f"SET GLOBAL binlog_transaction_compression = {compression}")
     partial, types = told(server, with_option("PARTIAL_JSON", iter(statements)))
-    assert bool(types[events.PARTIAL_UPDATE_ROWS]) == (compression == "OFF")
+    assert bool(types[event_types.PARTIAL_UPDATE_ROWS]) == (compression == "OFF")
     assert len(whole) > 25
     assert partial == whole

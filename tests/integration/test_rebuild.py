@@ -25,7 +25,7 @@ from dev.servers.database import Database, MariaDB
 from replicator import compiled
 from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
-from replicator.decode.native.decoder import CompiledDecoder
+from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.encode import formats
 from replicator.encode.topics import Topics
 from replicator.errors import SourceError

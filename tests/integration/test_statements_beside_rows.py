@@ -15,7 +15,7 @@ from replicator.assembly import build_pipeline, build_source
 from replicator.checkpoint.memory import MemoryStore
 from replicator.config.load import parse_task
 from replicator.decode.decoder import BinlogDecoder
-from replicator.decode.native.decoder import decoder_class
+from replicator.decode.native.compiled_decoder import decoder_class
 from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.happening import Message, Moment, Statement

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from tests.support.binlog_writer import FORMAT_DESCRIPTION, GTID, PREVIOUS_GTIDS, UPDATE_ROWS, BinlogWriter, TableSpec
-from tests.unit.decode.binlog import lenenc, payload
+from tests.unit.decode.binlog_writer import lenenc, payload
 
 ROWS_QUERY, ANONYMOUS_GTID, VIEW_CHANGE, TRANSACTION_PAYLOAD, GTID_TAGGED = 29, 34, 37, 40, 42
 

@@ -15,7 +15,7 @@ from dev.paths import TREE
 from replicator import compiled
 from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
-from replicator.decode.native.decoder import CompiledDecoder
+from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.encode import canal_messages as proto
 from replicator.encode import formats
 from replicator.encode.topics import Topics

@@ -385,14 +385,14 @@ def test_streaming_is_said_when_the_decoder_knows_its_tables() -> None:
 
 
 def test_an_error_that_waits_in_the_decoder_needs_no_new_bytes() -> None:
-    class Late(Hand):
+    class Deferred(Hand):
         def feed(self, data: bytes) -> list[Batch]:
             if not data:
                 raise DecodeError("E2301", "XA_PREPARE")
             return super().feed(data)
 
     bench = Bench(Script(whole(0)), Recorder())
-    bench.pipeline._make_decoder = Late  # type: ignore[assignment]
+    bench.pipeline._make_decoder = Deferred  # type: ignore[assignment]
     with pytest.raises(DecodeError):
         bench.pipeline.run()
     assert bench.store.saved[-1].position == Position("b.1", 1)

@@ -1,1 +1,1 @@
-"""What the compiled decoder (`replicator.compiled`) needs to know of plans, renderers and the decoder's state."""
+"""Connects the decoder to its compiled part (`replicator.compiled`)."""

@@ -1,4 +1,4 @@
-"""A plan, lowered, as the numbers and bytes that `compiled.program.Program` is made of."""
+"""Translates a lowered plan to the arrays that `compiled.program.Program` runs."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from replicator.decode.extents import fixed_size, prefix_size
-from replicator.decode.lowering import Entry, Lines, Lowered, Lowering, Object, Repeated, Simple
+from replicator.decode.binlog.column_presence import IMAGES, Operation, Presence
 from replicator.decode.native import writers
-from replicator.decode.presence import IMAGES, Operation, Presence
-from replicator.decode.rendering import Rendering
-from replicator.decode.variables import PER_EVENT, PER_ROW, Context
+from replicator.decode.plan.lowering import Entry, Lines, Lowered, Lowering, Object, Repeated, Simple
+from replicator.decode.plan.variable_values import PER_EVENT, PER_ROW, Context
+from replicator.decode.renderers.contract import Rendering
+from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.model.plan import Image, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
 

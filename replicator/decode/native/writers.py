@@ -1,4 +1,4 @@
-"""Which compiled writer does what a renderer does; the twin's renderer itself, for the rest.
+"""Maps each renderer to its compiled writer, or to the Python renderer where there is none.
 
 A writer is (number, a, b, text): see `Writer` in compiled/values.pxd. Every value has the twin's renderer beside it,
 which the compiled code asks for what is rare, so that nothing here has to be complete.
@@ -11,10 +11,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from replicator.decode import charsets
-from replicator.decode.extents import fixed_size
 from replicator.decode.renderers import canal
-from replicator.decode.rendering import Rendering
+from replicator.decode.renderers.contract import Rendering
+from replicator.decode.values import charsets
+from replicator.decode.values.column_sizes import fixed_size
 from replicator.model import types
 from replicator.model.table import Column
 

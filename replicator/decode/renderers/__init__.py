@@ -55,7 +55,7 @@ from replicator.decode.renderers import (
     temporal,
     text,
 )
-from replicator.decode.rendering import Rendering
+from replicator.decode.renderers.contract import Rendering
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.table import Column, Table

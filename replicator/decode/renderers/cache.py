@@ -1,4 +1,4 @@
-"""A bounded cache that is read like a dict, which is the fastest look-up Python has."""
+"""A bounded cache that is read like a dict, which is the fastest lookup in Python."""
 
 from __future__ import annotations
 

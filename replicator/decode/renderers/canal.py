@@ -22,14 +22,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from replicator.decode import charsets, java, zipped
+from replicator.decode.binlog import mariadb_compression
 from replicator.decode.renderers import canal_json, canal_temporal
 from replicator.decode.renderers.cache import Cache
+from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.debezium import decimal_string
 from replicator.decode.renderers.quoting import needs_care
 from replicator.decode.renderers.spatial import vector_text
 from replicator.decode.renderers.text import NOT_ASCII, collation
-from replicator.decode.rendering import Rendering
+from replicator.decode.values import charsets, java_floats
 from replicator.model import types
 from replicator.model.table import Column, Table
 
@@ -101,12 +102,12 @@ def _floating(column: Column, table: Table) -> Rendering:
 
 
 def _quote_double(value: float) -> str:
-    text = java.double(value)
+    text = java_floats.double(value)
     return text if text[0] == '"' else f'"{text}"'
 
 
 def _quote_single(raw: bytes) -> str:
-    text = java.single(struct.unpack("<f", raw)[0])
+    text = java_floats.single(struct.unpack("<f", raw)[0])
     return text if text[0] == '"' else f'"{text}"'
 
 
@@ -150,7 +151,7 @@ def _wide_text(number: int) -> Callable[[bytes], str]:
 @cache
 def _inflated_text(number: int) -> Callable[[bytes], str]:
     decode = charsets.decoder(number)
-    return lambda raw: _quote_text(decode(zipped.value(raw)))
+    return lambda raw: _quote_text(decode(mariadb_compression.value(raw)))
 
 
 @cache
@@ -169,7 +170,7 @@ def _bytes(column: Column, table: Table) -> Rendering:
 
 
 def _inflated_bytes(raw: bytes) -> str:
-    return _quote_bytes(zipped.value(raw))
+    return _quote_bytes(mariadb_compression.value(raw))
 
 
 def _json(column: Column, table: Table) -> Rendering:

@@ -1,12 +1,12 @@
-"""MySQL's binary JSON as Canal writes it: with blanks as the server does, doubles as Java does."""
+"""Renders MySQL's binary JSON as Canal does: with the server's blanks and Java's doubles."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from replicator.decode import java, json_binary
-from replicator.decode.json_binary import Notation, calendar_day, clock, packed
+from replicator.decode.values import java_floats, json_binary
+from replicator.decode.values.json_binary import Notation, calendar_day, clock, packed
 from replicator.model import types
 
 _ESCAPED: Final = re.compile('[\x00-\x1f"\\\\\x7f-\xa0]')  # up to the no-break space, as Canal's own code has it
@@ -40,7 +40,7 @@ SPACED: Final = Notation(
     ", ",
     ": ",
     _quote,
-    java.double,
+    java_floats.double,
     {
         types.NEWDECIMAL: json_binary.decimal,
         types.DATE: json_binary.date,

@@ -1,4 +1,4 @@
-"""DATE, TIME, DATETIME, TIMESTAMP as the servers write them, whatever the calendar says; TIMESTAMP in UTC."""
+"""Renders dates and times as the servers print them; TIMESTAMP in UTC."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from replicator.decode.renderers.cache import Cache
-from replicator.decode.rendering import Rendering
+from replicator.decode.renderers.contract import Rendering
 from replicator.model import types
 from replicator.model.table import Column, Table
 

@@ -1,4 +1,4 @@
-"""Notations that Debezium's options ask for: numbers and bytes."""
+"""Renderers of numbers and bytes for Debezium's options."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from replicator.decode import java, zipped
-from replicator.decode.decimals import plain, reader
+from replicator.decode.binlog import mariadb_compression
 from replicator.decode.renderers.cache import Cache
-from replicator.decode.rendering import Rendering
+from replicator.decode.renderers.contract import Rendering
+from replicator.decode.values import java_floats
+from replicator.decode.values.decimals import plain, reader
 from replicator.model import types
 from replicator.model.table import Column, Table
 
@@ -54,7 +55,7 @@ def _quoted(text: str) -> str:
 
 
 def _double(text: str) -> str:
-    return java.double(float(text))
+    return java_floats.double(float(text))
 
 
 def base64_url(column: Column, table: Table) -> Rendering:
@@ -70,7 +71,9 @@ def hexadecimal(column: Column, table: Table) -> Rendering:
 def _binary(column: Column, write: Callable[[bytes], str]) -> Rendering:
     """The binlog cuts the trailing zeros of BINARY(n) off; they belong to the value."""
     if column.type in types.COMPRESSED:
-        return Rendering("bytes", "write(inflate(v))", {"write": write, "inflate": zipped.value}, hint=1000)
+        return Rendering(
+            "bytes", "write(inflate(v))", {"write": write, "inflate": mariadb_compression.value}, hint=1000
+        )
     if column.type == types.STRING:
         return Rendering("bytes", f"write(v.ljust({column.meta}, zero))", {"write": write, "zero": b"\0"}, hint=4)
     return Rendering("bytes", "write(v)", {"write": write}, hint=4)

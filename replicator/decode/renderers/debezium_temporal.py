@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Final, TypeAlias
 
+from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.temporal import (
     DaySeconds,
     Fallible,
@@ -22,7 +23,6 @@ from replicator.decode.renderers.temporal import (
     or_else,
     windowed,
 )
-from replicator.decode.rendering import Rendering
 from replicator.model import types
 from replicator.model.table import Column, Table
 

@@ -22,10 +22,10 @@ from typing import Any, Final
 
 import msgspec
 
-from replicator.decode.comparables import comparable
-from replicator.decode.extents import fixed_size
+from replicator.decode.renderers.comparables import comparable
+from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.quoting import quote
-from replicator.decode.rendering import Rendering
+from replicator.decode.values.column_sizes import fixed_size
 from replicator.errors import ConfigError, DecodeError
 from replicator.model import jsontext, types
 from replicator.model.condition import kind_of

@@ -1,4 +1,4 @@
-"""Renderers that Maxwell's JSON needs beside those that all formats share."""
+"""Renderers that only Maxwell's JSON uses."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 
 import msgspec
 
-from replicator.decode import decimals, json_binary
 from replicator.decode.renderers import canal_temporal, text, wkt
 from replicator.decode.renderers.cache import Cache
+from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.quoting import quote
-from replicator.decode.rendering import Rendering
+from replicator.decode.values import decimals, json_binary
 from replicator.model import types
 from replicator.model.table import Column, Table
 

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from replicator.decode import java
-from replicator.decode.decimals import reader
 from replicator.decode.renderers.cache import Cache
+from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.quoting import base64
-from replicator.decode.rendering import Rendering
+from replicator.decode.values import java_floats
+from replicator.decode.values.decimals import reader
 from replicator.model import types
 from replicator.model.table import Column, Table
 
@@ -77,11 +77,11 @@ def floating(column: Column, table: Table) -> Rendering:
     """FLOAT and DOUBLE as Java's text."""
     if column.type == types.FLOAT:
         return Rendering("<4s", "float32[v]", {"float32": _FLOATS}, hint=4)
-    return Rendering("<d", "(repr(v) if 0.001 <= v < 1e7 else float64(v))", {"float64": java.double}, hint=4)
+    return Rendering("<d", "(repr(v) if 0.001 <= v < 1e7 else float64(v))", {"float64": java_floats.double}, hint=4)
 
 
 def _single(raw: bytes) -> str:
-    return java.single(struct.unpack("<f", raw)[0])
+    return java_floats.single(struct.unpack("<f", raw)[0])
 
 
 _FLOATS: Final[Cache[bytes]] = Cache(_single)

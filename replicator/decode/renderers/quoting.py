@@ -1,4 +1,4 @@
-"""JSON strings as latin-1 text of their UTF-8 bytes, the form in which rows are put together."""
+"""JSON strings as latin-1 text of their UTF-8 bytes, the form in which the compiler joins rows."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ import struct
 from collections.abc import Callable
 from typing import Final
 
-from replicator.decode import java
+from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.quoting import base64
-from replicator.decode.rendering import Rendering
+from replicator.decode.values import java_floats
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.table import Column, Table
@@ -38,7 +38,7 @@ def _point(raw: bytes) -> str:
         raise DecodeError("E2302", "a POINT is cut short", found=raw.hex()) from error
     if (order, kind) != (1, _POINT):
         raise DecodeError("E2302", "a POINT column holds something else", found=f"byte order {order}, type {kind}")
-    return f'{{"x":{java.double(x)},"y":{java.double(y)},{_wkb(raw)}}}'
+    return f'{{"x":{java_floats.double(x)},"y":{java_floats.double(y)},{_wkb(raw)}}}'
 
 
 def _wkb(raw: bytes) -> str:
@@ -57,7 +57,7 @@ def vector_text(raw: bytes) -> str:
     """JSON array of its numbers. Raises DecodeError E2302 for half a number."""
     if len(raw) % 4:
         raise DecodeError("E2302", "a VECTOR is cut short", found=f"{len(raw)} bytes", wanted="a multiple of 4")
-    return "[" + ",".join(map(java.single, struct.unpack(f"<{len(raw) // 4}f", raw))) + "]"
+    return "[" + ",".join(map(java_floats.single, struct.unpack(f"<{len(raw) // 4}f", raw))) + "]"
 
 
 RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset[int]]]] = {

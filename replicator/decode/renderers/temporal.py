@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import Final, Protocol, TypeAlias
 
 from replicator.decode.renderers.cache import Cache
-from replicator.decode.rendering import Rendering
+from replicator.decode.renderers.contract import Rendering
 from replicator.model import types
 from replicator.model.table import Column, Table
 

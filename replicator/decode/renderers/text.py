@@ -6,10 +6,11 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from replicator.decode import charsets, json_binary, zipped
+from replicator.decode.binlog import mariadb_compression
 from replicator.decode.renderers.cache import Cache
+from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.quoting import base64, needs_care, quote, quote_utf8
-from replicator.decode.rendering import Rendering
+from replicator.decode.values import charsets, json_binary
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.table import Column, Table
@@ -57,7 +58,7 @@ def _quote_bytes(collation: int) -> Callable[[bytes], str]:
 @cache
 def _quote_inflated(collation: int) -> Callable[[bytes], str]:
     decode = charsets.decoder(collation)
-    return lambda raw: quote(decode(zipped.value(raw)))
+    return lambda raw: quote(decode(mariadb_compression.value(raw)))
 
 
 @cache
@@ -69,7 +70,9 @@ def _quote_latin(collation: int) -> Callable[[str], str]:
 def binary(column: Column, table: Table) -> Rendering:
     """Bytes as Base64. The binlog cuts the trailing zeros of BINARY(n) off; they belong to the value."""
     if column.type in types.COMPRESSED:
-        return Rendering("bytes", "base64(inflate(v))", {"base64": base64, "inflate": zipped.value}, hint=1000)
+        return Rendering(
+            "bytes", "base64(inflate(v))", {"base64": base64, "inflate": mariadb_compression.value}, hint=1000
+        )
     if column.type == types.STRING:
         return Rendering("bytes", f"base64(v.ljust({column.meta}, zero))", {"base64": base64, "zero": b"\0"}, hint=4)
     return Rendering("bytes", "base64(v)", {"base64": base64})

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Final
 
-from replicator.decode.rendering import Rendering
+from replicator.decode.renderers.contract import Rendering
 from replicator.errors import DecodeError
 from replicator.model.table import Column, Table
 

@@ -1,4 +1,4 @@
-"""An answer of a schema registry: read within bounds, and shown only as far as it is one.
+"""Reads a schema registry's HTTP answer within bounds.
 
 Whoever may write configurations chooses the address that is asked. So what answers may be something else, which he is
 not meant to see: nothing of it gets into an error unless it has the form of a registry's message or schema.

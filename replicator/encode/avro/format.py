@@ -1,4 +1,4 @@
-"""The format: Debezium's plans and records with schemas beside them, and what makes Avro of both."""
+"""The Avro format: Debezium's plans and records, encoded with schemas from the registry."""
 
 from __future__ import annotations
 

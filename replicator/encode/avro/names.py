@@ -1,4 +1,4 @@
-"""Names that Avro takes: Debezium's `schema.name.adjustment.mode` and `field.name.adjustment.mode`."""
+"""Adjusts names to Avro's rules: `schema.name.adjustment.mode` and `field.name.adjustment.mode`."""
 
 from __future__ import annotations
 

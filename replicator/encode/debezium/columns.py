@@ -1,4 +1,4 @@
-"""What a column becomes: the notation of its values and its schema, by type and options."""
+"""Chooses the notation and the schema of a column, by type and options."""
 
 from __future__ import annotations
 

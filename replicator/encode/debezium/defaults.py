@@ -1,4 +1,4 @@
-"""DEFAULT clauses as values: what stands for NULL and for dates that are none, and in schemas."""
+"""Converts DEFAULT clauses to values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The format: plans for rows, and the records that are not of rows."""
+"""The Debezium format: plans for rows, and records of statements and transactions."""
 
 from __future__ import annotations
 

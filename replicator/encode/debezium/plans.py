@@ -1,4 +1,4 @@
-"""Plans for rows."""
+"""Debezium's plans for the rows of a table."""
 
 from __future__ import annotations
 

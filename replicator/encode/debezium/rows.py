@@ -1,4 +1,4 @@
-"""Keys, images of rows and the envelope around them, as templates."""
+"""Templates of Debezium's keys, row images and envelope."""
 
 from __future__ import annotations
 

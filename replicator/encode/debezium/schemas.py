@@ -1,4 +1,4 @@
-"""Connect's JSON schemas, which stand in front of each payload when `schemas_enable` is set."""
+"""Connect's JSON schemas, written before each payload when `schemas_enable` is set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DDL: what stands in the schema change topic, and TRUNCATE as an event of its table."""
+"""Debezium's records of DDL (schema change topic) and of TRUNCATE."""
 
 from __future__ import annotations
 

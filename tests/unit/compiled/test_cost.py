@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from replicator import compiled
-from replicator.decode.native.decoder import CompiledDecoder
+from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.model.packed import PackedRecords
 from replicator.model.position import Position
 from replicator.sink.kafka.records import Stamp

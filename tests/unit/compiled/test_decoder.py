@@ -12,9 +12,9 @@ import pytest
 from replicator import compiled
 from replicator.config.canal import CanalOptions
 from replicator.config.task import StdoutSink
-from replicator.decode import tablemap
+from replicator.decode.binlog import table_map
 from replicator.decode.decoder import BinlogDecoder
-from replicator.decode.native.decoder import CompiledDecoder
+from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.model.packed import PackedRecords
 from replicator.model.position import Position
 from tests.unit.compiled import both as pair
@@ -117,8 +117,8 @@ def test_the_records_of_ordinary_transactions_are_packed_and_python_sees_few_eve
 
 def test_a_table_map_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed = []
-    parse = tablemap.parse
-    monkeypatch.setattr(tablemap, "parse", lambda raw, **options: parsed.append(raw) or parse(raw, **options))
+    parse = table_map.parse
+    monkeypatch.setattr(table_map, "parse", lambda raw, **options: parsed.append(raw) or parse(raw, **options))
     raw = pair.read(RECORDINGS[NAMES.index("mysql_orders")])
     decoder = pair.decoder(CompiledDecoder, "maxwell", "mysql", "packet", Position("binlog.000001", 4))
     pair.told(decoder, pair.cut(pair.as_packets(raw), 1000))

@@ -14,8 +14,8 @@ import pytest
 
 from replicator import compiled
 from replicator.decode.decoder import BinlogDecoder
-from replicator.decode.native.decoder import CompiledDecoder, decoder_class
-from replicator.decode.native.decoder import _tell as told
+from replicator.decode.native.compiled_decoder import CompiledDecoder, decoder_class
+from replicator.decode.native.compiled_decoder import _tell as told
 from replicator.model.position import Position
 from tests.unit.compiled import both as pair
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from replicator import compiled
 from replicator.config.task import StdoutSink
-from replicator.decode.compiler import compile_rows
-from replicator.decode.extents import fixed_size, prefix_size
-from replicator.decode.native.rows import native_rows
-from replicator.decode.presence import IMAGES, Operation, packed
+from replicator.decode.binlog.column_presence import IMAGES, Operation, packed
+from replicator.decode.native.row_programs import native_rows
+from replicator.decode.plan.compiler import compile_rows
+from replicator.decode.plan.variable_values import Context
 from replicator.decode.renderers import rendering
-from replicator.decode.rendering import Rendering
-from replicator.decode.variables import Context
+from replicator.decode.renderers.contract import Rendering
+from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.encode import formats
 from replicator.errors import DecodeError
 from replicator.model import types

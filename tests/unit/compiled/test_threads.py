@@ -12,7 +12,7 @@ import pytest
 from crc32c import crc32c
 
 from replicator import compiled
-from replicator.decode.native.decoder import CompiledDecoder
+from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.model.position import Position
 from replicator.sink.kafka.compression import CODECS
 from replicator.sink.kafka.records import Stamp

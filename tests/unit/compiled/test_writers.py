@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from replicator import compiled
 from replicator.config.task import StdoutSink
-from replicator.decode.compiler import compile_rows
 from replicator.decode.native import writers
-from replicator.decode.native.rows import native_rows
+from replicator.decode.native.row_programs import native_rows
+from replicator.decode.plan.compiler import compile_rows
 from replicator.decode.renderers import FALLIBLE, RENDERERS, rendering
 from replicator.encode import formats
 from replicator.errors import DecodeError

@@ -4,9 +4,9 @@ import struct
 
 import pytest
 
-from replicator.decode import events
+from replicator.decode.binlog import event_types
 from replicator.errors import ConfigError, DecodeError, ReplicatorError
-from tests.unit.decode.binlog import IDS, Log, decoder
+from tests.unit.decode.binlog_writer import IDS, Log, decoder
 
 SHORT = b"\0" + struct.pack("<h", 1)
 
@@ -25,12 +25,12 @@ def stopped(log, **options):
 
 
 def test_rows_that_can_not_be_read():
-    error = stopped(opened().rows(events.WRITE_ROWS, 1, SHORT).xid())
+    error = stopped(opened().rows(event_types.WRITE_ROWS, 1, SHORT).xid())
     assert (error.code, error.table) == ("E2302", IDS.qualified)
 
 
 def test_without_checksums_nobody_knows_whose_fault_it_is():
-    error = stopped(opened(checksum=False).rows(events.WRITE_ROWS, 1, SHORT).xid())
+    error = stopped(opened(checksum=False).rows(event_types.WRITE_ROWS, 1, SHORT).xid())
     assert (error.code, error.table) == ("E2302", "")
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.decode.charsets import COLLATIONS, charset, decode, is_utf8
+from replicator.decode.values.charsets import COLLATIONS, charset, decode, is_utf8
 from replicator.errors import DecodeError
 
 

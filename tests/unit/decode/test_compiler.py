@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.decode import events
-from replicator.decode.compiler import Context, compile_rows
-from replicator.decode.extents import fixed_size, prefix_size
-from replicator.decode.presence import packed
-from replicator.decode.rendering import Rendering
+from replicator.decode.binlog import event_types
+from replicator.decode.binlog.column_presence import packed
+from replicator.decode.plan.compiler import Context, compile_rows
+from replicator.decode.renderers.contract import Rendering
+from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
-from tests.unit.decode.binlog import hexadecimal, plan
+from tests.unit.decode.binlog_writer import hexadecimal, plan
 
 KINDS = [
     (types.TINY, 0),
@@ -317,6 +317,6 @@ def test_a_type_that_is_not_known():
 
 
 def test_event_names():
-    assert events.name(events.GTID_TAGGED) == "GTID_TAGGED_EVENT"
-    assert events.name(events.MARIADB_GTID_LIST) == "GTID_LIST_EVENT"
-    assert events.name(99) == "event type 99"
+    assert event_types.name(event_types.GTID_TAGGED) == "GTID_TAGGED_EVENT"
+    assert event_types.name(event_types.MARIADB_GTID_LIST) == "GTID_LIST_EVENT"
+    assert event_types.name(99) == "event type 99"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.decode.decimals import plain, reader
+from replicator.decode.values.decimals import plain, reader
 from tests.unit.decode.decimal_writer import write_decimal
 
 

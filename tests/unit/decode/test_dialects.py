@@ -15,7 +15,7 @@ from replicator.checkpoint.history import MemoryHistory
 from replicator.config.tables import TableFilter
 from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
-from replicator.decode.native.decoder import CompiledDecoder
+from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.encode import formats
 from replicator.encode.topics import Topics
 from replicator.errors import SourceError

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.decode.framing import FileFraming, PacketFraming
+from replicator.decode.binlog.framing import FileFraming, PacketFraming
 from replicator.errors import DecodeError, SourceError
-from tests.unit.decode.binlog import event, packets, server_error
+from tests.unit.decode.binlog_writer import event, packets, server_error
 
 EVENTS = [event(2, bytes(size)) for size in (0, 1, 40, 300)]
 

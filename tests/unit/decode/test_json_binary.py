@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.decode.json_binary import to_text
+from replicator.decode.values.json_binary import to_text
 from replicator.errors import DecodeError
 from replicator.model import types
 from tests.unit.decode.decimal_writer import write_decimal

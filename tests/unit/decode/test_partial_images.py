@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.decode.compiler import Context, compile_rows
-from replicator.decode.presence import IMAGES, packed
+from replicator.decode.binlog.column_presence import IMAGES, packed
+from replicator.decode.plan.compiler import Context, compile_rows
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.plan import Each, Member, Members, RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
-from tests.unit.decode.binlog import hexadecimal
+from tests.unit.decode.binlog_writer import hexadecimal
 from tests.unit.decode.test_compiler import image, rows, tables
 
 OPERATIONS = st.sampled_from(["update", "update", "update", "insert", "delete"])
@@ -202,7 +202,7 @@ KEY = (Value(0, "after", "hex"),)
 
 @pytest.mark.parametrize("keyed", [RecordPlan(KEY, None), RecordPlan(None, None, route=KEY)])
 def test_a_key_that_nobody_knows_stops(keyed):
-    """MySQL leaves out a key column that took its default."""
+    """MySQL leaves out a key column that add_rows its default."""
     plan = TablePlan("x", (keyed,), (), ())
     function = compile_rows(plan, TABLE, "insert", hexadecimal, True)
     with pytest.raises(DecodeError, match=r"E2304 .*shop\.t.*a column of its key.*no 'id'"):

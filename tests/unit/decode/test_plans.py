@@ -3,12 +3,12 @@
 import pytest
 from msgspec import structs
 
-from replicator.decode.compiler import Context, compile_rows
-from replicator.decode.rendering import Rendering
+from replicator.decode.plan.compiler import Context, compile_rows
+from replicator.decode.renderers.contract import Rendering
 from replicator.model import types
-from replicator.model.plan import Each, Late, Member, Members, RecordPlan, TablePlan, Text, Value, Var
+from replicator.model.plan import Deferred, Each, Member, Members, RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
-from tests.unit.decode.binlog import hexadecimal
+from tests.unit.decode.binlog_writer import hexadecimal
 from tests.unit.decode.test_compiler import header, image, run
 
 TABLE = Table(
@@ -155,7 +155,7 @@ def test_variables_of_the_transaction():
 
 
 def test_the_place_of_what_is_known_later():
-    plan = TablePlan("x", (), (RecordPlan(None, (Text("{"), Late((), ()), Text("}"))),), ())
+    plan = TablePlan("x", (), (RecordPlan(None, (Text("{"), Deferred((), ()), Text("}"))),), ())
     assert [record[2] for record in updates(plan, row(), row())] == [b"{\0}"]
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicator.decode.predicates import like
+from replicator.decode.plan.predicates import like
 from tests.unit.transform.test_filters import like as by_definition
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicator.decode import events
+from replicator.decode.binlog import event_types
 from replicator.errors import DecodeError, SourceError
 from replicator.model.position import Position
 from tests.data.binlog import read as recorded
-from tests.unit.decode.binlog import compressed, decoder, packets, records, zipped
+from tests.unit.decode.binlog_writer import compressed, decoder, packets, records, zipped
 
 PACKED = [
     "mysql_transactions_packed",
@@ -36,7 +36,7 @@ def flavor(case):
 
 
 def outcome(made, pieces):
-    """Everything that comes out, and the error that ends it."""
+    """AllTables that comes out, and the error that ends it."""
     batches = []
     try:
         for piece in [*pieces, b""]:
@@ -184,7 +184,7 @@ def test_a_file_that_ends_too_early_says_where_and_in_what(case):
     raw, starts = read(case), {}
     at = 4
     while at < len(raw):
-        starts[at] = events.name(raw[at + 4])
+        starts[at] = event_types.name(raw[at + 4])
         at += int.from_bytes(raw[at + 9 : at + 13], "little")
     for cut in sorted({*range(4, len(raw), 11), *starts}):
         made = decoder(position=START, flavor=flavor(case))

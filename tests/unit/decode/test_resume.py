@@ -5,16 +5,16 @@ import itertools
 import pytest
 
 from replicator import compiled
-from replicator.decode import collector as collector_module
-from replicator.decode import events, payload
-from replicator.decode.native.decoder import CompiledDecoder
+from replicator.decode.binlog import event_types, transaction_payload
+from replicator.decode.native.compiled_decoder import CompiledDecoder
+from replicator.decode.transactions import batch_collector as collector_module
 from replicator.errors import DecodeError
 from replicator.model.position import Inside, Position
 from replicator.model.table import Table
-from tests.unit.decode.binlog import IDS, Log, compressed, hexadecimal, plan, records, server_error
-from tests.unit.decode.binlog import decoder as twin
-from tests.unit.decode.test_held import planner as late_planner
-from tests.unit.decode.test_narration import Teller, row
+from tests.unit.decode.binlog_writer import IDS, Log, compressed, hexadecimal, plan, records, server_error
+from tests.unit.decode.binlog_writer import decoder as twin
+from tests.unit.decode.test_metadata_events import Teller, row
+from tests.unit.decode.test_transaction_buffer import planner as late_planner
 
 A, B, C = (Table("shop", name, IDS.columns, (0,)) for name in "abc")
 START = Log().at
@@ -51,7 +51,7 @@ def transaction(*tables, log=None):
     numbers = {name: itertools.count(first) for name, first in (("a", 10), ("b", 20), ("c", 30))}
     for place, name in enumerate(tables):
         table = {"a": A, "b": B, "c": C}[name]
-        log.map(table, place + 1).rows(events.WRITE_ROWS, 1, row(next(numbers[name])), place + 1)
+        log.map(table, place + 1).rows(event_types.WRITE_ROWS, 1, row(next(numbers[name])), place + 1)
     return log
 
 
@@ -105,8 +105,8 @@ def test_the_same_configuration_goes_by_rows_on_any_server(decoder):
     """Another server has cut the rows into other events, at other offsets."""
     part = cut_behind(decoder, transaction("a", "a", "b"), "r", "ab")
     assert (part.position.rows, part.position.inside) == (3, Inside("r", 3))
-    log = Log().insert(5, 1).gtid(1).query("BEGIN").map(A).rows(events.WRITE_ROWS, 1, row(10) + row(11))
-    log.map(B, 2).rows(events.WRITE_ROWS, 1, row(20) + row(21), 2).xid()
+    log = Log().insert(5, 1).gtid(1).query("BEGIN").map(A).rows(event_types.WRITE_ROWS, 1, row(10) + row(11))
+    log.map(B, 2).rows(event_types.WRITE_ROWS, 1, row(20) + row(21), 2).xid()
     start = Log().insert(5, 1).at
     made = decoder(position=part.position, planner=carrying("a", "b"), rule="r")
     assert ids(made.feed(Log(at=start).raw + log.raw[start - 4 :])) == [(21, 3)]
@@ -165,8 +165,8 @@ def test_messages_come_and_go_and_no_row_with_them(decoder, before, after):
     def log(count):
         made = Log().gtid(1).query("BEGIN")
         for number in range(count):
-            made.add(events.ROWS_QUERY, b"\x01" + b"INSERT %d" % number)
-            made.map(A).rows(events.WRITE_ROWS, 1, row(number))
+            made.add(event_types.ROWS_QUERY, b"\x01" + b"INSERT %d" % number)
+            made.map(A).rows(event_types.WRITE_ROWS, 1, row(number))
         return made
 
     part = cut_behind(decoder, log(3), "old", "a", narrator=Teller(*before))
@@ -187,7 +187,7 @@ def test_messages_come_and_go_and_no_row_with_them(decoder, before, after):
 
 @pytest.mark.parametrize("after", ["ab", "b", "abc"])
 def test_inside_a_compressed_transaction(monkeypatch, decoder, after):
-    monkeypatch.setattr(payload, "PIECE", 60)
+    monkeypatch.setattr(transaction_payload, "PIECE", 60)
     raw = compressed(transaction(*TABLES).xid().raw)
     first, *_ = feed_all(decoder(planner=carrying(*"ab"), rule="ab"), raw)
     assert not first.boundary and first.position.inside is not None
@@ -203,9 +203,9 @@ def test_inside_a_compressed_transaction(monkeypatch, decoder, after):
 @pytest.mark.parametrize("after", ["ab", "b", "abc"])
 def test_inside_the_commit_of_a_prepared_transaction(monkeypatch, decoder, after):
     """Its events are kept for the tables that are replicated alone; they have the numbers that they have for all."""
-    from replicator.decode import changes
+    from replicator.decode.transactions import transaction_events
 
-    monkeypatch.setattr(changes, "_PIECE", 0)
+    monkeypatch.setattr(transaction_events, "_PIECE", 0)
     xid = "X'61',X'',1"
 
     def log():
@@ -213,9 +213,9 @@ def test_inside_the_commit_of_a_prepared_transaction(monkeypatch, decoder, after
         numbers = {name: itertools.count(first) for name, first in (("a", 10), ("b", 20), ("c", 30))}
         for place, name in enumerate(TABLES):
             table = {"a": A, "b": B, "c": C}[name]
-            made.map(table, place + 1).rows(events.WRITE_ROWS, 1, row(next(numbers[name])), place + 1)
+            made.map(table, place + 1).rows(event_types.WRITE_ROWS, 1, row(next(numbers[name])), place + 1)
         prepared = b"\0" + b"\x01\0\0\0\x01\0\0\0\0\0\0\0a"
-        made.query(f"XA END {xid}").add(events.XA_PREPARE, prepared)
+        made.query(f"XA END {xid}").add(event_types.XA_PREPARE, prepared)
         commit = made.at
         return made.gtid(2).query(f"XA COMMIT {xid}"), commit
 
@@ -251,7 +251,7 @@ def test_records_that_waited_for_the_end_leave_in_pieces_that_end_with_events(mo
     monkeypatch.setattr(collector_module, "_PIECE", 600)
     log = Log().gtid(1).query("BEGIN").map(IDS)
     for number in range(20):
-        log.add(events.ROWS_QUERY, b"\x01" + b"INSERT %d" % number).rows(events.WRITE_ROWS, 1, row(number))
+        log.add(event_types.ROWS_QUERY, b"\x01" + b"INSERT %d" % number).rows(event_types.WRITE_ROWS, 1, row(number))
     raw = log.xid().raw
     batches = feed_all(twin(planner=late_planner, rule="old", narrator=Teller("query")), raw)
     assert len(batches) > 3

@@ -1,6 +1,6 @@
 import pytest
 
-from replicator.decode.statements import Kind, classify
+from replicator.decode.binlog.statements import Kind, classify
 
 
 @pytest.mark.parametrize(

@@ -5,23 +5,23 @@ import tempfile
 
 import pytest
 
-from replicator.decode import branches as branches_module
-from replicator.decode import changes as changes_module
-from replicator.decode import events
+from replicator.decode.binlog import event_types
+from replicator.decode.transactions import transaction_events as changes_module
+from replicator.decode.transactions import xa as branches_module
 from replicator.errors import DecodeError, SourceError, SourceUnavailable
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.position import Inside, Position, Prepared
 from replicator.model.table import Table
 from replicator.source.memory import MemoryServer
-from tests.unit.decode.binlog import IDS, UUID, Log, decoder, records
-from tests.unit.decode.test_narration import Teller, row
+from tests.unit.decode.binlog_writer import IDS, UUID, Log, decoder, records
+from tests.unit.decode.test_metadata_events import Teller, row
 
 OTHER = Table("other", "t", IDS.columns, (0,))
 A, B = "X'61',X'',1", "X'62',X'7a',1"
 
 
 def prepare(log, one_phase=0, gtrid=b"a", bqual=b""):
-    return log.add(events.XA_PREPARE, struct.pack("<BIII", one_phase, 1, len(gtrid), len(bqual)) + gtrid + bqual)
+    return log.add(event_types.XA_PREPARE, struct.pack("<BIII", one_phase, 1, len(gtrid), len(bqual)) + gtrid + bqual)
 
 
 def branch(log, number, *values, gtrid=b"a", bqual=b"", table=IDS, one_phase=0):
@@ -29,7 +29,7 @@ def branch(log, number, *values, gtrid=b"a", bqual=b"", table=IDS, one_phase=0):
     xid = A if gtrid == b"a" else B
     log.gtid(number).query(f"XA START {xid}", thread=70 + number).map(table)
     for value in values:
-        log.rows(events.WRITE_ROWS, 1, row(value))
+        log.rows(event_types.WRITE_ROWS, 1, row(value))
     return prepare(log.query(f"XA END {xid}"), one_phase, gtrid, bqual)
 
 
@@ -84,14 +84,14 @@ def test_savepoints_inside():
     made = decoder()
     with pytest.raises(DecodeError):
         made.feed(Log().gtid(1).query(f"XA START {A}").query("ROLLBACK TO other").raw)
-    log = Log().gtid(1).query(f"XA START {A}").map(IDS).rows(events.WRITE_ROWS, 1, row(10)).query("SAVEPOINT `s`")
-    log.rows(events.WRITE_ROWS, 1, row(67)).query("ROLLBACK TO `s`").rows(events.WRITE_ROWS, 1, row(11))
+    log = Log().gtid(1).query(f"XA START {A}").map(IDS).rows(event_types.WRITE_ROWS, 1, row(10)).query("SAVEPOINT `s`")
+    log.rows(event_types.WRITE_ROWS, 1, row(67)).query("ROLLBACK TO `s`").rows(event_types.WRITE_ROWS, 1, row(11))
     log = prepare(log.query(f"XA END {A}")).gtid(2).query(f"XA COMMIT {A}")
     assert ids(decoder().feed(log.raw)) == [(10, 0, 2), (11, 1, 2)]
 
 
 def test_rolled_back_before_it_was_prepared():
-    log = Log().gtid(1).query(f"XA START {A}").map(IDS).rows(events.WRITE_ROWS, 1, row(10))
+    log = Log().gtid(1).query(f"XA START {A}").map(IDS).rows(event_types.WRITE_ROWS, 1, row(10))
     log.query(f"XA END {A}").query(f"XA ROLLBACK {A}").insert(2, 5)
     assert ids(decoder().feed(log.raw)) == [(5, 0, 2)]
 
@@ -203,7 +203,7 @@ def test_many_prepared_transactions_are_bounded(monkeypatch):
     starts = []
     for number, name in enumerate(names, 1):
         starts.append(log.at)
-        log.gtid(number).query("XA START x").map(IDS).rows(events.WRITE_ROWS, 1, row(number))
+        log.gtid(number).query("XA START x").map(IDS).rows(event_types.WRITE_ROWS, 1, row(number))
         prepare(log.query("XA END x"), 0, name)
     server = server_with(log, *starts)
     for number, name in enumerate(names, 11):
@@ -261,9 +261,9 @@ def test_formats_are_told_of_the_ends():
 def test_statements_of_the_rows_come_along():
     steps = (Var("query"), Value(0, "after", "int"))
     plan = TablePlan("t", (RecordPlan(None, steps),), (), ())
-    log = Log().gtid(1).query(f"XA START {A}").add(events.ROWS_QUERY, b"\0one").map(IDS)
-    log.rows(events.WRITE_ROWS, 1, row(1), flags=0).rows(events.WRITE_ROWS, 1, row(2))
-    log.map(IDS).rows(events.WRITE_ROWS, 1, row(3)).add(events.ROWS_QUERY, b"\0two").map(IDS)
-    prepare(log.rows(events.WRITE_ROWS, 1, row(4)).query(f"XA END {A}")).gtid(2).query(f"XA COMMIT {A}")
+    log = Log().gtid(1).query(f"XA START {A}").add(event_types.ROWS_QUERY, b"\0one").map(IDS)
+    log.rows(event_types.WRITE_ROWS, 1, row(1), flags=0).rows(event_types.WRITE_ROWS, 1, row(2))
+    log.map(IDS).rows(event_types.WRITE_ROWS, 1, row(3)).add(event_types.ROWS_QUERY, b"\0two").map(IDS)
+    prepare(log.rows(event_types.WRITE_ROWS, 1, row(4)).query(f"XA END {A}")).gtid(2).query(f"XA COMMIT {A}")
     found = [record[2] for record in records(decoder(planner=lambda table: plan).feed(log.raw))]
     assert found == [b'"one"1', b'"one"2', b"null3", b'"two"4']

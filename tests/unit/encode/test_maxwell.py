@@ -15,7 +15,7 @@ from replicator.encode.maxwell import Maxwell
 from replicator.encode.maxwell_ddl import schema_id, type_name
 from replicator.model import types
 from replicator.model.happening import Moment, Statement, TableChange
-from replicator.model.plan import Late, Members, RecordPlan, Template, Text, Value, Var
+from replicator.model.plan import Deferred, Members, RecordPlan, Template, Text, Value, Var
 from replicator.model.table import Column, Declared, Table
 from replicator.model.uuids import row_uuid
 
@@ -62,7 +62,7 @@ class Filler:
                 return "" if value == "null" else before + value
             case Value():
                 return self._value(step)
-            case Late(row, last):
+            case Deferred(row, last):
                 return self.fill(last if self._last else row)
             case Members():
                 return self._members(step)
@@ -202,7 +202,7 @@ def test_everything_else_in_order() -> None:
 
 def test_without_commit_info_nothing_waits() -> None:
     plan = maxwell(output_commit_info=False).plan(DML, "t")
-    assert not any(isinstance(step, Late) for step in plan.insert[0].value or ())
+    assert not any(isinstance(step, Deferred) for step in plan.insert[0].value or ())
     assert record(plan.insert, None, [1, 1, "x"])[1] == (
         '{"database":"zoo","table":"dml","type":"insert","ts":1700000020,"data":{"id":1,"a":1,"b":"x"}}'
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replicator.decode.progress import Progress
+from replicator.decode.transactions.progress import Progress
 from replicator.errors import SourceError
 from replicator.model.origin import Ended, Origin
 from replicator.model.position import Inside, Position

@@ -9,14 +9,14 @@ from typing import Any
 from replicator.assembly import build_planner, build_rendering
 from replicator.config.load import parse_task
 from replicator.config.task import TaskConfig
-from replicator.decode import events
+from replicator.decode.binlog import event_types
 from replicator.decode.decoder import BinlogDecoder
-from replicator.decode.extents import fixed_size, prefix_size
+from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.model import types
 from replicator.model.batch import Record
 from replicator.model.position import Position
 from replicator.model.table import Column, Table
-from tests.unit.decode.binlog import Log, lenenc, records, server_error, table_map
+from tests.unit.decode.binlog_writer import Log, lenenc, records, server_error, table_map
 
 UTF8MB4 = 45
 USERS = Table(
@@ -51,10 +51,10 @@ class Script(Log):
 
     def change(self, table: Table, operation: str, *rows: Sequence[Any]) -> Script:
         """A transaction. Rows of an update come in pairs: before, after."""
-        kinds = {"insert": events.WRITE_ROWS, "update": events.UPDATE_ROWS, "delete": events.DELETE_ROWS}
+        kinds = {"insert": event_types.WRITE_ROWS, "update": event_types.UPDATE_ROWS, "delete": event_types.DELETE_ROWS}
         self.number += 1
         self.gtid(self.number).query("BEGIN")
-        self.add(events.TABLE_MAP, table_map(table) + b"\x02" + lenenc(len(collations(table))) + collations(table))
+        self.add(event_types.TABLE_MAP, table_map(table) + b"\x02" + lenenc(len(collations(table))) + collations(table))
         body = b"".join(image(table, row) for row in rows)
         self.rows(kinds[operation], len(table.columns), body).xid()
         return self

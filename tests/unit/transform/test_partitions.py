@@ -16,7 +16,7 @@ from replicator.model.plan import RecordPlan, TablePlan, Text, Value
 from replicator.model.table import Column, Table
 from replicator.sink.kafka.partitioner import partition_of
 from replicator.transform.partitions import Partitions
-from tests.unit.decode.binlog import UUID
+from tests.unit.decode.binlog_writer import UUID
 from tests.unit.transform.changes import ANN, BOB, USERS, Script, images, keys, run, task
 
 SCRIPT = Script().change(USERS, "insert", ANN, BOB).change(USERS, "delete", BOB)

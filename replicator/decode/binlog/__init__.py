@@ -1,0 +1,1 @@
+"""Binlog events as bytes: frames, headers, table maps, GTIDs, compression, statements."""

@@ -1,0 +1,1 @@
+"""Transactions of the stream: the handlers of events, and the state between them."""

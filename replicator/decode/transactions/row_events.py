@@ -1,0 +1,228 @@
+"""Handlers of GTID, TABLE_MAP, row and ROWS_QUERY events."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+from replicator.decode.binlog import gtid_events, mariadb_compression, unsupported_events
+from replicator.decode.plan.plan_variables import PlanVariables
+from replicator.decode.plan.table_versions import TableVersions
+from replicator.decode.plan.variable_values import Context
+from replicator.decode.transactions.batch_collector import BatchCollector
+from replicator.decode.transactions.metadata_events import MetadataEvents
+from replicator.decode.transactions.progress import Progress, State
+from replicator.decode.transactions.xa import XaTransaction
+
+_DUMMY_TABLE: Final = 0xFFFFFF
+_STATEMENT_END: Final = 1
+"""Flag of a rows event: the statement has no more of them."""
+_DEAR: Final = frozenset({"executed", "tsid", "query", "order", "table_order"})
+"""Variables that are made only for plans that print them."""
+Work: TypeAlias = Iterator[bool] | None
+UPDATE: Final = 1
+"""Operations are 0 (insert), 1 and 2 (delete), as the event types count."""
+
+
+class RowEvents:
+    """Every handler gets (buffer, first byte of the body, end of the body, timestamp, server id). One that returns an
+    iterator has not done all: that goes on with it, and gives True wherever the batches should leave.
+
+    Attributes:
+        text: the buffer as latin-1.
+        context: what plans print.
+    """
+
+    def __init__(
+        self,
+        asked: PlanVariables,
+        versions: TableVersions,
+        collector: BatchCollector,
+        progress: Progress,
+        narration: MetadataEvents,
+        context: Context,
+        clock: Callable[[], int],
+        counters: Counter[str],
+    ) -> None:
+        self.text = ""
+        self.context = context
+        self._asked = asked
+        self._metadata = narration
+        self._versions = versions
+        self._ids = versions.ids
+        self._collector = collector
+        self._progress = progress
+        self._clock = clock
+        self._counters = counters
+        self._uuids = gtid_events.UuidTexts()
+        self._attentive = narration.listening
+        self._query_of = -1  # start of the transaction that the last statement text belongs to
+        self._standalone = False
+        self._xa: XaTransaction | None = None  # the XA transaction at hand
+
+    @property
+    def only_queries(self) -> bool:
+        """Nothing is told at rows but the statements behind them, and no plan prints what is dear."""
+        return self._metadata.queries and not self._asked.variables & _DEAR
+
+    # GTIDs
+
+    def mysql_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        uuid, number, commit_us, length = gtid_events.mysql(b, p, end)
+        self._announce_mysql(self._uuids[uuid], number, commit_us, length)
+
+    def tagged_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        gtid = gtid_events.tagged(b, p, end)
+        self._announce_mysql(gtid.tsid, gtid.number, gtid.commit_us, 0)
+
+    def _announce_mysql(self, tsid: str, number: int, commit_us: int, length: int) -> None:
+        self._collector.announce((tsid, number), commit_us, length)
+        context = self.context
+        text = f"{tsid}:{number}"
+        context.gtid = f'"{text}"'
+        context.position = text.encode()
+        context.ts_us = commit_us
+        context.thread = "null"
+
+    def anonymous_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        _, _, commit_us, length = gtid_events.mysql(b, p, end)
+        self._collector.announce(None, commit_us, length)
+        self._without_gtid(commit_us)
+
+    def _without_gtid(self, commit_us: int) -> None:
+        context = self.context
+        context.gtid = context.thread = "null"
+        context.position = f"{self._progress.file}:{self._progress.start}".encode()
+        context.ts_us = commit_us
+
+    def mariadb_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        number, domain, flags = gtid_events.mariadb(b, p, end)
+        self._collector.announce((domain, server_id, number), 0)
+        self._standalone = bool(flags & gtid_events.STANDALONE)
+        context = self.context
+        text = f"{domain}-{server_id}-{number}"
+        context.gtid = f'"{text}"'
+        context.position = text.encode()
+        context.thread = "null"
+        if not self._standalone:
+            self._collector.open()
+        if flags & gtid_events.PREPARED_XA:  # there is no XA START behind it
+            self._collector.state, self._xa = State.BRANCH, XaTransaction(0)
+
+    # Rows
+
+    def table_map(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        if p + 8 > end:
+            raise unsupported_events.structure("a table map is cut short")
+        table_id = int.from_bytes(b[p : p + 6], "little")
+        raw = b[p + 6 : end]
+        version = self._ids.get(table_id)
+        if version is None or version.raw != raw:
+            self._versions.map(table_id, raw)
+            if not self._attentive and self._asked.variables & _DEAR:
+                self._attentive = True
+                if self._query_of != self._progress.start:
+                    self._metadata.statement_ended()
+
+    def rows_v1(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        self._rows(b, p, p + 8, end, timestamp, server_id, operation)
+
+    def rows_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        extra = b[p + 8] | b[p + 9] << 8
+        if extra < 2:
+            raise unsupported_events.structure("a row event's extra data has an impossible length", f"{extra} bytes")
+        self._rows(b, p, p + 8 + extra, end, timestamp, server_id, operation)
+
+    def _rows(self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        collector = self._collector
+        if collector.state is State.BRANCH and self._xa is not None:
+            self._xa.count += 1
+        else:
+            collector.next_event()
+        table_id = int.from_bytes(b[p : p + 6], "little")
+        version = self._ids.get(table_id)
+        if version is None:
+            if table_id == _DUMMY_TABLE:  # says only that a statement ends
+                self._metadata.statement_ended()
+                return
+            raise unsupported_events.structure("a row event without its table map", f"table id {table_id}")
+        if collector.state is not State.OPEN:
+            if collector.state is State.BRANCH and self._xa is not None:
+                if version.plan is not None:
+                    event = (operation, at - p, timestamp, server_id, b[p:end])
+                    self._xa.rows(version.raw, self._metadata.query, event)
+                if b[p + 6] & _STATEMENT_END:
+                    self._metadata.statement_ended()
+                return
+            raise unsupported_events.structure("a row event outside a transaction", version.table.qualified)
+        attentive = self._attentive
+        if version.plan is None:
+            if attentive and b[p + 6] & _STATEMENT_END:
+                self._metadata.statement_ended()
+            return
+        context = self.context
+        context.pos = self._progress.at
+        context.server_id = server_id
+        context.now_ns = self._clock()
+        context.event_s = timestamp
+        if not collector.commit_us:
+            context.ts_us = timestamp * 1_000_000
+        if version.late is not None:
+            collector.late = version.late
+        if attentive:
+            self._metadata.before_rows(version.table, self._asked.variables, timestamp, server_id)
+        try:
+            rows = version.functions[operation] or version.compile(operation)
+            row, size = rows(b, self.text, at, end, collector.row, collector.append, context)
+        except Exception:
+            self._versions.at_fault = version.table.qualified
+            raise
+        if attentive:
+            self._metadata.after_rows(version.table, row - collector.row, ended=bool(b[p + 6] & _STATEMENT_END))
+        collector.add_rows(row, size)
+
+    def rows_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """A length (of one byte, to be ignored), then the statement's text."""
+        self._metadata.query, self._query_of = b[p + 1 : end], self._progress.start
+
+    def annotate_rows(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        self._metadata.query, self._query_of = b[p:end], self._progress.start
+
+    def partial_rows(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
+        """Updates with JSON values as changes to those before."""
+        at = p + 8 + (b[p + 8] | b[p + 9] << 8)
+        version = self._ids.get(int.from_bytes(b[p : p + 6], "little"))
+        if version is None or version.plan is None:
+            self._rows(b, p, at, end, timestamp, server_id, UPDATE)
+        else:
+            try:
+                body = b[p:at] + version.whole_rows(b, at, end)
+            except Exception:
+                self._versions.at_fault = version.table.qualified
+                raise
+            self._made(body, at - p, timestamp, server_id, UPDATE)
+
+    def _made(self, body: bytes, at: int, timestamp: int, server_id: int, operation: int) -> None:
+        """A row event that does not stand like this in the stream."""
+        text, self.text = self.text, body.decode("latin-1")
+        self._rows(body, 0, at, len(body), timestamp, server_id, operation)
+        self.text = text
+
+    # MariaDB's log_bin_compress
+
+    def compressed_rows_v1(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        self._compressed_rows(b, p, p + 8, end, timestamp, server_id, operation)
+
+    def compressed_rows_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
+        self._compressed_rows(b, p, p + 8 + (b[p + 8] | b[p + 9] << 8), end, timestamp, server_id, operation)
+
+    def _compressed_rows(
+        self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int
+    ) -> None:
+        version = self._ids.get(int.from_bytes(b[p : p + 6], "little"))
+        if version is None or version.plan is None:
+            self._rows(b, p, at, end, timestamp, server_id, operation)
+            return
+        start = mariadb_compression.rows_at(b, at, end, 2 if operation == UPDATE else 1)
+        self._made(b[p:start] + mariadb_compression.event(b, start, end), at - p, timestamp, server_id, operation)

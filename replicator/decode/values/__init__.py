@@ -1,0 +1,1 @@
+"""Conversions of column values: character sets, decimals, floating point, binary JSON, sizes."""
