@@ -29,7 +29,7 @@ from replicator.errors import ReplicatorError
 
 _REAP_SECONDS = 1.0
 _LOOK_SECONDS = 60.0
-PRELOADED = ["core.names", "core.template"]  # one behind the other
+PRELOADED = ["core.template"]
 
 
 class Worker:

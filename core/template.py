@@ -1,8 +1,7 @@
-"""What every worker of a Core begins with. Imported by the template process alone (launcher.py), from which workers are
-forked: what is loaded here is loaded once, and its pages are shared.
+"""Preloads the data path in the template process, from which the Core forks its workers (launcher.py).
 
-They stay shared because they are frozen: a collection of garbage writes into each object that it looks at, and the
-first one in a worker would copy 25 MB. And because what a worker does first, or makes, has its place already.
+What is imported and built here is paid for once, and workers share its memory. `gc.freeze` keeps it shared: a
+collection of garbage writes into every object that it visits, and the first one in a worker would copy 25 MB.
 """
 
 from __future__ import annotations
@@ -10,11 +9,8 @@ from __future__ import annotations
 import gc
 import importlib
 import signal
-import sys
 from typing import Any, Final
 
-from core.called import gather, read
-from core.gaps import fill
 from core.mortality import end_with_the_parent
 from replicator import compiled, memory
 from replicator.assembly import build_pipeline
@@ -61,7 +57,7 @@ _TASK: Final[dict[str, Any]] = {
 
 
 def load() -> None:
-    """Imports everything, the compiled part too, does what every worker does before it connects, and freezes it all."""
+    """Imports the data path with its compiled modules, builds a pipeline for each delivery, and freezes the result."""
     end_with_the_parent()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to the whole group or unit: the agent drains the workers first
     memory.keep()
@@ -74,13 +70,7 @@ def load() -> None:
     for delivery in ("at_least_once", "exactly_once"):
         _build({**_TASK, "sink": {**_TASK["sink"], "delivery": delivery}})
     gc.collect()
-    fill()
-    gather(read())
-    gc.collect()
-    fill()  # the gaps that these have left
     gc.freeze()
-    # It holds a reference to each of 4,096 names, which the worker's own names would take the place of.
-    sys._clear_type_cache()
 
 
 class _Nobody:
