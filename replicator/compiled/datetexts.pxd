@@ -125,13 +125,13 @@ cdef inline int put_time_iso(Out* out, const uint8_t* p, int digits, bint of_a_d
 cdef inline int put_timestamp_iso(
     Out* out, const uint8_t* p, int digits, const char* zero, size_t zero_size
 ) noexcept nogil:
-    """TIMESTAMP2 as "YYYY-MM-DDThh:mm:ss[.fraction]Z"."""
+    """TIMESTAMP2 as "YYYY-MM-DDThh:mm:ss[.fraction]Z"; 0 without a fraction is the zero date."""
     cdef int64_t seconds = <int64_t>big(p, 4)
     cdef int size = (digits + 1) // 2
     cdef int64_t fraction = <int64_t>big(p + 4, size)
     cdef int of_day = <int>(seconds % 86400)
     cdef char* o
-    if seconds == 0:
+    if seconds == 0 and fraction == 0:
         return put(out, zero, zero_size)
     if fraction >= power(2 * size):
         return ASK_PYTHON
@@ -190,13 +190,13 @@ cdef inline int put_datetime_text(Out* out, const uint8_t* p, int digits, bint o
 
 
 cdef inline int put_timestamp_text(Out* out, const uint8_t* p, int digits, bint or_null) noexcept nogil:
-    """TIMESTAMP2 in UTC; 0 is the zero date."""
+    """TIMESTAMP2 in UTC; 0 without a fraction is the zero date."""
     cdef int64_t seconds = <int64_t>big(p, 4)
     cdef int of_day = <int>(seconds % 86400)
     cdef char* o
     if reserve(out, 40) != OK:
         return NO_MEMORY
-    if seconds == 0:
+    if seconds == 0 and big(p + 4, (digits + 1) // 2) == 0:
         if or_null:
             return put(out, "null", 4)
         put(out, '"0000-00-00 00:00:00', 20)

@@ -49,6 +49,7 @@ VALUES: dict[str, tuple[Column, Any]] = {
     "DATETIME 0000-00-00 00:00:00": (Column("h", DATETIME2, meta=b"\0"), _datetime(0, 0, 0)),
     "DATETIME 2024-05-00 00:00:00": (Column("i", DATETIME2, meta=b"\0"), _datetime(2024, 5, 0)),
     "TIMESTAMP 0000-00-00 00:00:00": (Column("j", TIMESTAMP2, meta=b"\0"), bytes(4)),
+    "TIMESTAMP(6) 1970-01-01 00:00:00.999999": (Column("m", TIMESTAMP2, meta=b"\6"), b"\0\0\0\0\x0f\x42\x3f"),
     "TIME 838:59:59": (Column("k", TIME2, meta=b"\0"), _time(1, 838, 59, 59)),
     "TIME -00:00:01": (Column("l", TIME2, meta=b"\0"), _time(-1, 0, 0, 1)),
 }

@@ -111,16 +111,17 @@ def _timestamp(column: Column, table: Table) -> Rendering:
     return Rendering(f">{4 + (column.meta + 1) // 2}s", f"{name}(v)", {name: render}, hint=6)
 
 
+_ZERO: Final = "0000-00-00 00:00:00"
+
+
 def _utc(seconds: int) -> str:
-    """Text of a TIMESTAMP's seconds; 0 is the zero date."""
-    if not seconds:
-        return "0000-00-00 00:00:00"
+    """Text of a TIMESTAMP's seconds."""
     day, clock = divmod(seconds, 86_400)
     return f"{_DAYS[day]}{_CLOCK[clock // 60]}{clock % 60:02d}"
 
 
 _DAYS: Final[Cache[int]] = Cache(lambda day: date.fromordinal(day + _EPOCH).isoformat() + " ", 20_000)
-_TIMESTAMPS: Final[Cache[int]] = Cache(lambda seconds: f'"{_utc(seconds)}"')
+_TIMESTAMPS: Final[Cache[int]] = Cache(lambda seconds: f'"{_utc(seconds) if seconds else _ZERO}"')
 
 
 @cache
@@ -128,7 +129,8 @@ def _timestamp_text(digits: int) -> Callable[[bytes], str]:
     fraction = _fraction(digits)
 
     def render(raw: bytes) -> str:
-        return f'"{_utc(int.from_bytes(raw[:4], "big"))}{fraction(int.from_bytes(raw[4:], "big"))}"'
+        whole = _utc(int.from_bytes(raw[:4], "big")) if any(raw) else _ZERO
+        return f'"{whole}{fraction(int.from_bytes(raw[4:], "big"))}"'
 
     return render
 

@@ -3,7 +3,9 @@
 Zero dates, dates with a zero month or day and dates that no calendar has (2023-02-30 under ALLOW_INVALID_DATES) become
 null in nullable columns, and the epoch (0, 1970-01-01T00:00:00Z) in NOT NULL ones, where null would break consumers;
 `NAME:TEXT` writes TEXT in their place. The names that end in `_windowed` move the years 1 to 99 to 1970-2069.
-DATETIME has no time zone: it is counted as if it were UTC. TIMESTAMP is UTC in the binlog.
+DATETIME has no time zone: it is counted as if it were UTC. TIMESTAMP is UTC in the binlog, seconds as an unsigned
+number, up to 2106. Its zero date is 0 with no fraction: where MariaDB is not strict, what is out of range becomes 0 and
+keeps its fraction, and is 1970-01-01 00:00:00.999999 when it is selected.
 """
 
 from __future__ import annotations
@@ -208,11 +210,10 @@ def _timestamp(digits: int, zero: str) -> Callable[[bytes], str]:
     width = 2 * size
 
     def render(raw: bytes) -> str:
-        seconds = int.from_bytes(raw[:4], "big")
-        if not seconds:
+        if not any(raw):
             return zero
         fraction = f"{int.from_bytes(raw[4:], 'big'):0{width}d}"[:digits]
-        return f'"{iso(seconds)}.{fraction}Z"'
+        return f'"{iso(int.from_bytes(raw[:4], "big"))}.{fraction}Z"'
 
     return render
 

@@ -114,6 +114,16 @@ def test_days_of_all_centuries(
     _both(name, Column(0, "c", nullable=nullable, **kind), raw)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["timestamp_iso", "temporal", "temporal_or_null"])
+@pytest.mark.parametrize("fraction", [b"\0\0\0", b"\0\0\1", b"\x0f\x42\x3f"])
+@pytest.mark.parametrize("seconds", [0, 1, (1 << 31) - 1, 1 << 31, (1 << 32) - 1])
+def test_timestamps_at_both_ends(name: str, seconds: int, fraction: bytes) -> None:
+    for digits in (0, 2, 6):
+        raw = seconds.to_bytes(4, "big") + fraction[: digits // 2]
+        for nullable in (True, False):
+            _both(name, Column(0, "c", types.TIMESTAMP2, digits, nullable), raw)
+
+
 def _both(name: str, column: Column, raw: bytes) -> None:
     table = Table("shop", "t", (column,), ())
     plan = TablePlan("t", (RecordPlan(None, (Value(0, "after", name),)),), (), ())

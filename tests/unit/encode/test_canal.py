@@ -157,6 +157,7 @@ def test_gtidon() -> None:
         (Declared("VARCHAR", ("20",), spelled="varchar"), types.VARCHAR, "varchar(20)"),
         (Declared("DOUBLE PRECISION"), types.DOUBLE, "DOUBLE PRECISION"),
         (Declared("ENUM", ("a", "quo'te", "")), types.ENUM, "ENUM('a','quo''te','')"),
+        (Declared("SET", ("a\\b", "c\\\\")), types.SET, "SET('a\\b','c\\\\')"),
     ],
 )
 def test_types_as_declared(declared: Declared, type_: int, text: str) -> None:

@@ -163,6 +163,7 @@ def test_timestamps_are_utc(seconds: int, us: int, fsp: int) -> None:
 def test_zero_timestamps() -> None:
     assert string(bytes(4), types.TIMESTAMP2, meta=0) == "0000-00-00 00:00:00"
     assert string(bytes(6), types.TIMESTAMP2, meta=3) == "0000-00-00 00:00:00.000"
+    assert string(bytes(6) + b"\1", types.TIMESTAMP2, meta=6) == "1970-01-01 00:00:00.000001"
 
 
 def test_members_are_numbers() -> None:

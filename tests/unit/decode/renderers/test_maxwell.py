@@ -122,6 +122,7 @@ def test_zero_dates() -> None:
     assert render("temporal_or_null", zero, types.DATETIME2, meta=3) == b"null"
     assert render("temporal", bytes(4), types.TIMESTAMP2, meta=0) == b'"0000-00-00 00:00:00"'
     assert render("temporal_or_null", bytes(4), types.TIMESTAMP2, meta=0) == b"null"
+    assert render("temporal_or_null", bytes(4) + b"\x5a", types.TIMESTAMP2, meta=1) == b'"1970-01-01 00:00:00.9"'
     assert render("temporal_or_null", struct.pack(">I", 1), types.TIMESTAMP2, meta=0) == b'"1970-01-01 00:00:01"'
 
 

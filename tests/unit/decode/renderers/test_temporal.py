@@ -124,6 +124,13 @@ def test_the_zero_timestamp(fsp: int, text: bytes) -> None:
     assert render("timestamp_iso", raw, types.TIMESTAMP2, meta=fsp, nullable=False) == text
 
 
+def test_a_fraction_of_the_first_second_is_no_zero_timestamp() -> None:
+    """What MariaDB keeps of one that is out of range, where it is not strict; and it selects 1970 then."""
+    for fsp, raw, text in ((1, b"\x5a", ".9"), (3, b"\0\x0a", ".001"), (6, b"\x0f\x42\x3f", ".999999")):
+        shown = f'"1970-01-01T00:00:00{text}Z"'.encode()
+        assert render("timestamp_iso", bytes(4) + raw, types.TIMESTAMP2, meta=fsp, nullable=True) == shown
+
+
 def test_timestamps_of_the_old_format() -> None:
     assert render("timestamp_iso", struct.pack("<I", 1709210096), types.TIMESTAMP) == b'"2024-02-29T12:34:56Z"'
     assert render("timestamp_iso", bytes(4), types.TIMESTAMP, nullable=True) == b"null"
