@@ -12,7 +12,7 @@ from core.histories import HistoryKeeper
 from core.leases import LeaseKeeper
 from core.pipes import PipeReader, Speaker
 from core.protocol import ToWorker, WorkerSpec
-from replicator.checks.outlook import Outlook
+from replicator.assembly.expiry_checks import ExpiryReport
 from replicator.coordination.layout import Layout
 from replicator.coordination.participant import Identity
 from replicator.coordination.ports import Coordinator
@@ -56,4 +56,4 @@ class Bench:
     clock: Callable[[], float]
     validate: Validate
     reach: Callable[[str], dict[str, bool]]
-    outlook: Callable[[str], Outlook]
+    outlook: Callable[[str], ExpiryReport]

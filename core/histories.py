@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from core.protocol import Recall, Recalled, Remember
 from replicator.errors import ReplicatorError
-from replicator.ports import HistoryStore
+from replicator.pipeline.ports import HistoryStore
 
 Answer = Callable[[Recalled], None]
 

@@ -23,7 +23,7 @@ from core import channel
 from core.channel import AgentEnd
 from core.mortality import end_with_the_template
 from core.protocol import FromWorker, Lease, ToWorker, WorkerSpec
-from replicator.checks.outlook import Outlook, look
+from replicator.assembly.expiry_checks import ExpiryReport, check_expiry
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError
 
@@ -137,7 +137,7 @@ class Launcher:
             self._workers = [known for known in self._workers if known.alive] + [worker]
         return worker
 
-    def look(self, config: Mapping[str, Any]) -> Outlook | None:
+    def look(self, config: Mapping[str, Any]) -> ExpiryReport | None:
         """`checks.outlook.look` in a process of its own; None when it does not answer in time."""
         ours, theirs = self._context.Pipe(duplex=False)
         process = self._context.Process(target=_look, args=(theirs, dict(config)), name="outlook", daemon=True)
@@ -151,7 +151,7 @@ class Launcher:
         finally:
             ours.close()
             _end(process)
-        return found if isinstance(found, Outlook) else None
+        return found if isinstance(found, ExpiryReport) else None
 
     def close(self) -> None:
         """Kills every process that is still there."""
@@ -182,7 +182,7 @@ def _look(connection: Connection, config: dict[str, Any]) -> None:
     os.nice(10)
     logging.disable()  # the worker, which has a log, meets the same servers
     with connection, contextlib.suppress(ReplicatorError, OSError):
-        connection.send(look(parse_task(config)))
+        connection.send(check_expiry(parse_task(config)))
 
 
 def _nothing() -> None:

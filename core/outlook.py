@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from replicator.checks.outlook import Outlook
+from replicator.assembly.expiry_checks import ExpiryReport
 
 FIRST: Final = 10.0
 """Seconds after which a task that has come here is looked at: not while it takes over."""
@@ -18,7 +18,7 @@ PACE: Final = 5.0
 """Seconds from one look to the next: a hundred tasks that come at once cost a few percent of a core for a while."""
 
 Config = Mapping[str, Any]
-Look = Callable[[Config], Outlook | None]
+Look = Callable[[Config], ExpiryReport | None]
 
 
 class Outlooks:
@@ -39,7 +39,7 @@ class Outlooks:
         self._look = look
         self._clock = clock
         self._due: dict[str, tuple[Config, float]] = {}
-        self._known: dict[str, Outlook] = {}
+        self._known: dict[str, ExpiryReport] = {}
         self._next = 0.0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="outlook", daemon=True)
@@ -50,7 +50,7 @@ class Outlooks:
     def stop(self) -> None:
         self._stopped.set()
 
-    def of(self, task: str) -> Outlook:
+    def of(self, task: str) -> ExpiryReport:
         """As of the last look; empty before the first one, and of a task that does not run here."""
         return self._known.get(task, _NOTHING)
 
@@ -77,4 +77,4 @@ class Outlooks:
             self._known[task] = found
 
 
-_NOTHING: Final = Outlook()
+_NOTHING: Final = ExpiryReport()

@@ -20,7 +20,7 @@ from replicator.model import lease_clock
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 
 VARIABLE: Final = "REPLICATOR_ROLE_LOG"
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
-from replicator.ports import Source
+from replicator.pipeline.ports import Source
 
 FIRST_SECONDS, INTERVAL = 5.0, 60.0
 

@@ -12,14 +12,15 @@ import signal
 from typing import Any, Final
 
 from core.mortality import end_with_the_parent
-from replicator import compiled, memory
-from replicator.assembly import build_pipeline
-from replicator.checkpoint.memory import MemoryStore
+from replicator import compiled
+from replicator.assembly.pipeline import build_pipeline
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
-from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
+from replicator.pipeline import malloc
+from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.sink.kafka.warm import warm
 from replicator.source import open_source
 from replicator.telemetry import log
@@ -33,11 +34,11 @@ MODULES: Final = (
     "replicator.source.mysql.definitions",
     "replicator.sink.kafka.exactly_once",
     "replicator.sink.kafka.at_least_once",
-    "replicator.checks.transforms",
-    "replicator.checks.task",
+    "replicator.assembly.transform_checks",
+    "replicator.assembly.task_checks",
     "replicator.sink.kafka.checks",
     "replicator.source.mysql.checks",
-    "replicator.certificates",
+    "replicator.net.certificate_expiry",
     # What the standard library and the clients import late.
     "cryptography.hazmat.backends.openssl",
     "encodings.idna",
@@ -60,7 +61,7 @@ def load() -> None:
     """Imports the data path with its compiled modules, builds a pipeline for each delivery, and freezes the result."""
     end_with_the_parent()
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # sent to the whole group or unit: the agent drains the workers first
-    memory.keep()
+    malloc.keep()
     for name in MODULES:
         importlib.import_module(name)
     compiled.available()
@@ -82,7 +83,7 @@ class _Nobody:
     def waiting(self, error: Exception) -> None:
         return
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         return
 
 

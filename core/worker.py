@@ -33,14 +33,14 @@ from core.protocol import (
 from core.recall import AgentHistory
 from core.roles import watched
 from core.runway import watch_runway
-from replicator.assembly import build_pipeline, build_source
+from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.config.load import parse_task
 from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced, UnknownTerm
-from replicator.ledger import Figures
-from replicator.memory import Rest
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
+from replicator.pipeline.delivery_progress import DeliveryCounters
+from replicator.pipeline.malloc import IdleRelease
 from replicator.sink import open_sink
 from replicator.telemetry import log
 
@@ -94,7 +94,7 @@ class AgentStore:
         self._link = link
         self._loaded = loaded
         self._number = 0
-        self.figures = Figures()
+        self.figures = DeliveryCounters()
         self.runway_s: float | None = None
 
     def load(self) -> Checkpoint | None:
@@ -139,7 +139,7 @@ class AgentObserver:
         self._log = logger
         self._told: tuple[object, ...] = ()
         self._told_at = 0.0
-        self._rest = Rest()
+        self._rest = IdleRelease()
 
     def streaming(self, position: Position) -> None:
         self._log.info("streaming", position=str(position))
@@ -149,7 +149,7 @@ class AgentObserver:
         self._log.warning("waiting", code=error.code, error=str(error))
         self._link.send(Waiting(error.to_dict()))
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         told = (checkpoint, *msgspec.structs.astuple(figures), self._store.runway_s)
         now = time.monotonic()
         self._rest.seen(figures.rows, now)

@@ -12,7 +12,7 @@ from dev.bench.ours import task
 from dev.fetch import databases
 from dev.fetch.releases import MYSQL
 from dev.paths import private_folder
-from replicator.assembly import build_source
+from replicator.assembly.pipeline import build_source
 from replicator.config.load import parse_task
 from replicator.model.position import Position
 

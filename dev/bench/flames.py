@@ -19,8 +19,8 @@ from dev.bench.runner import Runner
 FOLDER = Path("build")
 _WIDTH, _ROW, _LEAST = 1200.0, 17, 0.4  # pixels
 _SIDES = {
-    "reader": "_run (replicator/reading.py",
-    "deliver": "_deliver (replicator/pipeline.py",
+    "reader": "_run (replicator/pipeline/reader.py",
+    "deliver": "_deliver (replicator/pipeline/pipeline.py",
     "client": "(kafka/",  # the client's own threads
 }
 

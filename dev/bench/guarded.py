@@ -22,8 +22,8 @@ from core.worker import PROGRESS_SECONDS, AgentObserver, AgentStore, Link, _watc
 from dev.bench import ours
 from dev.bench.job import Job
 from dev.bench.ours import steady as steady  # of the run that has just ended, as for ours
-from replicator import memory
 from replicator.model.term import Term
+from replicator.pipeline import malloc
 from replicator.telemetry import log
 
 _CALIBRATION = 50_000
@@ -98,7 +98,7 @@ def run(job: Job) -> int:
 def prepare() -> Any:
     """The way to the agent, which is there before anything is measured. It is not forked from this process: a page that
     two share costs whoever writes to it first."""
-    memory.keep()  # as a Core's template, before there are threads: each would get a place of its own to allocate from
+    malloc.keep()  # as a Core's template, before there are threads: each would get a place of its own to allocate from
     near, there = pair()
     program = f"from dev.bench.guarded import agent; agent({near.fileno()})"
     subprocess.Popen([sys.executable, "-c", program], pass_fds=[near.fileno()])  # ends with us

@@ -10,17 +10,17 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dev.bench.job import Job, cpu_seconds
-from replicator.assembly import build_pipeline
-from replicator.checkpoint.memory import MemoryStore
+from replicator.assembly.pipeline import build_pipeline
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.model.position import Position
 from replicator.model.term import Term
 
 if TYPE_CHECKING:  # revisions that had them elsewhere are measured, too
     from replicator.errors import ReplicatorError
-    from replicator.ledger import Figures
     from replicator.model.batch import Batch
     from replicator.model.checkpoint import Checkpoint
+    from replicator.pipeline.delivery_progress import DeliveryCounters
 
 with contextlib.suppress(ImportError):  # revisions without it are measured, too
     from replicator.sink.kafka.warm import warm
@@ -41,7 +41,7 @@ class Silent:
     def waiting(self, error: ReplicatorError) -> None:
         raise error
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         return
 
 

@@ -20,20 +20,20 @@ class Guard(NamedTuple):
 _MACHINE = "tests/unit/coordination/test_leadership_machine.py"
 _DECISION = "tests/unit/coordination/test_decision.py"
 _RECIPES = "tests/conformance/test_recipes.py"
-_PIPELINE = "tests/unit/test_pipeline.py"
-_AUTHORITY = "tests/unit/test_authority.py"
+_PIPELINE = "tests/unit/pipeline/test_pipeline.py"
+_AUTHORITY = "tests/unit/pipeline/test_authority.py"
 
 GUARDS: tuple[Guard, ...] = (
     Guard(
         "lease check before each batch",
-        "replicator/pipeline.py",
+        "replicator/pipeline/pipeline.py",
         "            self._term.check()\n            dead =",
         "            dead =",
         (_PIPELINE,),
     ),
     Guard(
         "lease check before each commit",
-        "replicator/pipeline.py",
+        "replicator/pipeline/pipeline.py",
         "    def _commit(self, position: Position) -> None:\n        self._term.check()\n",
         "    def _commit(self, position: Position) -> None:\n",
         (_PIPELINE,),
@@ -271,28 +271,28 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "a position that an operator set goes before the sink's",
-        "replicator/authority.py",
+        "replicator/pipeline/authority.py",
         "    if held.reset != position.reset:\n",
         "    if False:\n",
         (_AUTHORITY,),
     ),
     Guard(
         "what was delivered without the sink's position counts, not that position",
-        "replicator/authority.py",
+        "replicator/pipeline/authority.py",
         "    if known.in_sink is False:\n        return position\n",
         "",
         (_AUTHORITY,),
     ),
     Guard(
         "a sink that is behind its copy has been put back",
-        "replicator/authority.py",
+        "replicator/pipeline/authority.py",
         'relation == "behind" and known.in_sink is None:',
         'relation == "behind":',
         (_AUTHORITY,),
     ),
     Guard(
         "who holds the position is durable before the first row",
-        "replicator/pipeline.py",
+        "replicator/pipeline/pipeline.py",
         "        if known.in_sink is holds and known.position == position:\n",
         "        if known.position == position:\n",
         (_PIPELINE,),
@@ -306,14 +306,14 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "the starting point is durable before the first row",
-        "replicator/pipeline.py",
+        "replicator/pipeline/pipeline.py",
         "            self._sink.flush(_FLUSH_SECONDS)\n        epoch, now",
         "            self._sink.flush(_FLUSH_SECONDS)\n        return known\n        epoch, now",
         (_PIPELINE,),
     ),
     Guard(
         "whole transactions are committed before the beginning of one that is not known to be short",
-        "replicator/pipeline.py",
+        "replicator/pipeline/pipeline.py",
         "if ready is not None and not batch.boundary and not self._split:",
         "if False:",
         (_PIPELINE,),
@@ -348,7 +348,7 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "whose binlog a position is of is durable before anything is delivered",
-        "replicator/pipeline.py",
+        "replicator/pipeline/pipeline.py",
         "                self._remember_server(stream.position.server)\n",
         "                pass\n",
         (_PIPELINE,),
@@ -470,7 +470,7 @@ GUARDS: tuple[Guard, ...] = (
         "replicator/model/quarantine.py",
         "        return mark.table in self.tables or mark.time_ms > self.mended.get(mark.table, 0)\n",
         "        return mark.table in self.tables\n",
-        ("tests/unit/model/test_quarantine.py", "tests/unit/test_left_out.py"),
+        ("tests/unit/model/test_quarantine.py", "tests/unit/pipeline/test_tables_left_out.py"),
     ),
     Guard(
         "nothing runs while orders of tables can't be read",

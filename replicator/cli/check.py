@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from replicator.checks.finding import Finding, worst
-from replicator.checks.task import check_task
+from replicator.assembly.task_checks import check_task
 from replicator.cli import host_options
 from replicator.cli.failures import CHECK_FAILED, CHECK_WARNED
 from replicator.cli.terminal import cells, clean, width
@@ -20,6 +19,7 @@ from replicator.config.task import TaskConfig
 from replicator.coordination.layout import DEFAULT_ROOT
 from replicator.errors import ConfigError
 from replicator.host import access
+from replicator.model.finding import Finding, worst
 
 _STATUS = {"ok": 0, "warn": CHECK_WARNED, "fail": CHECK_FAILED}
 _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}

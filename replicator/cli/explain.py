@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from replicator.codes import CODES
-from replicator.config import schema
+from replicator.config import json_schema
 
 _MEANING_COLUMN = 4
 
@@ -54,7 +54,7 @@ def _code(code: str) -> str:
 
 def _known() -> dict[str, dict[str, Any]]:
     """Every key by its dotted path. One that several forms share (`sink.type`) has all their values."""
-    root = schema.schema()
+    root = json_schema.schema()
     known: dict[str, dict[str, Any]] = {}
     for path, node in _walk(root, root):
         if "const" in node:

@@ -12,9 +12,9 @@ from rich.live import Live
 from rich.text import Text
 
 from replicator.errors import ReplicatorError
-from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.telemetry import log
 
 _LOG_SECONDS = 5.0
@@ -58,7 +58,7 @@ class LogLines:
     def __init__(self, task: str) -> None:
         self._log = log.get_logger("run").bind(task=task)
         self._rate = Rate()
-        self._figures = Figures()
+        self._figures = DeliveryCounters()
         self._checkpoint: Checkpoint | None = None
         self._next = 0.0
         self._shown = -1
@@ -81,7 +81,7 @@ class LogLines:
         if self._waits.news(error):
             self._log.warning("waiting", code=error.code, error=str(error))
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         rate = self._rate.add(figures.rows)
         self._figures, self._checkpoint = figures, checkpoint
         if figures.rows == self._shown or time.monotonic() < self._next:
@@ -123,7 +123,7 @@ class LiveLine:
             self._live.console.print(Text(str(error)))
         self._live.update(Text(f"{self._task}  waiting ({error.code}), it tries again by itself"))
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         rate = self._rate.add(figures.rows)
         self._live.update(
             Text(

@@ -12,7 +12,7 @@ from types import FrameType
 
 import click
 
-from replicator.assembly import build_pipeline, build_source
+from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.checkpoint.sqlite import SqliteStore
 from replicator.cli import host_options, options
 from replicator.cli.failures import INTERRUPTED
@@ -28,7 +28,7 @@ from replicator.model import quarantine_orders
 from replicator.model.quarantine import Orders
 from replicator.model.replica_id import derived
 from replicator.model.term import Term
-from replicator.pipeline import Pipeline
+from replicator.pipeline.pipeline import Pipeline
 from replicator.telemetry import log
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from replicator.config import schema
+from replicator.config import json_schema
 
 
 @click.command("schema")
@@ -16,4 +16,4 @@ def command() -> None:
     # first line of the task's file:
     # yaml-language-server: $schema=task.schema.json
     """
-    click.echo(schema.text(), nl=False)
+    click.echo(json_schema.text(), nl=False)

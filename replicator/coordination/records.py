@@ -145,8 +145,9 @@ class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     lag in seconds, rates per second. `lease_least_s`: how little was left of the lease when it was renewed, in this
     term. `runway_s`: until the source may purge what we still need, None when it never does or we don't know. `reach`:
     whether this host reaches the "source" and the "sink". `certificate_ms`, `certificate`, `late_consumers`: see
-    `checks.outlook.Outlook`. `error` is `ReplicatorError.to_dict()` of a FAILED task; `config_error` of a configuration
-    that was refused while an older one goes on; `waiting` of something transient that the worker tries again by itself.
+    `ExpiryReport` (assembly/expiry_checks.py). `error` is `ReplicatorError.to_dict()` of a FAILED task; `config_error`
+    of a configuration that was refused while an older one goes on; `waiting` of something transient that the worker
+    tries again by itself.
     rows and transactions count since the task was made."""
 
     state: str

@@ -35,7 +35,7 @@ from replicator.errors import DecodeError, ReplicatorError, SourceError, SourceU
 from replicator.model.batch import Batch
 from replicator.model.description import tells_checksum
 from replicator.model.position import Position, Prepared
-from replicator.ports import Catalog, Narrator, Planner, Stream
+from replicator.pipeline.ports import Catalog, Narrator, Planner, Stream
 
 _HEADER: Final = event_types.HEADER.unpack_from
 _U32: Final = struct.Struct("<I").unpack_from

@@ -11,7 +11,7 @@ from replicator.encode.canal import Canal
 from replicator.encode.canal_protobuf import CanalProtobuf
 from replicator.encode.debezium import Debezium
 from replicator.encode.maxwell import Maxwell
-from replicator.ports import Format
+from replicator.pipeline.ports import Format
 
 __all__ = ["formats"]
 

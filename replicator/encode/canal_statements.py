@@ -15,7 +15,7 @@ from replicator.encode.silent import Silent
 from replicator.encode.topics import Topics
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.table import Table
-from replicator.ports import Interest
+from replicator.pipeline.ports import Interest
 
 _KINDS: Final = {
     "CREATE TABLE": "CREATE",

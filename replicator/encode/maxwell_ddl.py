@@ -15,7 +15,7 @@ from replicator.model.happening import Message, Moment, Statement, TableChange
 from replicator.model.jsontext import quote
 from replicator.model.table import Column, Declared, Table
 from replicator.model.uuids import row_uuid
-from replicator.ports import Interest
+from replicator.pipeline.ports import Interest
 
 _DATABASES: Final = {"CREATE": "database-create", "ALTER": "database-alter", "DROP": "database-drop"}
 _TABLES: Final = frozenset(

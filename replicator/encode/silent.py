@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from replicator.model.happening import Message, Moment, Statement
-from replicator.ports import Interest
+from replicator.pipeline.ports import Interest
 
 
 class Silent:

@@ -8,7 +8,7 @@ from typing import Final
 from replicator.errors import SourceError, SourceUnavailable
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord, ServerDefinitions
-from replicator.ports import HistoryStore
+from replicator.pipeline.ports import HistoryStore
 from replicator.schema.ddl_effects import Effects
 from replicator.schema.position_coverage import PositionCoverage
 from replicator.schema.record_codec import pack, unpack

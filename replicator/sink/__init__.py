@@ -9,7 +9,7 @@ from replicator.config.task import KafkaSink as KafkaConfig
 from replicator.config.task import StdoutSink as StdoutConfig
 
 if TYPE_CHECKING:
-    from replicator.ports import Sink
+    from replicator.pipeline.ports import Sink
 
 
 def open_sink(config: KafkaConfig | FileConfig | StdoutConfig, task: str, installation: str = "") -> Sink:

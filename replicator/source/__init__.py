@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from replicator.config.task import TaskConfig
-from replicator.ports import Source
+from replicator.pipeline.ports import Source
 
 
 def open_source(task: TaskConfig, password: str, server_id: int | None = None, *, statements: bool = False) -> Source:

@@ -67,7 +67,7 @@ class RecordedSource:
 
 
 class RecordedStream:
-    """See `replicator.ports.Stream`. Each file begins with an artificial ROTATE event, as on the wire."""
+    """See `replicator.pipeline.ports.Stream`. Each file begins with an artificial ROTATE event, as on the wire."""
 
     framing: Literal["packet", "file"] = "file"
 

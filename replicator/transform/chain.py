@@ -10,7 +10,7 @@ import msgspec
 from replicator.config.transforms import Transforms
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
-from replicator.ports import Narrator, Planner
+from replicator.pipeline.ports import Narrator, Planner
 from replicator.transform.column_remap import remap, ungrouped, without_query
 from replicator.transform.columns import Choice, Names
 from replicator.transform.filters import Filters

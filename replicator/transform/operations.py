@@ -12,7 +12,7 @@ from replicator.config.transforms import OperationRule
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
-from replicator.ports import Interest, Narrator
+from replicator.pipeline.ports import Interest, Narrator
 from replicator.transform.names import Scope
 
 _TRUNCATE: Final = re.compile(

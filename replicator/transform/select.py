@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
-from replicator.ports import Planner
+from replicator.pipeline.ports import Planner
 
 
 def select(matches: Callable[[str, str], bool], plan: Planner) -> Planner:

@@ -9,11 +9,11 @@ import msgspec
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
-from replicator.checks.finding import Finding
 from replicator.coordination.layout import DEFAULT_ROOT, Layout
 from replicator.coordination.ports import DEFAULT_SESSION_TIMEOUT
 from replicator.coordination.records import CommitRecord, load
 from replicator.errors import CoordinationError
+from replicator.model.finding import Finding
 from replicator.model.position import Position
 from replicator.zookeeper.connection import Client
 

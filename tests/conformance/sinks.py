@@ -14,9 +14,9 @@ from replicator.config.task import KafkaSink
 from replicator.model.batch import Batch, Record
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
-from replicator.sink.memory import MemoryBroker, MemorySink
+from replicator.sink.memory_sink import MemoryBroker, MemorySink
 from tests.support.consume import read_all
 
 MAX_RECORD = 200_000

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from replicator.checkpoint.memory import MemoryStore
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.checkpoint.sqlite import SqliteStore
 from replicator.errors import ProcessError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position, Prepared
-from replicator.ports import CheckpointStore
+from replicator.pipeline.ports import CheckpointStore
 
 Make = Callable[[], CheckpointStore]
 PREPARED = Prepared("X'61',X'',1", "binlog.000001", 4, "uuid:1-4")

@@ -20,7 +20,7 @@ from replicator.coordination.schema_nodes import SchemaNodes, SchemaPart
 from replicator.errors import CoordinationError, LeadershipLost, ProcessError
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
-from replicator.ports import HistoryStore
+from replicator.pipeline.ports import HistoryStore
 from replicator.zookeeper.client import connect
 
 Make = Callable[[], HistoryStore]

@@ -11,7 +11,7 @@ import pytest
 
 from replicator.errors import LeadershipLost, SinkError, SinkFenced
 from replicator.model.batch import Batch
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from replicator.sink.kafka.partitioner import partition_of
 from tests.conformance.sinks import (
     MAX_RECORD,

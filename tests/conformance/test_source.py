@@ -18,8 +18,8 @@ from replicator.config.task import MySQLSource as Config
 from replicator.decode.decoder import BinlogDecoder
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
-from replicator.ports import Source, Stream
-from replicator.source.memory import MemorySource
+from replicator.pipeline.ports import Source, Stream
+from replicator.source.memory_source import MemorySource
 from replicator.source.mysql import MySQLSource
 from replicator.source.recorded import RecordedSource
 from tests.support.binlog_reader import ARTIFICIAL, GTIDS, Event, Walker

@@ -13,7 +13,7 @@ from kafka.errors import CoordinatorNotAvailableError, NotCoordinatorError
 from kafka.structs import OffsetAndMetadata
 
 from dev.cluster import wait_for
-from replicator.checks.finding import Finding
+from replicator.model.finding import Finding
 from replicator.sink.kafka.consumers import check_consumers
 
 HOUR = 3_600_000

@@ -13,15 +13,15 @@ import pymysql
 import pymysql.cursors
 
 from dev.servers import Database, MySQL
-from replicator.assembly import build_pipeline
-from replicator.checkpoint.memory import MemoryStore
+from replicator.assembly.pipeline import build_pipeline
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError
-from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
 from replicator.model.term import Term
+from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.schema.history import base
 from replicator.schema.server_schema import ServerSchema
 from replicator.source.recorded import RecordedSource
@@ -41,7 +41,7 @@ class _Strict:
     def waiting(self, error: ReplicatorError) -> None:
         raise error
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         return
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from replicator.assembly import build_planner
+from replicator.assembly.pipeline import build_planner
 from replicator.config.load import parse_task
 from replicator.decode.decoder import BinlogDecoder
 from replicator.errors import DecodeError, SourceUnavailable

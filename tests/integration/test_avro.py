@@ -14,19 +14,19 @@ import httpx
 import pytest
 
 from dev.servers import MySQL, Registry
-from replicator.assembly import build_pipeline, build_source
-from replicator.checkpoint.memory import MemoryStore
-from replicator.checks import formats
+from replicator.assembly import format_checks
+from replicator.assembly.pipeline import build_pipeline, build_source
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.errors import ReplicatorError
-from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.quarantine import Orders, Quarantined
 from replicator.model.term import Term
-from replicator.pipeline import Pipeline
-from replicator.sink.memory import MemoryBroker, MemorySink
+from replicator.pipeline.delivery_progress import DeliveryCounters
+from replicator.pipeline.pipeline import Pipeline
+from replicator.sink.memory_sink import MemoryBroker, MemorySink
 from tests.support.avro import Reader
 
 
@@ -43,7 +43,7 @@ class Watching:
         self.waits.append(error)
         self.waited.set()
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None: ...
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None: ...
 
 
 class Task:
@@ -282,7 +282,7 @@ def test_check_asks_the_registry(
 ) -> None:
     def found(url: str) -> tuple[str, str]:
         task = Task(mysql, database, url)
-        return next((each.severity, each.found) for each in formats.check(task.config) if "registry" in each.id)
+        return next((each.severity, each.found) for each in format_checks.check(task.config) if "registry" in each.id)
 
     assert found(registry.url)[0] == "ok"
     severity, text = found(f"http://{registry.address}/elsewhere")

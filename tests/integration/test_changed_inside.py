@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from dev.servers.database import Database, MariaDB
-from replicator.assembly import build_pipeline, build_source
-from replicator.checkpoint.memory import MemoryStore
+from replicator.assembly.pipeline import build_pipeline, build_source
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.sink.memory import MemoryBroker, MemorySink
+from replicator.sink.memory_sink import MemoryBroker, MemorySink
 from tests.support.in_memory import Unseen
 
 pytestmark = pytest.mark.servers

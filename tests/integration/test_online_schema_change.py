@@ -19,7 +19,7 @@ from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value
 from replicator.model.position import Position
 from replicator.model.table import Table
-from replicator.ports import Interest
+from replicator.pipeline.ports import Interest
 from replicator.source.mysql import MySQLSource
 from tests.integration.test_mysql_source import config
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-import replicator.assembly
+import replicator.assembly.pipeline
 from dev.fetch.releases import OLDER
 from dev.servers import Database
 from replicator import compiled
@@ -106,7 +106,7 @@ def test_its_files_give_the_same_by_the_other_decoder(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert compiled.available() or os.environ.get("CI") != "true"
-    monkeypatch.setattr(replicator.assembly, "decoder_class", lambda: BinlogDecoder)
+    monkeypatch.setattr(replicator.assembly.pipeline, "decoder_class", lambda: BinlogDecoder)
     found = run.recorded(tmp_path)
     assert len(found) == len(run.streamed)
     for mine, theirs in zip(found, run.streamed, strict=True):

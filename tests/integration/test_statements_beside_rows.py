@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 
 from dev.servers.database import Database, MariaDB
-from replicator.assembly import build_pipeline, build_source
-from replicator.checkpoint.memory import MemoryStore
+from replicator.assembly.pipeline import build_pipeline, build_source
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.compiled_decoder import decoder_class
-from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.position import Position
 from replicator.model.table import Table
 from replicator.model.term import Term
-from replicator.ports import Interest
+from replicator.pipeline.delivery_progress import DeliveryCounters
+from replicator.pipeline.ports import Interest
 
 KINDS = ["mysql", "mariadb"]
 
@@ -122,7 +122,7 @@ class Unseen:
     def waiting(self, error: Exception) -> None:
         raise error
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None: ...
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None: ...
 
 
 @pytest.mark.parametrize(

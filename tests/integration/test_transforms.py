@@ -15,17 +15,17 @@ import yaml
 from click.testing import CliRunner
 
 from dev.servers.database import Database, MariaDB
-from replicator.assembly import build_pipeline, build_source
-from replicator.checkpoint.memory import MemoryStore
-from replicator.checks.task import check_transforms
+from replicator.assembly.pipeline import build_pipeline, build_source
+from replicator.assembly.task_checks import check_transforms
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.cli.main import main
 from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
-from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.sink.memory import MemoryBroker, MemorySink
+from replicator.pipeline.delivery_progress import DeliveryCounters
+from replicator.sink.memory_sink import MemoryBroker, MemorySink
 
 PAGE = Path(__file__).parents[2] / "docs" / "transforms.md"
 KEY = "a key of the examples"
@@ -56,7 +56,7 @@ class Unseen:
     def waiting(self, error: Exception) -> None:
         raise error
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None: ...
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None: ...
 
 
 @pytest.fixture(params=["mysql", "mariadb"])

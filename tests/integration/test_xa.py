@@ -14,15 +14,15 @@ import pymysql
 import pytest
 
 from dev.servers.database import Database, MariaDB
-from replicator.assembly import build_pipeline, build_source
+from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.checkpoint.sqlite import SqliteStore
 from replicator.config.load import parse_task
 from replicator.errors import DecodeError
-from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.sink.memory import MemoryBroker, MemorySink
+from replicator.pipeline.delivery_progress import DeliveryCounters
+from replicator.sink.memory_sink import MemoryBroker, MemorySink
 from tests.support.binlogs import purge_all_but_last
 from tests.support.settings import set_global
 
@@ -35,7 +35,7 @@ class Unseen:
     def waiting(self, error: Exception) -> None:
         raise error
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None: ...
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None: ...
 
 
 class Task:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from replicator.ports import Stream
+from replicator.pipeline.ports import Stream
 
 ARTIFICIAL = 0x20
 ENDS = frozenset({16})  # XID

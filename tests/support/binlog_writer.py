@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replicator.source.framing import HEADER
-from replicator.source.memory import MemoryServer
+from replicator.source.memory_source import MemoryServer
 
 QUERY, STOP, ROTATE, FORMAT_DESCRIPTION, XID, TABLE_MAP = 2, 3, 4, 15, 16, 19
 WRITE_ROWS, UPDATE_ROWS, DELETE_ROWS, GTID, PREVIOUS_GTIDS = 30, 31, 32, 33, 35

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dev.servers import Database, MariaDB
-from replicator.catalogs import build_catalog
+from replicator.assembly.catalogs import build_catalog
 from replicator.checkpoint.history import MemoryHistory
 from replicator.config.load import parse_task
 from replicator.config.tables import TableFilter
@@ -19,7 +19,7 @@ from replicator.model.batch import Batch
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.table import Table
-from replicator.ports import HistoryStore
+from replicator.pipeline.ports import HistoryStore
 from replicator.schema.catalog import SchemaCatalog
 from replicator.source.mysql.source import MySQLSource
 

@@ -9,9 +9,9 @@ from typing import Any
 import pymysql
 
 from dev.servers.database import Database, MariaDB
-from replicator.assembly import build_pipeline, build_source
+from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.checkpoint.history import MemoryHistory
-from replicator.checkpoint.memory import MemoryStore
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.coordination.clock import now_ms
 from replicator.errors import ReplicatorError
@@ -19,7 +19,7 @@ from replicator.model.position import Position
 from replicator.model.quarantine import Orders, Quarantined
 from replicator.model.quarantine_orders import put, release, replay
 from replicator.model.term import Term
-from replicator.sink.memory import MemoryBroker, MemorySink
+from replicator.sink.memory_sink import MemoryBroker, MemorySink
 from replicator.source.framing import HEADER
 
 PATIENCE = 60.0

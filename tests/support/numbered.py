@@ -10,7 +10,7 @@ from replicator.config.task import KafkaSink
 from replicator.errors import ReplicatorError
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from tests.conformance.sinks import at, batch
 from tests.support.consume import Consumed
 

@@ -13,18 +13,18 @@ import pymysql
 
 from dev.fetch.releases import RELEASES, Release
 from dev.servers import Database, MariaDB, MySQL
-from replicator.assembly import build_pipeline
-from replicator.catalogs import build_catalog
+from replicator.assembly.catalogs import build_catalog
+from replicator.assembly.pipeline import build_pipeline
 from replicator.checkpoint.history import MemoryHistory
-from replicator.checkpoint.memory import MemoryStore
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.config.task import TaskConfig
 from replicator.errors import ReplicatorError
-from replicator.ledger import Figures
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.ports import Source
+from replicator.pipeline.delivery_progress import DeliveryCounters
+from replicator.pipeline.ports import Source
 from replicator.source.mysql.source import MySQLSource
 from tests.golden.debezium_consumer import Consumer, same
 
@@ -80,7 +80,7 @@ class _Strict:
     def waiting(self, error: ReplicatorError) -> None:
         raise error
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         return
 
 

@@ -8,17 +8,17 @@ import time
 from collections.abc import Callable
 from typing import Any, Literal
 
-from replicator.checkpoint.memory import MemoryStore
+from replicator.checkpoint.memory_store import MemoryStore
 from replicator.errors import (
     ReplicatorError,
     SourceUnavailable,
 )
-from replicator.ledger import Figures
 from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.pipeline import Pipeline
+from replicator.pipeline.delivery_progress import DeliveryCounters
+from replicator.pipeline.pipeline import Pipeline
 
 
 def row(number: int) -> Record:
@@ -155,14 +155,14 @@ class Recorder:
 class Watcher:
     def __init__(self) -> None:
         self.errors: list[ReplicatorError] = []
-        self.figures = Figures()
+        self.figures = DeliveryCounters()
 
     def streaming(self, position: Position) -> None: ...
 
     def waiting(self, error: ReplicatorError) -> None:
         self.errors.append(error)
 
-    def progress(self, checkpoint: Checkpoint, figures: Figures) -> None:
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         self.figures = figures
 
 

@@ -52,14 +52,14 @@ def streamed(config: dict[str, Any], *, compiled: bool | None = None, timeout: f
 def _main() -> None:
     import time
 
-    from replicator.assembly import build_pipeline, build_source
-    from replicator.checkpoint.memory import MemoryStore
+    from replicator.assembly.pipeline import build_pipeline, build_source
+    from replicator.checkpoint.memory_store import MemoryStore
     from replicator.config.load import parse_task
     from replicator.errors import ReplicatorError
-    from replicator.ledger import Figures
     from replicator.model.checkpoint import Checkpoint
     from replicator.model.position import Position
     from replicator.model.term import Term
+    from replicator.pipeline.delivery_progress import DeliveryCounters
 
     class Silent:
         def streaming(self, position: Position) -> None: ...
@@ -67,7 +67,7 @@ def _main() -> None:
         def waiting(self, error: ReplicatorError) -> None:
             print(error, file=sys.stderr)
 
-        def progress(self, checkpoint: Checkpoint, figures: Figures) -> None: ...
+        def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None: ...
 
     data = json.load(sys.stdin)
     tables = data.pop("many_tables", 0)
@@ -90,7 +90,7 @@ def _main() -> None:
 
 def _log_of(tables: int) -> Any:
     from replicator.model.position import Position
-    from replicator.source.memory import MemorySource
+    from replicator.source.memory_source import MemorySource
     from tests.support.binlog_writer import VARCHAR, Column, MemoryBinlog, TableSpec
 
     columns = (*(Column(f"c{number}", nullable=number > 0) for number in range(9)), Column("t", VARCHAR))

@@ -38,7 +38,7 @@ def command(path: str, dry_run: bool, client: Client) -> None:
 def _refuse_misfits(config: TaskConfig) -> None:
     """Transforms that do not fit the source's tables. Where the source or its password can't be had from here, the
     task finds out by itself, with the first row."""
-    from replicator.checks.task import check_transforms
+    from replicator.assembly.task_checks import check_transforms
 
     found = check_transforms(config)
     if found is None:

@@ -8,7 +8,7 @@ import msgspec
 
 from replicator.model.plan import Deferred, Each, RecordPlan, TablePlan, Var
 from replicator.model.table import Table
-from replicator.ports import Planner
+from replicator.pipeline.ports import Planner
 
 _DEEP: Final = frozenset({TablePlan, RecordPlan, Each, Deferred})
 """What has variables somewhere in it."""

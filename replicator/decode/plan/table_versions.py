@@ -14,7 +14,7 @@ from replicator.errors import DecodeError
 from replicator.model.happening import TableChange
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
-from replicator.ports import Catalog, Planner
+from replicator.pipeline.ports import Catalog, Planner
 
 Compile: TypeAlias = Callable[[TablePlan, Table, Operation, Renderer, bool], Rows]
 

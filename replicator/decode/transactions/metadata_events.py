@@ -18,7 +18,7 @@ from replicator.decode.transactions.progress import Gtid, Progress, State
 from replicator.model.happening import Message, Moment, Statement, TableChange
 from replicator.model.jsontext import quote
 from replicator.model.table import Table
-from replicator.ports import Catalog, Interest, Narrator
+from replicator.pipeline.ports import Catalog, Interest, Narrator
 
 _UNKNOWN: Final = "null"
 

@@ -8,12 +8,12 @@ from typing import Final, TypeVar
 import httpx
 import msgspec
 
-from replicator import tls
 from replicator.config.avro import SchemaRegistry
 from replicator.config.secrets import resolve
 from replicator.config.tls import Tls
 from replicator.encode.avro.answer import Answer, ask, failure, shown_schema
 from replicator.errors import ConfigError, RegistryError, RegistryUnavailable
+from replicator.net import tls
 
 _TYPE: Final = "application/vnd.schemaregistry.v1+json"
 _MISSING: Final = frozenset({40401, 40402, 40403})

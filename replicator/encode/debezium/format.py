@@ -14,7 +14,7 @@ from replicator.model.happening import Message, Moment, Statement
 from replicator.model.jsontext import quote
 from replicator.model.plan import TablePlan, Text
 from replicator.model.table import Table
-from replicator.ports import Interest
+from replicator.pipeline.ports import Interest
 
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9._-]")
 _RUN: Final = str(uuid.uuid4())

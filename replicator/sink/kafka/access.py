@@ -5,12 +5,12 @@ from __future__ import annotations
 import ssl
 from typing import Any, Final
 
-from replicator import tls
 from replicator.config.addresses import addresses
 from replicator.config.secrets import resolve
 from replicator.config.task import KafkaSink
 from replicator.config.tls import Tls
 from replicator.errors import SinkError
+from replicator.net import tls
 from replicator.sink.kafka.knock import UNSUPPORTED_MECHANISM, Door, Nonsense, is_final, understands
 from replicator.sink.kafka.sockets import ClosingTLSSocket
 

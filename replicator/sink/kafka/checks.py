@@ -9,10 +9,10 @@ from typing import Any
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from replicator.checks import encryption
-from replicator.checks.finding import Finding, Severity
 from replicator.config.task import KafkaSink
 from replicator.errors import ReplicatorError, SinkError
+from replicator.model.finding import Finding, Severity
+from replicator.net import encryption_checks
 from replicator.sink.kafka import access
 from replicator.sink.kafka.bulk import discard
 from replicator.sink.kafka.consumers import check_consumers, late_consumers
@@ -89,10 +89,10 @@ class _Check:
         return Finding.ok("sink.reachable", f"{count} broker{'' if count == 1 else 's'}: {where}")
 
     def _encryption(self) -> list[Finding]:
-        found = [encryption.encrypted("sink", self._config.tls, self._config.bootstrap_servers)]
+        found = [encryption_checks.encrypted("sink", self._config.tls, self._config.bootstrap_servers)]
         for where, days in access.certificate_days(self._config).items():
-            found += encryption.server_certificate("sink", where, days, "Give the broker a new one.")
-        return found + encryption.ending_files("sink", self._config.tls)
+            found += encryption_checks.server_certificate("sink", where, days, "Give the broker a new one.")
+        return found + encryption_checks.ending_files("sink", self._config.tls)
 
     def _version(self) -> Finding:
         version = self._admin.get_broker_version_data(self._brokers[0]["broker_id"]).broker_version

@@ -11,7 +11,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError
 from kafka.protocol.consumer.offsets import OffsetSpec
 
-from replicator.checks.finding import Finding
+from replicator.model.finding import Finding
 
 _EARLY: Final = 0.8
 """The share of a topic's retention after which an unread record is about to go."""

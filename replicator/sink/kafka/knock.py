@@ -11,8 +11,8 @@ from typing import Any, Final, Self
 
 from kafka.net.sasl import get_sasl_mechanism
 
-from replicator import tls
 from replicator.config.tls import Tls
+from replicator.net import tls
 
 UNSUPPORTED_MECHANISM: Final = 33
 _SECONDS: Final = 3.0

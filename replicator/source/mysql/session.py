@@ -11,10 +11,10 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import SSCursor
 
-from replicator import tls
 from replicator.config.addresses import addresses
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
+from replicator.net import tls
 from replicator.source.mysql import faults, logins
 
 _REMINDER = tls.Reminder()

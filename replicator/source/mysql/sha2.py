@@ -15,8 +15,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from replicator import tls
 from replicator.errors import SourceError
+from replicator.net import tls
 
 PLUGINS: Final = ("caching_sha2_password", "sha256_password")
 _SALT_BYTES: Final = 20

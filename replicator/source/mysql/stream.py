@@ -21,7 +21,7 @@ _READABLE = select.POLLIN | select.POLLPRI
 
 
 class MySQLStream:
-    """See `replicator.ports.Stream`. Owns the session's connection from now on.
+    """See `replicator.pipeline.ports.Stream`. Owns the session's connection from now on.
 
     Args:
         silence: seconds without a byte after which the connection counts as dead.
@@ -56,7 +56,7 @@ class MySQLStream:
         self._reading = threading.Lock()  # held while a read uses the socket: only then close() leaves it open
 
     def read(self, timeout: float) -> bytes:
-        """See `replicator.ports.Stream`: at most 512 KB, from a TLS connection too."""
+        """See `replicator.pipeline.ports.Stream`: at most 512 KB, from a TLS connection too."""
         with self._reading:
             try:
                 return self._read(timeout)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
 from tests.support.numbered import config
 

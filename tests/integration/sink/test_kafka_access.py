@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from replicator.checks.outlook import look
+from replicator.assembly.expiry_checks import check_expiry
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError, SinkUnavailable
 from replicator.sink import open_sink
@@ -166,10 +166,10 @@ def test_the_brokers_certificate_is_looked_at_while_the_task_runs(
         "source": {"type": "mysql", "port": 1, "user": "u", "password": "env:OF_THE_SOURCE"},
         "sink": {"type": "kafka", "bootstrap_servers": [broker.ways["TLS"]], "tls": {"ca": ways["TLS"]["tls"]["ca"]}},
     }
-    found = look(parse_task(task))
+    found = check_expiry(parse_task(task))
     assert found.certificate == ways["TLS"]["tls"]["ca"], "the authority's own ends first: within the hour"
     task["sink"]["tls"] = {"ca": str(_lasting(tmp_path, ways["TLS"]["tls"]["ca"]))}  # type: ignore[index]
-    assert look(parse_task(task)).certificate == broker.ways["TLS"]
+    assert check_expiry(parse_task(task)).certificate == broker.ways["TLS"]
 
 
 def _lasting(folder: Path, ca: str) -> Path:

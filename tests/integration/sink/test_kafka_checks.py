@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from replicator.checks.finding import Finding, worst
 from replicator.config.task import KafkaSink
+from replicator.model.finding import Finding, worst
 from replicator.model.term import Term
 from replicator.sink import open_sink
 from replicator.sink.kafka.checks import check

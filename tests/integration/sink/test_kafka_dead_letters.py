@@ -14,7 +14,7 @@ from replicator import compiled
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkError, SinkUnavailable
 from replicator.model.term import Term
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
 from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all

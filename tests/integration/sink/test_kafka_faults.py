@@ -14,7 +14,7 @@ from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
 from dev.servers import Kafka
 from replicator.errors import LeadershipLost, ReplicatorError, SinkError, SinkFenced, SinkUnavailable
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from replicator.sink.kafka import fit
 from replicator.sink.kafka.in_flight import LIMIT
 from tests.conformance.sinks import Lease, at, batch

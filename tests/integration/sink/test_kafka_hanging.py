@@ -12,7 +12,7 @@ from kafka.errors import KafkaConnectionError
 
 from dev.servers import Kafka
 from replicator.errors import SinkUnavailable
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from replicator.sink.kafka import position
 from replicator.sink.kafka.names import position_topic, transactional_id
 from tests.conformance.sinks import at, batch

@@ -11,7 +11,7 @@ import pytest
 from replicator.errors import SinkError, SinkFenced, UnknownTerm
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
 from replicator.sink.kafka.producer import connect_admin
 from tests.conformance.sinks import at, batch

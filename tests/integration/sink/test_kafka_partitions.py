@@ -11,7 +11,7 @@ from kafka.admin import KafkaAdminClient
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkError
 from replicator.model.term import Term
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
 from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all

@@ -14,7 +14,7 @@ from replicator.config.task import KafkaSink
 from replicator.errors import SinkError, UnknownTerm
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
 from replicator.sink.kafka.producer import connect_admin, connect_producer
 from tests.conformance.sinks import at, batch

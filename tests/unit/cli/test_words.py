@@ -8,7 +8,7 @@ import pytest
 
 from replicator.cli import terminal
 from replicator.codes import CODES
-from replicator.config import schema
+from replicator.config import json_schema
 from tests.unit.cli.conftest import Cli
 
 
@@ -35,7 +35,7 @@ def test_explain_suggests(cli: Cli, typed: str, meant: str) -> None:
 
 
 def test_schema(cli: Cli) -> None:
-    assert cli("schema").stdout == schema.text()
+    assert cli("schema").stdout == json_schema.text()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.outlook import FIRST, INTERVAL, PACE, Outlooks
-from replicator.checks.outlook import Outlook
+from replicator.assembly.expiry_checks import ExpiryReport
 
 
 class Scene:
@@ -13,10 +13,10 @@ class Scene:
         self.now = 0.0
         self.running: dict[str, dict[str, Any]] = {}
         self.asked: list[str] = []
-        self.answer: Outlook | None = None
+        self.answer: ExpiryReport | None = None
         self.outlooks = Outlooks(lambda: dict(self.running), self.look, lambda: self.now)
 
-    def look(self, config: Any) -> Outlook | None:
+    def look(self, config: Any) -> ExpiryReport | None:
         self.asked.append(config["name"])
         return self.answer
 
@@ -42,9 +42,9 @@ def test_once_a_while_one_after_the_other_and_not_while_it_takes_over() -> None:
 
 def test_what_is_known_lasts_until_the_task_goes_or_changes() -> None:
     scene = Scene()
-    scene.running, scene.answer = {"a": {"name": "a"}}, Outlook(certificate_ms=5)
+    scene.running, scene.answer = {"a": {"name": "a"}}, ExpiryReport(certificate_ms=5)
     assert scene.at(0) == []
-    assert scene.outlooks.of("a") == Outlook()
+    assert scene.outlooks.of("a") == ExpiryReport()
     scene.at(FIRST)
     assert scene.outlooks.of("a").certificate_ms == 5
     scene.answer = None
@@ -55,4 +55,4 @@ def test_what_is_known_lasts_until_the_task_goes_or_changes() -> None:
     assert scene.at(2 * FIRST + INTERVAL) == ["a"], "another configuration"
     scene.running = {}
     scene.at(2 * FIRST + INTERVAL)
-    assert scene.outlooks.of("a") == Outlook()
+    assert scene.outlooks.of("a") == ExpiryReport()

@@ -11,7 +11,7 @@ from dev.checker.roles import read_roles
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.ports import Sink
+from replicator.pipeline.ports import Sink
 
 
 class Broker(Sink):

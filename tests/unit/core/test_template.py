@@ -11,7 +11,7 @@ import core.template
 known = set(sys.modules)
 import multiprocessing.sharedctypes, replicator.source.mysql.definitions
 from replicator.sink import open_sink
-from replicator.assembly import build_source
+from replicator.assembly.pipeline import build_source
 from replicator.config.load import parse_task
 import os
 os.environ["SECRET"] = "x"

@@ -12,7 +12,7 @@ from replicator.errors import DecodeError, SourceError, SourceUnavailable
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.position import Inside, Position, Prepared
 from replicator.model.table import Table
-from replicator.source.memory import MemoryServer
+from replicator.source.memory_source import MemoryServer
 from tests.unit.decode.binlog_writer import IDS, UUID, Log, decoder, records
 from tests.unit.decode.test_metadata_events import Teller, row
 

@@ -13,8 +13,8 @@ from dev.bench.page import PARTS, TEXT, WANTED, page
 from dev.bench.plot import draw
 from dev.bench.sections import REQUIRED, missing, spread
 from dev.paths import TREE
-from replicator.pipeline import Pipeline
-from replicator.reading import Reader
+from replicator.pipeline.pipeline import Pipeline
+from replicator.pipeline.reader import Reader
 
 
 def test_ratio_is_of_medians() -> None:

@@ -17,7 +17,7 @@ from replicator.model import types
 from replicator.model.happening import Statement
 from replicator.model.plan import Each, Template, Text, Value, Var
 from replicator.model.table import Column, Declared, Table
-from replicator.ports import Format
+from replicator.pipeline.ports import Format
 from tests.unit.encode.test_canal import ABSENT, MOMENT, Row
 
 DOCS = Path(__file__).parents[3] / "docs"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from replicator.assembly import build_planner, build_rendering
+from replicator.assembly.pipeline import build_planner, build_rendering
 from replicator.config.load import parse_task
 from replicator.config.task import TaskConfig
 from replicator.decode.binlog import event_types

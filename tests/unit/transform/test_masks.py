@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from replicator.assembly import build_planner
+from replicator.assembly.pipeline import build_planner
 from replicator.errors import ConfigError, DecodeError
 from replicator.model import types
 from replicator.model.table import Column, Table

@@ -9,7 +9,7 @@ import pytest
 
 from replicator.errors import ConfigError
 from replicator.model.happening import Message, Moment, Statement, TableChange
-from replicator.ports import Interest
+from replicator.pipeline.ports import Interest
 from replicator.transform.chain import Chain
 from tests.unit.transform.changes import ANN, USERS, Script, images, run, task
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from replicator.checks.finding import Finding
 from replicator.errors import SourceError
+from replicator.model.finding import Finding
 from replicator.source.mysql import dump, faults
 from replicator.source.mysql.identifiers import quote_account
 from replicator.source.mysql.server import Server, logs

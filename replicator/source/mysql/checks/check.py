@@ -8,12 +8,12 @@ from functools import partial
 
 import msgspec
 
-from replicator.checks import encryption
-from replicator.checks.finding import Finding
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.host.network import is_loopback
+from replicator.model.finding import Finding
 from replicator.model.position import Position
+from replicator.net import encryption_checks
 from replicator.source.mysql import positions
 from replicator.source.mysql.checks import account, identity, settings, tables
 from replicator.source.mysql.origin import Look
@@ -55,10 +55,10 @@ def check(config: MySQLSource, task: str, password: str, server_id: int, positio
 def _encryption(config: MySQLSource, session: Session) -> list[Finding]:
     fix = "Give the server a new certificate; ALTER INSTANCE RELOAD TLS (MySQL) or FLUSH SSL (MariaDB)."
     return [
-        encryption.encrypted("source", config.tls, [config.host or ""]),
+        encryption_checks.encrypted("source", config.tls, [config.host or ""]),
         *login(config),
-        *encryption.server_certificate("source", session.where, session.certificate_days, fix),
-        *encryption.ending_files("source", config.tls),
+        *encryption_checks.server_certificate("source", session.where, session.certificate_days, fix),
+        *encryption_checks.ending_files("source", config.tls),
     ]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from replicator.checks.finding import Finding
 from replicator.errors import SourceError
+from replicator.model.finding import Finding
 from replicator.source.mysql.dump import host_label
 from replicator.source.mysql.preflight import set_global
 from replicator.source.mysql.server import Server

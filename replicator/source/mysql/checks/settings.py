@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from replicator.checks.finding import Finding
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
+from replicator.model.finding import Finding
 from replicator.source.mysql import preflight
 from replicator.source.mysql.preflight import set_for_sessions, set_global
 from replicator.source.mysql.server import Server, current_log

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from replicator.checks.finding import Finding
 from replicator.config.tables import TableFilter
 from replicator.config.task import MySQLSource
+from replicator.model.finding import Finding
 from replicator.source.mysql.identifiers import quote_account, quote_identifier
 from replicator.source.mysql.server import Server
 from replicator.source.mysql.session import Session

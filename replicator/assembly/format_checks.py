@@ -1,0 +1,82 @@
+"""Findings about format options that exclude each other, and about the schema registry."""
+
+from __future__ import annotations
+
+from replicator.config.debezium import DebeziumOptions
+from replicator.config.task import TaskConfig
+from replicator.errors import ReplicatorError
+from replicator.model.finding import Finding
+
+
+def check(config: TaskConfig) -> list[Finding]:
+    """Findings `sink.format.*`; one that says so when nothing is wrong."""
+    sink = config.sink
+    found = [
+        Finding(
+            "sink.format.others",
+            "warn",
+            f"sink.{name} has options, but the format is {sink.format}",
+            f"options of {sink.format} alone",
+            f"Remove `sink.{name}`, or set `sink.format: {name}`.",
+        )
+        for name in ("debezium", "maxwell", "canal")
+        if name != sink.format and getattr(sink, name) != type(getattr(sink, name))()
+    ]
+    if sink.format == "debezium":
+        found.extend([*_debezium(config), *_registry(sink.debezium)])
+    return found or [Finding.ok("sink.format", sink.format)]
+
+
+def _registry(options: DebeziumOptions) -> list[Finding]:
+    if options.schema_registry is None:
+        return []
+    from replicator.encode.avro.registry import probe
+
+    try:
+        count = probe(options.schema_registry)
+    except ReplicatorError as error:
+        return [Finding.of_error("sink.registry", error)]
+    insecure = options.schema_registry.tls is not None and options.schema_registry.tls.insecure
+    if insecure:
+        return [
+            Finding("sink.registry", "warn", "the registry is not verified", "tls.insecure: false", "Give `tls.ca`.")
+        ]
+    return [Finding.ok("sink.registry", f"answers, {count} subjects")]
+
+
+def _debezium(config: TaskConfig) -> list[Finding]:
+    options, found = config.sink.debezium, []
+    typed = options.schemas_enable or options.converter == "avro"
+    if typed and config.source.row_image == "accept_partial":
+        found.append(
+            Finding(
+                "sink.format.placeholder",
+                "warn",
+                "rows may lack columns (source.row_image: accept_partial); the placeholder in their place is a string, "
+                "whatever their schema says",
+                "sink.debezium.schemas_enable: false, or whole rows",
+                "SET GLOBAL binlog_row_image = 'FULL'; and remove `source.row_image`.",
+            )
+        )
+    if options.topic_prefix is not None and config.sink.topic is not None:
+        found.append(
+            Finding(
+                "sink.format.topics",
+                "warn",
+                f"sink.topic names the topics of rows, sink.debezium.topic_prefix ({options.topic_prefix}) the others",
+                "one of them, unless that is meant",
+                "Remove `sink.topic`, or `sink.debezium.topic_prefix`.",
+            )
+        )
+    if options.heartbeat_interval_ms and options.heartbeat_interval_ms < config.source.heartbeat_s * 1000:
+        found.append(
+            Finding(
+                "sink.format.heartbeat",
+                "warn",
+                f"a heartbeat every {options.heartbeat_interval_ms} ms, but the source is silent for "
+                f"{config.source.heartbeat_s:g} s before it sends one",
+                "source.heartbeat_s of no more than sink.debezium.heartbeat_interval_ms",
+                f"Set `source.heartbeat_s: {max(options.heartbeat_interval_ms / 1000, 0.1):g}`.",
+            )
+        )
+    return found

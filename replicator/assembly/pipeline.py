@@ -1,0 +1,147 @@
+"""Builds the pipeline of a task from its configuration."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from replicator.assembly.catalogs import build_catalog
+from replicator.config.numbering import rule
+from replicator.config.secrets import resolve
+from replicator.config.tables import TableFilter
+from replicator.config.task import FilePosition, KafkaSink, TaskConfig
+from replicator.decode.native.compiled_decoder import decoder_class
+from replicator.decode.plan.compiler import Renderer
+from replicator.decode.renderers import rendering
+from replicator.encode import formats
+from replicator.encode.topics import Topics
+from replicator.errors import ConfigError
+from replicator.model.position import Position
+from replicator.model.quarantine import Orders
+from replicator.model.replica_id import derived
+from replicator.model.term import Term
+from replicator.pipeline.pipeline import Observer, Pipeline
+from replicator.pipeline.ports import CheckpointStore, Decoder, HistoryStore, Narrator, Planner, Sink, Source, Stream
+from replicator.pipeline.quarantine import Quarantine
+from replicator.sink import open_sink
+from replicator.source import open_source
+from replicator.transform.chain import Chain
+from replicator.transform.select import select
+
+SHORTEST_KEY: Final = 16
+"""Bytes of a key for hashes."""
+
+
+def build_planner(config: TaskConfig) -> tuple[Planner, Narrator]:
+    """Format, topic names, transforms and the choice of tables, joined; and the format itself, for what is not rows."""
+    form = formats[config.sink.format](config.name, config.sink, config.source.type)
+    topics = Topics(config.sink.topic_template, config.name)
+    chain = Chain(config.transforms)
+    return select(config.source.selection().matches, chain.planner(form.plan, topics)), chain.narrator(form)
+
+
+def build_rendering(config: TaskConfig) -> Renderer:
+    """The renderers, with the keys that masks need. These stand nowhere else: plans name them by reference.
+
+    Raises ConfigError E1006 for a key that can't be had or is too short to be one.
+    """
+    references = Chain(config.transforms).keys
+    keys = {reference: _mask_key(reference, where) for reference, where in references.items()}
+    return partial(rendering, keys=keys) if keys else rendering
+
+
+def _mask_key(reference: str, where: str) -> bytes:
+    try:
+        key = resolve(reference).encode()
+    except ConfigError as error:
+        fields = error.to_dict()
+        raise ConfigError(fields.pop("code"), f"{where}: {fields.pop('what')}", **fields) from error
+    if len(key) < SHORTEST_KEY:
+        wanted = f"{SHORTEST_KEY} bytes or more, so that nobody finds it by trying"
+        raise ConfigError("E1006", f"{where}: the key {reference} is too short", wanted=wanted)
+    return key
+
+
+def build_source(config: TaskConfig, server_id: int | None = None) -> Source:
+    """Secrets are resolved here, as late as possible, and kept nowhere."""
+    return open_source(config, resolve(config.source.password), server_id, statements=config.sink.statements)
+
+
+def _beside(config: TaskConfig, server_id: int | None) -> Callable[[Position], Stream]:
+    """Opens a second stream of the source. It is another replica to the server, which has room for one of each id."""
+
+    def open_stream(position: Position) -> Stream:
+        return build_source(config, derived(f"{config.name}/{server_id or ''}/beside")).open(position)
+
+    return open_stream
+
+
+def _place(given: FilePosition | None) -> Position | None:
+    return Position(given.file, given.position) if given is not None else None
+
+
+def build_pipeline(
+    config: TaskConfig,
+    *,
+    term: Term,
+    store: CheckpointStore,
+    observer: Observer,
+    source: Source | None = None,
+    sink: Sink | None = None,
+    reread: Callable[[Position], Stream] | None = None,
+    history: HistoryStore | None = None,
+    orders: Orders | None = None,
+    server_id: int | None = None,
+    save_interval: float = 1.0,
+) -> Pipeline:
+    """Connects nothing yet. `source`, `sink` and `reread` (see `BinlogDecoder`): instead of the configured ones.
+    `history`: where the schema history is kept; None: without one. `orders`: of operators, of tables in quarantine.
+    `server_id`: our replica id, where it is not the one that the configuration gives.
+
+    Raises ConfigError for a secret or a template that can't be used.
+    """
+    planner, narrator = build_planner(config)
+    source_config, by_error = config.source, config.source.on_table_error == "quarantine"
+    quarantine = Quarantine(orders, by_error=by_error)
+    stopping = threading.Event()
+    catalog = build_catalog(config, history, stopping=stopping.is_set) if history is not None else None
+    renderers = build_rendering(config)
+    repeats = isinstance(config.sink, KafkaSink) and config.sink.delivery == "at_least_once"
+
+    def make_decoder(stream: Stream) -> Decoder:
+        left_out = quarantine.tables - {quarantine.only}
+        selection = TableFilter((quarantine.only,)) if quarantine.only else source_config.selection(left_out)
+        return decoder_class()(
+            select(selection.matches, planner),
+            position=stream.position,
+            flavor=config.source.type,
+            framing=stream.framing,
+            server_error=stream.server_error,
+            narrator=narrator,
+            catalog=catalog(stream.position, left_out) if catalog is not None else None,
+            selection=selection,
+            row_image=config.source.row_image,
+            rule=rule(config, left_out, quarantine.only),
+            repeats=repeats,
+            reread=reread or _beside(config, server_id),
+            rendering=renderers,
+        )
+
+    return Pipeline(
+        source=source or build_source(config, server_id),
+        make_decoder=make_decoder,
+        sink=sink or open_sink(config.sink, config.name, term.installation),
+        store=store,
+        term=term,
+        observer=observer,
+        max_batch_bytes=config.max_batch_bytes,
+        save_interval=save_interval,
+        quarantine=quarantine,
+        until=_place(config.source.until),
+        stopping=stopping,
+        start_given=config.source.start != "latest",
+        max_transaction_bytes=config.max_transaction_bytes,
+        split_transactions=repeats,
+    )

@@ -1,1 +1,0 @@
-"""Can this task run? Findings about source, sink and coordinator, each with the statement that mends it."""

@@ -1,0 +1,1 @@
+"""TLS for connections to servers."""

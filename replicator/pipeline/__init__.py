@@ -1,0 +1,1 @@
+"""The pipeline of a task: sessions, reading, delivery, positions."""

@@ -1,0 +1,77 @@
+"""Chooses the position at which a session starts: the one that the sink holds, or lastCommit's. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.errors import SinkError
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.order import compared
+from replicator.model.position import CatchUp, Position
+
+_FIX: Final = (
+    "`replicator task position set NAME --transaction-start` goes on at lastCommit's; the same with `--gtid SET`, or "
+    "`--file` and `--offset`, of the sink's position goes on there. Then `replicator task retry NAME`. With "
+    "`replicator run`: a new --state, and `source.start` at the one that is right."
+)
+
+
+def authority(held: Position | None, known: Checkpoint) -> Position:
+    """The sink's position while it is the one that holds it (`Checkpoint.in_sink`), and lastCommit's a copy that may be
+    older, never later. lastCommit's where something has been delivered since that does not hold positions: another
+    sink, or `at_least_once`; also where it is the earlier one, as from there on rows were sent again.
+
+    Args:
+        held: the sink's own; None where it holds none.
+        known: lastCommit's, or what the last session has acknowledged.
+
+    Raises SinkError E3114: neither is ahead, or the sink has lost what it had acknowledged.
+    """
+    position = known.position
+    if held is None:
+        return position
+    if held.reset != position.reset:
+        return held if held.reset > position.reset else position
+    if known.in_sink is False:
+        return position
+    relation = compared(held, position)
+    if relation == "ahead":
+        return held
+    if relation == "same":
+        return held if _further(held.catch_up, known) else position
+    if relation == "behind" and known.in_sink is None:
+        return position
+    raise _disagree(held, position, relation == "behind")
+
+
+def _further(held: CatchUp | None, known: Checkpoint) -> bool:
+    """Whether the sink's catch-up is the later one, or the same, at one place of the stream. One that is over stands at
+    the sink until the next commit: to take it once more changes nothing."""
+    other = known.position.catch_up
+    if held is None or other is None:
+        return other is None
+    if (held.table, held.time_ms) != (other.table, other.time_ms):
+        over = [mark for mark in known.quarantined if mark.until is not None]
+        return (held.table, held.time_ms) not in [(mark.table, mark.time_ms) for mark in over]
+    if held.done or other.done:
+        return held.done
+    return compared(held.at, other.at) != "behind"
+
+
+def _disagree(held: Position, known: Position, older: bool) -> SinkError:
+    what = (
+        "the sink has lost what it had committed: it was put back to an earlier state, or is another one"
+        if older
+        else "the sink and lastCommit hold positions of which neither is ahead of the other"
+    )
+    return SinkError(
+        "E3114",
+        what,
+        found=f"at the sink {_shown(held)}",
+        wanted=f"at least {_shown(known)}, which lastCommit holds",
+        fix=_FIX,
+    )
+
+
+def _shown(position: Position) -> str:
+    return f"{position}{', ' + position.gtid if position.gtid else ''}"

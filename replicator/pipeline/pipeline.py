@@ -1,0 +1,408 @@
+"""Runs a task: source -> decode -> transform -> encode -> sink -> checkpoint.
+
+A reader thread turns bytes of the source into batches (decode, transform and encode are one pass: the plan of
+`model/plan.py`), and the calling thread delivers them and remembers how far it got. Between the two stands a queue that
+is bounded in bytes, so that a slow sink stops the reading.
+
+A *session* is one open source with one open sink. Any transient error ends the session; the next one starts at the
+position that the sink holds, else at the last acknowledged one. There is no other way to recover, so the way that is
+taken after a crash is the same that is taken after a lost connection.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from replicator.errors import LeadershipLost, ReplicatorError, SessionRenewed, SinkError, SinkFenced
+from replicator.model.batch import Batch
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.pipeline import malloc
+from replicator.pipeline.authority import authority
+from replicator.pipeline.backoff import Backoff
+from replicator.pipeline.buffer import Buffer
+from replicator.pipeline.catch_up import CatchUpSession
+from replicator.pipeline.delivery_progress import DeliveryCounters, DeliveryProgress
+from replicator.pipeline.ports import CheckpointStore, Decoder, Sink, Source, Stream
+from replicator.pipeline.quarantine import Quarantine
+from replicator.pipeline.reader import Reader
+
+_FIRST_SECONDS, _MOST_SECONDS = 0.02, 0.2
+"""While there is a backlog, a commit waits no longer for more: at first not long, as somebody may wait for the first
+row of a new term; then twice as long each time."""
+_NEXT_SECONDS = 0.02  # and no longer than this for the next batch
+_FLUSH_SECONDS = 30.0
+_LARGE_BYTES = 4 << 20  # after which memory is given back as soon as nothing comes any more
+_SWITCH_SECONDS = 0.0005
+"""Reading, delivering and the client's sender come back from the system all the time; with Python's 5 ms each waits as
+long for the others, which cost a fifth of the rate of 1-row transactions."""
+_GROWTH = 4
+"""Records have about as many bytes for each one of the binlog."""
+_WRITE_BYTES = 3 << 20
+"""What waits is written together up to this size: fewer and fuller batches of records."""
+
+
+class Observer(Protocol):
+    """Whoever shows what happens: the worker's link to its agent, or the live line of `replicator run`."""
+
+    def streaming(self, position: Position) -> None: ...
+
+    def waiting(self, error: ReplicatorError) -> None: ...
+
+    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None: ...
+
+
+class Pipeline:
+    """The data path of one task under one term.
+
+    Args:
+        make_decoder: decoder for a freshly opened stream (it starts at `stream.position`).
+        max_batch_bytes: whole transactions are joined into one commit up to this size while there is a backlog.
+        save_interval: seconds between checkpoints given to the store.
+        split_transactions: also commit positions inside a transaction (at_least_once).
+        max_transaction_bytes: a transaction of which as much is written is committed so far, as the position inside it
+            says; None: never.
+        start_given: the source begins at a named place; else a task without a position does not begin "now" where an
+            earlier one of its name has left a position at the sink.
+        quarantine: the tables that `make_decoder` leaves out: where each stops and goes on is remembered.
+        until: where `run` ends of itself.
+        stopping: set by `drain`, for whoever waits on its behalf.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: Source,
+        make_decoder: Callable[[Stream], Decoder],
+        sink: Sink,
+        store: CheckpointStore,
+        term: Term,
+        observer: Observer,
+        max_batch_bytes: int = 8 << 20,
+        buffer_bytes: int = 8 << 20,
+        save_interval: float = 1.0,
+        split_transactions: bool = False,
+        max_transaction_bytes: int | None = None,
+        start_given: bool = False,
+        quarantine: Quarantine | None = None,
+        until: Position | None = None,
+        stopping: threading.Event | None = None,
+    ) -> None:
+        self._source = source
+        self._make_decoder = make_decoder
+        self._sink = sink
+        self._store = store
+        self._term = term
+        self._observer = observer
+        self._max_batch_bytes = max_batch_bytes
+        self._buffer_bytes = buffer_bytes
+        self._save_interval = save_interval
+        self._split = split_transactions
+        self._max_transaction_bytes = max_transaction_bytes
+        self._start_given = start_given
+        self._quarantine = quarantine or Quarantine()
+        self.end = until
+        self._stopping = stopping or threading.Event()
+        self._stream: Stream | None = None
+        self._catching_up: CatchUpSession | None = None
+        self._bound = False  # whole transactions are written, and the beginning of another one behind them
+        self._careful = 0  # bytes of the source that the next session delivers transaction by transaction
+        self._until: Position | Callable[[], Position] | None = None
+        self._delivery: DeliveryProgress | None = None
+        self._saved: Checkpoint | None = None
+        self._next_save = 0.0
+
+    @property
+    def figures(self) -> DeliveryCounters:
+        return self._delivery.figures if self._delivery is not None else DeliveryCounters()
+
+    @property
+    def streaming(self) -> bool:
+        """Whether a stream is open, so that there may be something to drain."""
+        return self._stream is not None
+
+    def drain(self) -> None:
+        """From any thread: stop reading, commit the whole transactions that were written, save, return from `run`."""
+        self._stopping.set()
+        stream = self._stream
+        if stream is not None:
+            stream.close()
+
+    def run(self, until: Position | Callable[[], Position] | None = None) -> Checkpoint | None:
+        """Delivers until drained, or until `until` is reached. Returns the last checkpoint; None when there was none.
+
+        `until` may be a question to the source: it is asked once, again only when that raises a transient error.
+
+        Raises every error that is not transient, after what came before it is delivered and saved.
+        """
+        self._until = until if until is not None else self.end
+        malloc.keep()
+        sys.setswitchinterval(_SWITCH_SECONDS)
+        backoff = Backoff()
+        while not self._stopping.is_set():
+            began = time.monotonic()
+            try:
+                if self._session():
+                    break
+            except ReplicatorError as error:
+                if not error.transient:
+                    # A successor's reader throws ours out at the source: then it is the term that failed, not the task.
+                    self._term.check()
+                    if not self._quarantine.take(error):
+                        raise
+                    self._observer.waiting(error)  # for the moment until the next session goes on without the table
+                    continue
+                if self._stopping.is_set():
+                    break
+                if time.monotonic() - began > 30:
+                    backoff.reset()
+                self._observer.waiting(error)
+                self._stopping.wait(backoff.next())
+        return self._saved
+
+    def _session(self) -> bool:
+        """False: there is another one to come. Either the sink refuses something, or something can't be read, that
+        would be committed together with what came before it, and the next session delivers that first, transaction by
+        transaction; or this one has delivered what was left out of a table, or has made the schema history long."""
+        buffer = Buffer(self._buffer_bytes)
+        reader: Reader | None = None
+        stream: Stream | None = None
+        try:
+            if callable(self._until):
+                self._until = self._until()
+            position = self._resume()
+            behind = self._catching_up = CatchUpSession(position) if position.catch_up is not None else None
+            if behind is None and self._reached(position):
+                return True
+            stream = self._stream = self._source.open(behind.start if behind is not None else position)
+            if behind is None:
+                self._remember_server(stream.position.server)
+            # Before anybody is told: the first decoder of a task reads the tables' definitions, and they shall be those
+            # of its beginning.
+            decoder = self._make_decoder(stream)
+            self._observer.streaming(stream.position)
+            reader = self._reader(stream, decoder, buffer)
+            self._deliver(reader)
+            return behind is None
+        except SessionRenewed:
+            return False
+        except ReplicatorError as error:
+            if error.transient or isinstance(error, SinkFenced | LeadershipLost) or reader is None:
+                raise
+            if not isinstance(error, SinkError) and not self._bound:
+                raise
+            if reader.careful:
+                with contextlib.suppress(ReplicatorError):  # the error that is raised says more
+                    self._finish(None)
+                raise
+            reader.careful = 2 * self._buffer_bytes + self._max_batch_bytes
+            return False
+        finally:
+            self._stream = None
+            buffer.abandon()
+            if stream is not None:
+                stream.close()
+            if reader is not None:
+                reader.join()
+                self._careful = reader.careful
+            self._sink.close()
+
+    def _reader(self, stream: Stream, decoder: Decoder, buffer: Buffer) -> Reader:
+        return Reader(
+            stream,
+            decoder,
+            buffer,
+            stopping=self._stopping,
+            is_end=self._is_end,
+            ends=self.end is not None or self._catching_up is not None,
+            seen=self._catching_up.seen if self._catching_up is not None else None,
+            careful=self._careful,
+        )
+
+    def _resume(self) -> Position:
+        """The sink is fenced first; only then is any position read."""
+        held = self._sink.open(self._term)
+        known = self._delivery.last if self._delivery is not None else self._store.load()
+        if known is None:
+            if held is None and self._sink.left is not None and not self._start_given:
+                raise _left_by_another(self._sink.left)
+            # Before the first row: were the starting point not durable, a successor would start "latest" again, later.
+            position = held or self._source.start_position()
+            known = Checkpoint(position)
+        position = authority(held, known)
+        if msgspec.structs.replace(position, server=known.position.server) == known.position:
+            position = known.position  # which may know more of the server: see _remember_server
+        known = self._mark(self._settle(known, position, held), position)
+        self._delivery = DeliveryProgress(known, self.figures, in_sink=self._sink.holds_position)
+        return self._quarantine.begin(known.quarantined, known.position)
+
+    def _settle(self, known: Checkpoint, position: Position, held: Position | None) -> Checkpoint:
+        """Remembers where the session begins, and whether the sink holds the position from now on. Durably, before the
+        first row: else a session of the other kind could go on behind rows that this one sends again. Whoever looks at
+        the checkpoint, or sets another position, must see where we stand, also where the sink is ahead."""
+        holds = self._sink.holds_position
+        if known.in_sink is holds and known.position == position:
+            return known
+        if holds and not known.in_sink and held != position:
+            self._sink.commit(position)
+            self._sink.flush(_FLUSH_SECONDS)
+        epoch, now = self._term.epoch, _now_ms()
+        known = msgspec.structs.replace(known, position=position, in_sink=holds, epoch=epoch, time_ms=now)
+        self._save(known)
+        return known
+
+    def _save(self, known: Checkpoint) -> None:
+        self._store.save(known)
+        self._saved = known
+
+    def _mark(self, known: Checkpoint, position: Position) -> Checkpoint:
+        """Remembers where tables stop and go on, durably before anything behind it is delivered."""
+        marks, begins = self._quarantine.marks(known.quarantined, position, _now_ms())
+        known, before = msgspec.structs.replace(known, position=begins, quarantined=marks), known
+        if marks != before.quarantined or begins != position:
+            known = msgspec.structs.replace(known, epoch=self._term.epoch)
+            self._save(known)
+        return known
+
+    def _remember_server(self, server: str) -> None:
+        """Durably before anything is delivered: whose binlog the position is of, where that was not known, or another
+        server has taken the place of the one that it was of."""
+        last = self._delivery_or_raise.last
+        if server == last.position.server:
+            return
+        known = msgspec.structs.replace(last, position=msgspec.structs.replace(last.position, server=server))
+        known = msgspec.structs.replace(known, epoch=self._term.epoch)
+        self._save(known)
+        self._delivery = DeliveryProgress(known, self.figures, in_sink=self._sink.holds_position)
+
+    def _reached(self, position: Position) -> bool:
+        return isinstance(self._until, Position) and position.order >= self._until.order
+
+    def _is_end(self, position: Position) -> bool:
+        return self._catching_up.is_end(position) if self._catching_up is not None else self._reached(position)
+
+    def _deliver(self, reader: Reader) -> None:
+        ready: Position | None = None  # end of whole transactions that are written and not yet committed
+        self._bound = False
+        size, since, used, inside = 0, 0.0, 0, 0
+        most = _FIRST_SECONDS
+        while True:
+            batch = reader.get(self._patience(ready), 0 if reader.careful else _WRITE_BYTES)
+            if batch is not None and self._stopping.is_set():
+                # What is not written yet is left to the successor. After an outage the sink may need half a minute for
+                # it, and whatever the drain has no time to see acknowledged is sent twice.
+                self._finish(ready)
+                return
+            if batch is None:
+                if self._ended(reader, ready):
+                    return
+                if ready is not None:
+                    self._commit(ready)
+                    ready, size = None, 0
+                self._acknowledge(idle=reader.idle)
+                if used > _LARGE_BYTES and not self._delivery_or_raise.outstanding:
+                    malloc.release()
+                    used = 0
+                continue
+            if ready is not None and not batch.boundary and not self._split:
+                # Behind the beginning of another transaction they can't be committed before its end.
+                self._bound = self._is_short(batch) and not reader.careful and time.monotonic() - since < _MOST_SECONDS
+                if not self._bound:
+                    self._commit(ready)
+                    size = 0
+                ready = None
+            self._term.check()
+            dead = self._sink.dead_letters
+            self._sink.write(batch)
+            self._delivery_or_raise.written(batch, self._sink.dead_letters - dead)
+            since = since if size else time.monotonic()
+            size += max(batch.size, 1)
+            used += batch.size
+            inside = 0 if batch.boundary else inside + batch.size
+            if batch.boundary or self._split:
+                ready, self._bound = batch.position, False
+                late = time.monotonic() - since > most
+                if reader.low or late or reader.careful or size >= self._max_batch_bytes:
+                    self._commit(ready)
+                    ready, size, most = None, 0, min(2 * most, _MOST_SECONDS)
+            elif self._max_transaction_bytes is not None and inside >= self._max_transaction_bytes:
+                self._commit(batch.position)
+                size = inside = 0
+
+    def _is_short(self, batch: Batch) -> bool:
+        """Whether the transaction that ends behind the batch is known to end soon."""
+        return 0 < batch.length * _GROWTH <= self._max_batch_bytes
+
+    def _patience(self, ready: Position | None) -> float:
+        if ready is not None:
+            return _NEXT_SECONDS
+        return 0.05 if self._delivery_or_raise.outstanding else 0.5
+
+    def _ended(self, reader: Reader, ready: Position | None) -> bool:
+        """At the end of the stream: delivers what is left, before the error that ended it, if any, is passed on."""
+        try:
+            finished = reader.finished()
+        except ReplicatorError:
+            self._finish(ready)
+            raise
+        if finished:
+            self._finish(ready)
+        return finished
+
+    def _finish(self, ready: Position | None) -> None:
+        if ready is not None:
+            self._commit(ready)
+        self._term.check()
+        self._sink.flush(_FLUSH_SECONDS, self._piece_acknowledged)
+        self._acknowledge(force=True)
+
+    def _piece_acknowledged(self) -> None:
+        self.figures.pieces += 1
+        self._acknowledge()
+
+    def _commit(self, position: Position) -> None:
+        self._term.check()
+        self._sink.commit(position)
+        self._delivery_or_raise.committed(position)
+        self._acknowledge()
+
+    def _acknowledge(self, *, idle: bool = False, force: bool = False) -> None:
+        delivery = self._delivery_or_raise
+        delivery.acknowledged(self._sink.acknowledged(), self._term.epoch, idle)
+        now = time.monotonic()
+        if not force and now < self._next_save:
+            return
+        self._next_save = now + self._save_interval
+        if delivery.advanced and (self._saved is None or delivery.last.position != self._saved.position):
+            self._store.save(delivery.last)
+            self._saved = delivery.last
+        self._observer.progress(delivery.last, delivery.figures)
+
+    @property
+    def _delivery_or_raise(self) -> DeliveryProgress:
+        assert self._delivery is not None, "a session has begun"  # noqa: S101
+        return self._delivery
+
+
+def _left_by_another(position: Position) -> SinkError:
+    where = f"source.start: {{gtid: '{position.gtid}'}}" if position.gtid else f"source.start: {position}"
+    return SinkError(
+        "E3109",
+        "an earlier task of this name has left its position at the sink, and this one has none of its own",
+        found=f"{position}{', ' + position.gtid if position.gtid else ''}",
+        wanted="a decision where this one begins: source.start is latest",
+        fix=f"{where} goes on there, as does `replicator task position set`. To begin at the end of the log, write a "
+        "tombstone with the task's name as key to its position topic, or give the task another name.",
+    )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,181 @@
+"""Reads the source and decodes it into batches, in the delivery thread or in a thread of its own.
+
+While there is a backlog a thread reads on, so that reading and delivering overlap. While there is none, whoever
+delivers reads by itself: the way from one thread to another would be a good part of a row's.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from replicator.errors import ReplicatorError, SourceUnavailable
+from replicator.model.batch import Batch
+from replicator.model.position import Position
+from replicator.pipeline.buffer import Buffer, joined
+from replicator.pipeline.ports import Decoder, Stream
+
+_HELD_BYTES = 1 << 20
+_BACKLOG_BYTES = 16 << 10  # a read that brings as much is not the last one for now
+_BACKLOG_SECONDS = 0.5
+"""The thread of its own reads on for as long without such a read: what has just been a backlog soon is one again."""
+_THREAD_PATIENCE = 0.2
+_CAREFUL_PIECE = 64
+"""Bytes; no transaction is shorter, so that each such piece ends one at most."""
+
+
+class Reader:
+    """The reading half of a session, for one thread that takes batches.
+
+    Args:
+        stopping: set when the session shall end.
+        is_end: whether a position of the stream is the end that was asked for.
+        ends: there may be such an end, so that no batch may go beyond it.
+        seen: a position of the stream, and whether it is between transactions -> that of the task; None: the same.
+        careful: bytes of the source that are to be delivered transaction by transaction.
+
+    Attributes:
+        careful: what is left of those.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        decoder: Decoder,
+        buffer: Buffer,
+        *,
+        stopping: threading.Event,
+        is_end: Callable[[Position], bool],
+        ends: bool,
+        seen: Callable[[Position, bool], Position] | None,
+        careful: int,
+    ) -> None:
+        self.careful = careful
+        self._stream = stream
+        self._decoder = decoder
+        self._buffer = buffer
+        self._stopping = stopping
+        self._is_end = is_end
+        self._ends = ends
+        self._seen = seen
+        self._held: Batch | None = None
+        self._ended = False
+        self._batches: Iterator[Batch] = iter(())  # of what was read last
+        self._backlog_until = 0.0
+        self._thread: threading.Thread | None = None
+        self._away = False  # it is the thread that reads
+
+    def get(self, timeout: float, most: int = 0) -> Batch | None:
+        """What comes next, and, while there is a backlog, what waits behind it, joined up to `most` bytes. None after
+        about `timeout` seconds without a batch, or when the end is reached (see `finished`)."""
+        if self._away or not self._buffer.empty:
+            return self._buffer.get(timeout, most)
+        try:
+            batch = next(self._batches, None)
+            if batch is None and not self._over:
+                self._read(timeout)
+                if self._buffer.more:
+                    self._send_away()
+                    return self._buffer.get(timeout, most)
+                batch = next(self._batches, None)
+            if self._decoder.more:
+                self._send_away()
+            elif batch is None and self._over:
+                self._buffer.end()
+            return batch
+        except Exception as error:
+            self._fail(error)
+            return None
+
+    @property
+    def idle(self) -> bool:
+        """Nothing that was read waits to be taken."""
+        return self._buffer.empty
+
+    @property
+    def low(self) -> bool:
+        """Neither that, nor does more follow at once."""
+        return self._buffer.empty and not self._buffer.more and not self._decoder.more
+
+    def finished(self) -> bool:
+        """True once everything was taken and nothing more comes. Raises the error that ended the stream, if any."""
+        return self._buffer.finished()
+
+    def join(self) -> None:
+        """Waits for the thread, if there is one. Its stream and its buffer are closed before."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def _send_away(self) -> None:
+        """From now on a thread reads, and goes on with what was read last."""
+        self._away = True
+        self._thread = threading.Thread(target=self._run, name="reader", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            if self._fill() and self._over:
+                self._buffer.end()
+        except BaseException as error:
+            self._fail(error)
+        self._away = False
+        self._buffer.wake()
+
+    def _fill(self) -> bool:
+        """Until the backlog is over, or the stream. False: nobody takes any more."""
+        while True:
+            for batch in self._batches:
+                if not self._buffer.put(batch):
+                    return False
+            if self._over or time.monotonic() > self._backlog_until:
+                return True
+            self._read(_THREAD_PATIENCE)
+
+    def _read(self, timeout: float) -> None:
+        try:
+            data = self._stream.read(timeout)
+        except SourceUnavailable:
+            self._decoder.end()
+            raise
+        self._buffer.more = len(data) >= _BACKLOG_BYTES
+        if self._buffer.more:
+            self._backlog_until = time.monotonic() + _BACKLOG_SECONDS
+        self._batches = self._decoded(data)
+
+    def _decoded(self, data: bytes) -> Iterator[Batch]:
+        """Rows of an unfinished transaction wait for its end while they are few, so that a commit need not come before
+        each of them."""
+        for batch in self._pieces(data):
+            whole = batch if self._held is None else joined(self._held, batch)
+            self._held = None
+            if not whole.boundary and whole.size < _HELD_BYTES:
+                self._held = whole
+                continue
+            place = whole.position
+            if self._seen is not None:
+                whole = msgspec.structs.replace(whole, position=self._seen(place, whole.boundary))
+            yield whole
+            if whole.boundary and self._is_end(place):
+                self._ended = True
+                return
+
+    def _pieces(self, data: bytes) -> Iterator[Batch]:
+        """Batches of as many whole transactions as `data` holds, or of one each, also to meet a given end."""
+        size = _CAREFUL_PIECE if self.careful or self._ends else max(1, len(data))
+        for start in range(0, max(1, len(data)), size):  # also when nothing came: an error may be waiting
+            yield from self._decoder.feed(data[start : start + size])
+            while self._decoder.more and not self._stopping.is_set():
+                yield from self._decoder.feed(b"")
+        self.careful = max(0, self.careful - len(data))
+
+    @property
+    def _over(self) -> bool:
+        """Nothing is read any more: the given end is reached, or it shall end."""
+        return self._ended or self._stopping.is_set()
+
+    def _fail(self, error: BaseException) -> None:
+        ended = self._stopping.is_set() and isinstance(error, ReplicatorError)
+        self._buffer.end(None if ended else error)

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replicator.model.batch import Batch
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.pipeline.delivery_progress import DeliveryCounters, DeliveryProgress
+
+
+def at(offset: int) -> Position:
+    return Position("b.1", offset)
+
+
+def delivery(rows: int = 0) -> DeliveryProgress:
+    return DeliveryProgress(Checkpoint(at(0), 1, rows=rows), DeliveryCounters())
+
+
+def test_totals_belong_to_the_position_they_were_committed_with() -> None:
+    book = delivery(rows=100)
+    book.written(Batch([], at(1), True, 3, 1, 30, 5))
+    book.committed(at(1))
+    book.written(Batch([], at(2), True, 4, 1, 40, 6))
+    book.committed(at(2))
+    book.acknowledged(at(1), 2, False)
+    assert (book.last.position, book.last.rows, book.last.epoch) == (at(1), 103, 2)
+    assert book.outstanding
+    book.acknowledged(at(2), 2, False)
+    assert book.last.rows == 107
+    assert (book.figures.rows, book.figures.bytes, book.figures.transactions) == (7, 70, 2)
+    assert not book.outstanding
+
+
+def test_a_position_that_was_never_committed_changes_nothing() -> None:
+    book = delivery()
+    book.written(Batch([], at(1), True, 3, 1, 30, 5))
+    book.committed(at(1))
+    book.acknowledged(at(0), 2, False)
+    book.acknowledged(None, 2, False)
+    assert not book.advanced
+    assert book.figures.rows == 0
+
+
+def test_the_lag_of_a_quiet_source_is_nothing() -> None:
+    book = delivery()
+    book.written(Batch([], at(1), True, 3, 1, 30, 5))
+    book.committed(at(1))
+    book.acknowledged(at(1), 2, False)
+    assert book.figures.lag_s > 1000
+    book.acknowledged(at(1), 2, True)
+    assert book.figures.lag_s == 0.0
+
+
+@given(st.lists(st.integers(1, 50), min_size=1, max_size=30), st.data())
+def test_whatever_is_skipped_in_acknowledging_the_totals_add_up(rows: list[int], data: st.DataObject) -> None:
+    book = delivery()
+    for number, count in enumerate(rows, 1):
+        book.written(Batch([], at(number), True, count, 1, count * 10, 5))
+        book.committed(at(number))
+    done = 0
+    while done < len(rows):
+        done = data.draw(st.integers(done + 1, len(rows)))
+        book.acknowledged(at(done), 2, False)
+        assert book.last.position == at(done)
+        assert book.figures.rows == book.last.rows == sum(rows[:done])
+        assert book.figures.bytes == 10 * sum(rows[:done])
