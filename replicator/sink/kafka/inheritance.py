@@ -2,7 +2,8 @@
 
 Before installations had ids, their names had none in them. A position that this very task wrote then is carried over:
 its producer is fenced out, its position read, and the first commit under the new names leaves a record in the old
-topic that says so. Any other is of an earlier task of that name, or of another installation, and is only told.
+topic that says so. The same holds for the topic of a name that was escaped to another's. Any other position is of an
+earlier task of that name, or of another installation, and is only told.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from replicator.errors import SinkError
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.kafka.hanging import Hanging
-from replicator.sink.kafka.names import position_topic, position_topics, transactional_id
+from replicator.sink.kafka.names import (
+    former_position_topic,
+    position_topic,
+    position_topics,
+    transactional_id,
+)
 from replicator.sink.kafka.position import READ_SECONDS, PositionRecord, read_last, refuse_unknown
 from replicator.sink.kafka.session import Session
 from replicator.sink.kafka.topic import Topic
@@ -47,6 +53,12 @@ def find(config: KafkaSink, topics: Topics, term: Term) -> Inherited:
     own, plain = position_topic(term.task, term.installation), position_topic(term.task)
     names = topics.ask("the topics could not be listed", KafkaAdminClient.list_topics)
     found = {name: _read(topics, name, term) for name in position_topics(term.task, names) if name != own}
+    former = former_position_topic(term.task, term.installation)
+    mine = found.get(former)
+    if mine is not None and mine.uid == term.uid:  # its producer had our transactional id, and is fenced out already
+        refuse_unknown(mine, term)
+        log.warning("the position in '%s' goes on in '%s'", former, own)
+        return Inherited(mine.position, topics.position(former))
     mine = found.get(plain)
     if mine is not None and mine.uid == term.uid:
         refuse_unknown(mine, term)

@@ -19,7 +19,7 @@ from replicator.errors import SinkError, SinkUnavailable
 from replicator.sink.kafka.admin import Admin
 from replicator.sink.kafka.counts import changed, read_counts, read_topics
 from replicator.sink.kafka.errors import translate, translating
-from replicator.sink.kafka.names import counts_topic
+from replicator.sink.kafka.names import counts_topic, former_counts_topics
 from replicator.sink.kafka.producer import connect_admin
 from replicator.sink.kafka.records import BATCH_OVERHEAD
 from replicator.sink.kafka.topic import Topic
@@ -48,7 +48,7 @@ class Topics:
     def __init__(self, config: KafkaSink, task: str, dead_letters: str | None = None, installation: str = "") -> None:
         self._config = config
         self._counts_topic = counts_topic(task, installation)
-        self._old_counts_topic = counts_topic(task)  # of before installations had ids; read, never written
+        self._former_counts = former_counts_topics(task, installation)  # read, never written
         self._stored: dict[str, int] | None = None  # numbers of partitions, as a term before us left them
         self._counts: dict[str, int] = {}  # and as they are in use
         self._dead_letters = dead_letters
@@ -70,8 +70,9 @@ class Topics:
         E3106 where the task says so."""
         if self._stored is None:
             self._stored = self._recorded(self._counts_topic)
-            old = self._recorded(self._old_counts_topic) if self._old_counts_topic != self._counts_topic else {}
-            self._counts = {**old, **self._stored, **self._counts}
+            for name in self._former_counts:
+                self._counts = {**self._recorded(name), **self._counts}
+            self._counts = {**self._stored, **self._counts}
         before, made = self._counts.get(topic.name, topic.partitions), topic.name in self._made
         self._made.discard(topic.name)
         policy = self._config.partitions_changed

@@ -13,6 +13,8 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
+from replicator.sink.kafka import exactly_once
+from replicator.sink.kafka.names import former_position_topic
 from replicator.sink.kafka.producer import connect_admin
 from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all
@@ -169,6 +171,35 @@ class TestFromBeforeIds:
         with pytest.raises(SinkError) as raised:
             deliver(new, task, 120)
         assert raised.value.code == "E3106"
+
+
+def test_a_name_that_was_escaped_to_anothers_goes_on_apart_from_it(
+    kafka: Any, task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`NAME/` and `NAME_2F` had one position topic; the first now has its own, and goes on where it was."""
+    one, other, topic = f"{task}/", f"{task}_2F", f"{task}.t"
+    made = {name: open_sink(config(kafka.bootstrap, partitions=1), name, HERE) for name in (one, other)}
+    with monkeypatch.context() as before:
+        before.setattr(exactly_once, "position_topic", former_position_topic)
+        old = open_sink(config(kafka.bootstrap, partitions=1), one, HERE)
+        old.open(term(one, HERE, epoch=7))
+    old.write(batch(100, (topic, b"k", b"100")))
+    old.commit(at(100))
+    old.flush(20)
+    assert made[other].open(term(other, HERE, uid="u2", epoch=3)) is None
+    assert made[one].open(term(one, HERE, epoch=8, previous=7)) == at(100)
+    with pytest.raises(SinkFenced):
+        deliver(old, task, 110)
+    for number, sink in enumerate(made.values()):
+        deliver(sink, task, 200 + number)
+    assert made[one].open(term(one, HERE, epoch=9, previous=8)) == at(200)
+    assert made[other].open(term(other, HERE, uid="u2", epoch=4, previous=3)) == at(201)
+    last = read_all(kafka.bootstrap, former_position_topic(one, HERE))
+    assert [json.loads(record.value or b"{}").get("moved_to") for record in last if record.key == one.encode()][
+        -1
+    ] == HERE
+    for sink in (old, *made.values()):
+        sink.close()
 
 
 def test_a_position_far_back_among_other_tasks(make: Make, task: str) -> None:
