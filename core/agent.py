@@ -1,7 +1,7 @@
 """The Core's agent: one process, one session, many tasks.
 
-Threads: this loop (events -> turns), and one each for leases, checkpoints, pipes and vitals. The loop alone decides;
-the others only keep what it decided alive, and hand what they learn to its queue.
+Threads: this loop (events -> turns), and one each for leases, checkpoints, pipes and the machine status. The loop alone
+decides; the others carry on what it decided, and put what they learn into its queue.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from core.bench import Bench, Starter
-from core.checkpoints import CheckpointWriter
-from core.histories import HistoryKeeper
-from core.leases import LeaseKeeper
-from core.outlook import Look, Outlooks
-from core.pipes import PipeReader, Speaker
-from core.protocol import FromWorker, Progress, Recall, Remember
-from core.reach import Reach
-from core.runner import Runner
-from core.vitals import Vitals
+from core.checkpoint_writer import CheckpointWriter
+from core.context import CoreContext, Starter
+from core.expiry_checks import ExpiryChecks, Look
+from core.lease_renewal import LeaseRenewal
+from core.machine_status import MachineStatus
+from core.pipe_reader import PipeReader, Speaker
+from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Progress
+from core.reachability import Reachability
+from core.schema_history_service import SchemaHistoryService
+from core.task_runner import TaskRunner
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines import Machines
 from replicator.coordination.ports import Connection, Coordinator
@@ -70,24 +70,24 @@ class Agent:
         self._tasks = tuple(tasks)
         self._clock = clock
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._runners: dict[str, Runner] = {}
+        self._runners: dict[str, TaskRunner] = {}
         self._registry = Registry(coordinator, layout)
-        self._vitals = Vitals(coordinator, Machines(coordinator, layout), host, uuid.uuid4().hex, clock)
-        self._reach = Reach(self._configs)
-        self._outlooks = Outlooks(self._running, look, clock)
-        self._bench = Bench(
+        self._machine_status = MachineStatus(coordinator, Machines(coordinator, layout), host, uuid.uuid4().hex, clock)
+        self._reachability = Reachability(self._configs)
+        self._expiry_checks = ExpiryChecks(self._running, look, clock)
+        self._context = CoreContext(
             coordinator=coordinator,
             layout=layout,
-            identity=self._vitals.identity,
+            identity=self._machine_status.identity,
             launcher=launcher,
-            leases=LeaseKeeper(coordinator, self._later_wake, clock),
+            leases=LeaseRenewal(coordinator, self._later_wake, clock),
             writer=CheckpointWriter(self._later_write_failed, clock),
-            histories=HistoryKeeper(),
+            schema_history=SchemaHistoryService(),
             pipes=PipeReader(self._heard),
             clock=clock,
             validate=validate,
-            reach=self._reach.of,
-            outlook=self._outlooks.of,
+            reach=self._reachability.of,
+            expiry_report=self._expiry_checks.of,
         )
         self._named = False
         self._stopping = False
@@ -118,8 +118,8 @@ class Agent:
         runner = self._runners.get(task)
         if runner is None or not runner.is_current(worker):
             return
-        if isinstance(message, Recall | Remember):
-            self._bench.histories.submit(task, message)
+        if isinstance(message, LoadSchemaHistory | AppendSchemaHistory):
+            self._context.schema_history.submit(task, message)
             return
         if isinstance(message, Progress):
             runner.on_progress(message)
@@ -139,14 +139,21 @@ class Agent:
 
     def run(self, up: Callable[[str], None] = lambda host: None) -> None:
         """Until stopped. `up` is called with our name when we stand for our tasks."""
-        bench = self._bench
+        context = self._context
         self._coordinator.on_connection(self._on_connection)
-        for part in (bench.leases, bench.writer, bench.histories, bench.pipes, self._reach, self._outlooks):
+        for part in (
+            context.leases,
+            context.writer,
+            context.schema_history,
+            context.pipes,
+            self._reachability,
+            self._expiry_checks,
+        ):
             part.start()
         try:
             if self._begin():
-                self._vitals.start(self._figures)
-                up(bench.identity.host)
+                self._machine_status.start(self._figures)
+                up(context.identity.host)
                 self._loop()
         finally:
             self._end()
@@ -155,10 +162,10 @@ class Agent:
         """Name and tasks; again and again until ZooKeeper takes them. False when we were stopped before."""
         while not self._stopping:
             try:
-                self._bench.identity = self._vitals.claim(self._asked_to_stop)
+                self._context.identity = self._machine_status.claim(self._asked_to_stop)
                 self._named = True
                 for task in self._tasks:
-                    self._registry.register(task, self._bench.identity.host)
+                    self._registry.register(task, self._context.identity.host)
                     self._add(task)
                 return not self._stopping
             except NotConnected:
@@ -179,7 +186,7 @@ class Agent:
             if now >= self._list_due and not self._stopping:
                 self._look_for_tasks(now)
             for runner in list(self._runners.values()):
-                runner.check_pulse()
+                runner.check_watchdog()
                 if now >= runner.due:
                     self._turn(runner)
 
@@ -211,7 +218,7 @@ class Agent:
         """Seconds after which a task is looked at again although no watch fired."""
         return max(0.5, self._coordinator.session_timeout / 4)
 
-    def _turn(self, runner: Runner) -> None:
+    def _turn(self, runner: TaskRunner) -> None:
         participant = runner.participant
         try:
             participant.turn()
@@ -229,16 +236,16 @@ class Agent:
             self._fault(runner)
         self._report(runner)
 
-    def _fault(self, runner: Runner) -> None:
+    def _fault(self, runner: TaskRunner) -> None:
         """A fault of ours in one task: that task stops emitting and is decided anew, the others go on."""
         _LOG.exception("fault", task=runner.task, code="E5011")
         runner.kill()
         runner.participant.on_died()
         runner.due = self._clock() + self._reread
 
-    def _report(self, runner: Runner) -> None:
+    def _report(self, runner: TaskRunner) -> None:
         if runner.report():
-            self._vitals.poke()
+            self._machine_status.poke()
 
     # Tasks
 
@@ -265,7 +272,7 @@ class Agent:
 
     def _add(self, task: str) -> None:
         if task not in self._runners:
-            self._runners[task] = Runner(task, self._bench, lambda: self._later_wake(task))
+            self._runners[task] = TaskRunner(task, self._context, lambda: self._later_wake(task))
 
     def _remove(self, task: str) -> None:
         """A task that exists no more; its own turn has seen to its worker first."""
@@ -275,12 +282,12 @@ class Agent:
             self._runners[task].due = 0.0
 
     def _configs(self) -> dict[str, Mapping[str, Any]]:
-        """From the reach thread."""
+        """From the reachability thread."""
         runners = list(self._runners.items())
         return {name: good.data for name, runner in runners if (good := runner.participant.facts.good) is not None}
 
     def _running(self) -> dict[str, Mapping[str, Any]]:
-        """From the outlook thread."""
+        """From the thread of the expiry checks."""
         facts = {name: runner.participant.facts for name, runner in list(self._runners.items())}
         return {name: its.good.data for name, its in facts.items() if its.good and its.state is State.RUNNING}
 
@@ -294,7 +301,7 @@ class Agent:
         if runner is not None:
             runner.due = 0.0
 
-    def _hear(self, runner: Runner, worker: Speaker, message: FromWorker | None) -> None:
+    def _hear(self, runner: TaskRunner, worker: Speaker, message: FromWorker | None) -> None:
         if not runner.is_current(worker):
             return
         if not isinstance(message, Progress):
@@ -312,7 +319,7 @@ class Agent:
                 runner.participant.on_session_lost()
         if state is Connection.CONNECTED:
             if self._named:
-                self._vitals.publish()  # before we stand: a session that stands has a machine node
+                self._machine_status.publish()  # before we stand: a session that stands has a machine node
             self._list_due = 0.0
             self._watching_list = False
         for runner in self._runners.values():
@@ -342,15 +349,15 @@ class Agent:
 
     def _end(self) -> None:
         """Workers first: the session, and with it our nodes, must outlive every one of them."""
-        self._vitals.stop()
-        self._reach.stop()
-        self._outlooks.stop()
+        self._machine_status.stop()
+        self._reachability.stop()
+        self._expiry_checks.stop()
         for runner in self._runners.values():
             runner.kill()
-        bench = self._bench
-        bench.leases.stop()
-        bench.writer.stop()
-        bench.histories.stop()
-        bench.pipes.stop()
-        bench.launcher.close()
+        context = self._context
+        context.leases.stop()
+        context.writer.stop()
+        context.schema_history.stop()
+        context.pipes.stop()
+        context.launcher.close()
         self._coordinator.close()

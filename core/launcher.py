@@ -21,7 +21,7 @@ from typing import Any
 
 from core import channel
 from core.channel import AgentEnd
-from core.mortality import end_with_the_template
+from core.parent_death import end_with_the_template
 from core.protocol import FromWorker, Lease, ToWorker, WorkerSpec
 from replicator.assembly.expiry_checks import ExpiryReport, check_expiry
 from replicator.config.load import parse_task
@@ -138,9 +138,9 @@ class Launcher:
         return worker
 
     def look(self, config: Mapping[str, Any]) -> ExpiryReport | None:
-        """`checks.outlook.look` in a process of its own; None when it does not answer in time."""
+        """`check_expiry` in a process of its own; None when it does not answer in time."""
         ours, theirs = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_look, args=(theirs, dict(config)), name="outlook", daemon=True)
+        process = self._context.Process(target=_look, args=(theirs, dict(config)), name="expiry", daemon=True)
         process.start()
         theirs.close()
         self._looking = process

@@ -1,4 +1,4 @@
-"""What a Core's agent and its worker processes say to each other, over one pipe per worker.
+"""The messages between a Core's agent and its worker processes, over one socket per worker.
 
 The agent holds session and lease; a worker runs the data path of one task under a term. The end of the lease stands in
 shared memory (`Launcher`), everything else is one of these messages. A closed pipe means that the other side is gone:
@@ -52,22 +52,23 @@ class Saved(msgspec.Struct, frozen=True, tag=True):
     number: int
 
 
-class Recalled(msgspec.Struct, frozen=True, tag=True):
-    """Agent -> worker: the answer to the `Recall` or `Remember` of this number; `error`: why it could not be done."""
+class SchemaHistoryAnswer(msgspec.Struct, frozen=True, tag=True):
+    """Agent -> worker: the answer to the `LoadSchemaHistory` or `AppendSchemaHistory` of this number; `error`: why it
+    could not be done."""
 
     number: int
     records: tuple[SchemaRecord, ...] = ()
     error: ReplicatorError | None = None
 
 
-class Recall(msgspec.Struct, frozen=True, tag=True):
-    """Worker -> agent: read the task's schema history, answer `Recalled`."""
+class LoadSchemaHistory(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: read the task's schema history, answer `SchemaHistoryAnswer`."""
 
     number: int
 
 
-class Remember(msgspec.Struct, frozen=True, tag=True):
-    """Worker -> agent: append this to the task's schema history, answer `Recalled` when it is durable."""
+class AppendSchemaHistory(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: append this to the task's schema history, answer `SchemaHistoryAnswer` when it is durable."""
 
     number: int
     record: SchemaRecord
@@ -78,7 +79,7 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
     `checkpoint` is delivered. The agent writes it to lastCommit, paced by `checkpoint_interval_ms`, at once when
     `urgent`, and answers `Saved(number)`, unless it stands there already. rows, transactions and bytes count what this
     worker delivered since it started; pieces: acknowledged ones during a drain;
-    runway_s: until the source may purge what we still need."""
+    retention_headroom_s: until the source may purge what we still need."""
 
     number: int
     checkpoint: Checkpoint
@@ -88,7 +89,7 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
     bytes: int = 0
     lag_s: float = 0.0
     last_event_ms: int = 0
-    runway_s: float | None = None
+    retention_headroom_s: float | None = None
     pieces: int = 0
 
 
@@ -119,5 +120,5 @@ class Drained(msgspec.Struct, frozen=True, tag=True):
     checkpoint: Checkpoint | None
 
 
-ToWorker: TypeAlias = Drain | Saved | Recalled
-FromWorker: TypeAlias = Progress | Streaming | Waiting | Failed | Drained | Recall | Remember
+ToWorker: TypeAlias = Drain | Saved | SchemaHistoryAnswer
+FromWorker: TypeAlias = Progress | Streaming | Waiting | Failed | Drained | LoadSchemaHistory | AppendSchemaHistory

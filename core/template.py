@@ -11,7 +11,7 @@ import importlib
 import signal
 from typing import Any, Final
 
-from core.mortality import end_with_the_parent
+from core.parent_death import end_with_the_parent
 from replicator import compiled
 from replicator.assembly.pipeline import build_pipeline
 from replicator.checkpoint.memory_store import MemoryStore

@@ -23,16 +23,16 @@ from core.protocol import (
     FromWorker,
     Lease,
     Progress,
-    Recalled,
     Saved,
+    SchemaHistoryAnswer,
     Streaming,
     ToWorker,
     Waiting,
     WorkerSpec,
 )
-from core.recall import AgentHistory
-from core.roles import watched
-from core.runway import watch_runway
+from core.retention import watch_retention
+from core.role_log import watched
+from core.schema_history_client import SchemaHistoryClient
 from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.config.load import parse_task
 from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced, UnknownTerm
@@ -59,7 +59,7 @@ class Link:
         self._saved = 0
         self._changed = threading.Condition()
         self.drain = threading.Event()
-        self.history = AgentHistory(self.send)
+        self.history = SchemaHistoryClient(self.send)
 
     def send(self, message: FromWorker) -> None:
         self._way.send(message)
@@ -77,7 +77,7 @@ class Link:
                 with self._changed:
                     self._saved = max(self._saved, message.number)
                     self._changed.notify_all()
-            elif isinstance(message, Recalled):
+            elif isinstance(message, SchemaHistoryAnswer):
                 self.history.answered(message)
 
     def wait_saved(self, number: int, timeout: float) -> bool:
@@ -95,7 +95,7 @@ class AgentStore:
         self._loaded = loaded
         self._number = 0
         self.figures = DeliveryCounters()
-        self.runway_s: float | None = None
+        self.retention_headroom_s: float | None = None
 
     def load(self) -> Checkpoint | None:
         return self._loaded
@@ -121,7 +121,7 @@ class AgentStore:
                 bytes=figures.bytes,
                 lag_s=figures.lag_s,
                 last_event_ms=figures.last_event_ms,
-                runway_s=self.runway_s,
+                retention_headroom_s=self.retention_headroom_s,
                 pieces=figures.pieces,
             )
         )
@@ -137,8 +137,8 @@ class AgentObserver:
         self._link = link
         self._store = store
         self._log = logger
-        self._told: tuple[object, ...] = ()
-        self._told_at = 0.0
+        self._reported: tuple[object, ...] = ()
+        self._reported_at = 0.0
         self._rest = IdleRelease()
 
     def streaming(self, position: Position) -> None:
@@ -150,12 +150,12 @@ class AgentObserver:
         self._link.send(Waiting(error.to_dict()))
 
     def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
-        told = (checkpoint, *msgspec.structs.astuple(figures), self._store.runway_s)
+        told = (checkpoint, *msgspec.structs.astuple(figures), self._store.retention_headroom_s)
         now = time.monotonic()
         self._rest.seen(figures.rows, now)
-        if told == self._told and now - self._told_at < _UNCHANGED_SECONDS:
+        if told == self._reported and now - self._reported_at < _UNCHANGED_SECONDS:
             return
-        self._told, self._told_at = told, now
+        self._reported, self._reported_at = told, now
         self._store.figures = figures
         self._store.report(checkpoint)
 
@@ -205,7 +205,7 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
             save_interval=PROGRESS_SECONDS,
         )
         threading.Thread(target=link.listen, args=(pipeline.drain,), name="agent", daemon=True).start()
-        threading.Thread(target=watch_runway, args=(source, store), name="runway", daemon=True).start()
+        threading.Thread(target=watch_retention, args=(source, store), name="retention", daemon=True).start()
         last, end = pipeline.run(), pipeline.end
         if last is not None and end is not None and last.position.order >= end.order:
             return Failed(ProcessError("E5015", f"'{spec.task}' is done", found=f"source.until: {end}").to_dict())

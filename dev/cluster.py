@@ -20,7 +20,7 @@ from typing import Any
 
 import httpx
 
-from core import roles
+from core import role_log
 from dev.errors import ServerFailed
 from dev.servers.launch import launch
 from dev.servers.ports import free_port
@@ -146,7 +146,7 @@ class Cluster:
             ["core", "--host", host, *where, *timeout, *arguments],
             self.folder,
             prefix=prefix,
-            environment={roles.VARIABLE: str(self.role_folder), **(environment or {})},
+            environment={role_log.VARIABLE: str(self.role_folder), **(environment or {})},
         )
         self.cores[host] = process.start()
         return process

@@ -60,7 +60,9 @@ def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
     yield per_task("task_standby_members", "Cores that wait to take over.", [len(t.standbys) for t in tasks])
     yield per_task("task_maintenance", "1 while nobody may be promoted.", [bool(t.maintenance) for t in tasks])
     yield per_task("task_lag_seconds", "Behind the source.", [t.lag_s for t in tasks])
-    yield per_task("source_retention_headroom_seconds", "Until purged at the source.", [t.runway_s for t in tasks])
+    yield per_task(
+        "source_retention_headroom_seconds", "Until purged at the source.", [t.retention_headroom_s for t in tasks]
+    )
     ends = [_seconds(t.certificate_ms) for t in tasks]
     yield per_task("certificate_expiry_timestamp_seconds", "When the first certificate ends.", ends)
     yield per_task(

@@ -86,7 +86,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         position=(figures.position if figures else "") or (str(checkpoint.position) if checkpoint else ""),
         gtid=(figures.gtid if figures else "") or (checkpoint.position.gtid if checkpoint else ""),
         lag_s=max(figures.lag_s, 0.0) if figures and told.state == "RUNNING" else None,
-        runway_s=figures.runway_s if figures else None,
+        retention_headroom_s=figures.retention_headroom_s if figures else None,
         certificate_ms=figures.certificate_ms if figures else 0,
         certificate=figures.certificate if figures else "",
         late_consumers=tuple(figures.late_consumers.values()) if figures else (),

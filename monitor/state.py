@@ -16,7 +16,7 @@ from replicator.coordination.records import TaskFigures
 LAG_WARN_S = 30.0
 LAG_BAD_S = 300.0
 CHECKPOINT_WARN_S = 60.0
-RUNWAY_WARN_S = 86_400.0
+RETENTION_WARN_S = 86_400.0
 CERTIFICATE_WARN_S = 14 * 86_400.0
 
 OFF = frozenset({"NO RUNNING", "PAUSED", "FAILED", "UNCONFIGURED", "DELETED", "UNREADABLE"})
@@ -32,7 +32,7 @@ TROUBLE = {
     "config refused": 45,
     "lag": 40,
     "certificate ended": 44,
-    "runway": 42,
+    "retention": 42,
     "late consumers": 41,
     "certificate": 30,
     "checkpoint": 35,
@@ -143,8 +143,10 @@ def _figures(figures: TaskFigures) -> list[tuple[int, str]]:
         notes.append((TROUBLE["lag bad" if figures.lag_s > LAG_BAD_S else "lag"], "behind the source"))
     if figures.last_event_ms - figures.checkpoint_ms > CHECKPOINT_WARN_S * 1000:
         notes.append((TROUBLE["checkpoint"], "checkpoint is old"))
-    if figures.runway_s is not None and figures.runway_s < RUNWAY_WARN_S:
-        notes.append((TROUBLE["runway"], f"the source purges in {duration(figures.runway_s)} what we need"))
+    if figures.retention_headroom_s is not None and figures.retention_headroom_s < RETENTION_WARN_S:
+        notes.append(
+            (TROUBLE["retention"], f"the source purges in {duration(figures.retention_headroom_s)} what we need")
+        )
     if figures.error or figures.waiting:
         notes.append((TROUBLE["retrying"], "trying again"))
     return notes

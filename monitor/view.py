@@ -41,7 +41,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         dead_letters: of the rows' records, those that were too large for the sink.
         quarantined: tables whose rows are left out now, since when and why.
         maintenance: "task" or "cluster" while nobody may be promoted, else "".
-        runway_s: until the source may purge what the task still needs; None when it never does or nobody knows.
+        retention_headroom_s: until the source may purge what the task still needs; None: never, or unknown.
         certificate_ms: when the first `certificate` ends that the task needs; 0 without any.
         late_consumers: what consumer groups lose of the task's topics, or are about to.
         spark: rows/s of the last minutes, oldest first.
@@ -67,7 +67,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     position: str = ""
     gtid: str = ""
     lag_s: float | None = None
-    runway_s: float | None = None
+    retention_headroom_s: float | None = None
     certificate_ms: int = 0
     certificate: str = ""
     late_consumers: tuple[str, ...] = ()

@@ -57,9 +57,9 @@ class Quarantine(msgspec.Struct, kw_only=True):
 class Task(View, kw_only=True):
     """`version`: of the configuration; give it back as If-Match. `host`: of the RUNNING instance, "" when there is
     none. `maintenance`: "task" or "cluster" while nobody may be promoted. `position`: delivered, of the live figures or
-    else of lastCommit. `runway_s`: until the source may purge what the task still needs. `dead_letters`: records
-    that were too large for the sink, and `quarantined`: tables that were left out, of lastCommit. `problems`: as
-    errors, most basic first."""
+    else of lastCommit. `retention_headroom_s`: until the source may purge what the task still needs. `dead_letters`:
+    records that were too large for the sink, and `quarantined`: tables that were left out, of lastCommit. `problems`:
+    as errors, most basic first."""
 
     kind: str = "Task"
     name: str
@@ -81,7 +81,7 @@ class Task(View, kw_only=True):
     position: str = ""
     gtid: str = ""
     lag_s: float | None = None
-    runway_s: float | None = None
+    retention_headroom_s: float | None = None
     rows: int = 0
     rows_per_s: float | None = None
     transactions: int = 0
@@ -255,7 +255,7 @@ def task(view: TaskOverview) -> Task:
         position=(figures.position if figures else "") or (str(checkpoint.position) if checkpoint else ""),
         gtid=(figures.gtid if figures else "") or (checkpoint.position.gtid if checkpoint else ""),
         lag_s=figures.lag_s if figures else None,
-        runway_s=figures.runway_s if figures else None,
+        retention_headroom_s=figures.retention_headroom_s if figures else None,
         rows=figures.rows if figures else 0,
         rows_per_s=figures.rows_per_s if figures else None,
         transactions=figures.transactions if figures else 0,

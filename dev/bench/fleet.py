@@ -96,8 +96,8 @@ def _rest(pid: int, zookeeper: ZooKeeper, tasks: int, seconds: float) -> Iterato
 
 
 def _workers(core: psutil.Process) -> list[psutil.Process]:
-    """The children of the template, which is a child of the Core; without the one that looks ahead (core/outlook.py),
-    which is niced, and gone in a second."""
+    """The children of the template, which is a child of the Core; without the one that checks expiry dates
+    (core/expiry_checks.py), which is niced and ends within a second."""
     usual = core.nice()
     return [worker for child in core.children() for worker in child.children() if worker.nice() <= usual]
 

@@ -11,7 +11,16 @@ from types import TracebackType
 from typing import Any, Self
 
 from core.launcher import Launcher, Worker
-from core.protocol import Failed, Progress, Recall, Recalled, Remember, Saved, Waiting, WorkerSpec
+from core.protocol import (
+    AppendSchemaHistory,
+    Failed,
+    LoadSchemaHistory,
+    Progress,
+    Saved,
+    SchemaHistoryAnswer,
+    Waiting,
+    WorkerSpec,
+)
 
 
 class Crew:
@@ -65,8 +74,8 @@ class Crew:
     def _reply(self, worker: Worker, message: object) -> None:
         if isinstance(message, Progress):
             worker.send(Saved(message.number))
-        elif isinstance(message, Recall | Remember):
-            worker.send(Recalled(message.number))
+        elif isinstance(message, LoadSchemaHistory | AppendSchemaHistory):
+            worker.send(SchemaHistoryAnswer(message.number))
         elif isinstance(message, Failed | Waiting):
             self._errors.append(message)
 

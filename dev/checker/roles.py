@@ -1,4 +1,4 @@
-"""The role logs that workers keep (see core/roles.py), in the checker's form."""
+"""The role logs that workers keep (see core/role_log.py), in the checker's form."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ GUARDS: tuple[Guard, ...] = (
         "replicator/coordination/lease.py",
         "if stat is None or stat.czxid != self.epoch or stat.owner != self.session:",
         "if False:",
-        ("tests/unit/core/test_leases.py", _MACHINE),
+        ("tests/unit/core/test_lease_renewal.py", _MACHINE),
     ),
     Guard(
         "grace: the last term's lease must be over before a term is opened",

@@ -143,11 +143,11 @@ class HistoryRecord(Record):
 class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Live figures of one task on one Core, part of MachineRecord. Times in ms since the epoch by the Core's clock,
     lag in seconds, rates per second. `lease_least_s`: how little was left of the lease when it was renewed, in this
-    term. `runway_s`: until the source may purge what we still need, None when it never does or we don't know. `reach`:
-    whether this host reaches the "source" and the "sink". `certificate_ms`, `certificate`, `late_consumers`: see
-    `ExpiryReport` (assembly/expiry_checks.py). `error` is `ReplicatorError.to_dict()` of a FAILED task; `config_error`
-    of a configuration that was refused while an older one goes on; `waiting` of something transient that the worker
-    tries again by itself.
+    term. `retention_headroom_s`: until the source may purge what we still need, None when it never does or we don't
+    know. `reach`: whether this host reaches the "source" and the "sink". `certificate_ms`, `certificate` and
+    `late_consumers`: see `ExpiryReport` (assembly/expiry_checks.py). `error` is `ReplicatorError.to_dict()` of a FAILED
+    task; `config_error` of a configuration that was refused while an older one goes on; `waiting` of something
+    transient that the worker tries again by itself.
     rows and transactions count since the task was made."""
 
     state: str
@@ -166,7 +166,7 @@ class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     checkpoint_ms: int = 0
     lease_left_s: float = 0.0
     lease_least_s: float = 0.0
-    runway_s: float | None = None
+    retention_headroom_s: float | None = None
     reach: dict[str, bool] = {}
     certificate_ms: int = 0
     certificate: str = ""

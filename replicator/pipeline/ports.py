@@ -53,7 +53,7 @@ class Source(Protocol):
         """Where the source's log ends now: for lag and for `--until-current`. Raises SourceError."""
         ...
 
-    def runway(self, position: Position, behind_s: float, speed: float) -> float | None:
+    def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         """Seconds until the source may purge what comes after `position`; None when it never does.
 
         Args:

@@ -182,7 +182,7 @@ class MemorySource:
     def end_position(self) -> Position:
         return self._server.end()
 
-    def runway(self, position: Position, behind_s: float, speed: float) -> float | None:
+    def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         """Nothing is purged behind our back."""
         return None
 

@@ -36,7 +36,7 @@ class RecordedSource:
     def end_position(self) -> Position:
         return Position(self._files[-1].name, self._size(self._files[-1]))
 
-    def runway(self, position: Position, behind_s: float, speed: float) -> float | None:
+    def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         """Nothing is purged behind our back."""
         return None
 

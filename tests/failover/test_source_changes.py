@@ -200,10 +200,10 @@ def test_35_purged_while_nobody_read(make_bus: MakeBus, make_mysql: MakeMySQL) -
     assert verdict.clean and verdict.delivered == len(seen) > 0, str(verdict)
 
 
-def test_the_runway_is_shown(make_bus: MakeBus) -> None:
+def test_retention_headroom_is_shown(make_bus: MakeBus) -> None:
     bus = make_bus()
-    wait_for(lambda: (figures := bus.look().figures) and figures.runway_s, "the runway", 30)
+    wait_for(lambda: (figures := bus.look().figures) and figures.retention_headroom_s, "the retention headroom", 30)
     retention = float(bus.database.execute("SELECT @@GLOBAL.binlog_expire_logs_seconds")[0][0])
     figures = bus.look().figures
-    assert figures is not None and figures.runway_s == retention
-    assert "Runway:" in bus.cluster.cli("task", "describe", bus.name)
+    assert figures is not None and figures.retention_headroom_s == retention
+    assert "Retention headroom:" in bus.cluster.cli("task", "describe", bus.name)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from kafka import KafkaProducer
 
-from core.roles import RoleLog
+from core.role_log import RoleLog
 from dev.checker.consumer import read_topics, seen
 from dev.checker.history import Change, Transaction
 from dev.checker.roles import read_roles

@@ -65,8 +65,8 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         "Running on": task["host"] or "-",
         "Standbys": ", ".join(task["standbys"]) or "none",
         "Lag": render.lag(task),
-        "Runway": f"{render.duration(task['runway_s'])} until the source may purge what we need"
-        if task.get("runway_s") is not None
+        "Retention headroom": f"{render.duration(task['retention_headroom_s'])} until the source may purge what we need"
+        if task.get("retention_headroom_s") is not None
         else "-",
         "Rows": f"{task['rows']}" + (f" ({render.rate(task['rows_per_s'])}/s)" if render.moving(task) else ""),
         **_dead_letters(task),

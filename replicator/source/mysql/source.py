@@ -8,7 +8,7 @@ from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
-from replicator.source.mysql import dump, positions, preflight, rivals, runway, tables
+from replicator.source.mysql import dump, positions, preflight, retention_headroom, rivals, tables
 from replicator.source.mysql.hosts import Hosts, check_member
 from replicator.source.mysql.origin import Look
 from replicator.source.mysql.scan import event_length, look
@@ -100,7 +100,7 @@ class MySQLSource:
         except ReplicatorError:
             return ""
 
-    def runway(self, position: Position, behind_s: float, speed: float) -> float | None:
-        """See `runway.remaining`; asks the server. Raises SourceUnavailable, SourceError."""
+    def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
+        """See `retention_headroom.remaining`; asks the server. Raises SourceUnavailable, SourceError."""
         with Session(self._hosts.current, self._password) as session:
-            return runway.remaining(session, read_server(session), position, behind_s, speed)
+            return retention_headroom.remaining(session, read_server(session), position, behind_s, speed)

@@ -10,21 +10,21 @@ from typing import Any, TypeVar
 
 import pytest
 
-from core.histories import answered
 from core.launcher import Launcher, Worker
 from core.protocol import (
+    AppendSchemaHistory,
     Drain,
     Drained,
     Failed,
     FromWorker,
+    LoadSchemaHistory,
     Progress,
-    Recall,
-    Remember,
     Saved,
     Streaming,
     Waiting,
     WorkerSpec,
 )
+from core.schema_history_service import answered
 from core.worker import AGENT_GONE, LEASE_OVER
 from dev.checker import consumer
 from dev.cluster import wait_for
@@ -98,7 +98,7 @@ class Agent:
         for message in messages:
             if isinstance(message, Progress):
                 self.worker.send(Saved(message.number))
-            elif isinstance(message, Recall | Remember):
+            elif isinstance(message, LoadSchemaHistory | AppendSchemaHistory):
                 self.worker.send(answered(self.history, message))
 
     def wait(self, kind: type[M], timeout: float = 30.0) -> M:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from core.channel import AgentEnd, WorkerEnd, pair
-from core.pipes import PipeReader
-from core.protocol import Recalled, Saved, Streaming
+from core.pipe_reader import PipeReader
+from core.protocol import Saved, SchemaHistoryAnswer, Streaming
 from replicator.errors import ReplicatorError
 
 LARGE = "x" * 8_000_000
@@ -67,7 +67,7 @@ def test_a_worker_that_reads_nothing_blocks_no_sender(pipes: PipeReader, ways: A
     frozen = ways[0][0]
     began = time.monotonic()
     for number in range(3):
-        frozen.send(Recalled(number, error=ReplicatorError("E5011", LARGE)))
+        frozen.send(SchemaHistoryAnswer(number, error=ReplicatorError("E5011", LARGE)))
     frozen.send(Saved(7))
     assert time.monotonic() - began < 2
     worker = WorkerEnd(ways[0][1])  # it goes on: what waited arrives

@@ -64,7 +64,7 @@ def test_figures_timeouts_and_guards_are_shown() -> None:
     facts = Known(
         soaks=[RUN],
         smallest=Run(60.0, (3.1, 20.0), [lost, held]),
-        mutants=[Found("lease check", "core/leases.py", "tests/unit/x.py::test_y"), Found("none", "a.py", "")],
+        mutants=[Found("lease check", "core/lease_renewal.py", "tests/unit/x.py::test_y"), Found("none", "a.py", "")],
     )
     text = page(facts)
     assert "| rows written and seen | 3,000,000 |" in text
@@ -72,7 +72,7 @@ def test_figures_timeouts_and_guards_are_shown() -> None:
     assert "2, drained within p50 1.50 s, at most 3.0 s, at 4.0 times the writer's rate (p50)" in text
     assert RUN.last_line() in text and "leader: SIGKILL (6)" in text
     assert "| 2 s | 0 | 0 | 0 | 0.90 of 1.33 s | yes |" in text and "| 1 s | 2 | 1 |" in text and "**no**" in text
-    assert "| lease check | `core/leases.py` | `tests/unit/x.py::test_y` |" in text and "**none**" in text
+    assert "| lease check | `core/lease_renewal.py` | `tests/unit/x.py::test_y` |" in text and "**none**" in text
 
 
 def test_the_smallest_timeout_that_held_is_told() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.roles import RoleLog
+from core.role_log import RoleLog
 from dev.checker.history import Change, Role, Seen, Transaction
 from dev.checker.roles import read_roles
 from dev.checker.verdict import Verdict, compare, judge, rebuilt

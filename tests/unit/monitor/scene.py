@@ -208,7 +208,7 @@ def night() -> Bus:
     lost = "'audit' has lost 120 records of shop.returns/0: deleted before it read them"
     ends = {"certificate_ms": now_ms() + 86_400_000, "certificate": "db1.shop.internal:3306"}
     c.stand("returns", "RUNNING", **_running(3.4, late_consumers={"audit": lost}, **ends))
-    b.stand("sessions_of_three_servers", "RUNNING", **_running(77.0, runway_s=19_000.0))
+    b.stand("sessions_of_three_servers", "RUNNING", **_running(77.0, retention_headroom_s=19_000.0))
     c.stand("sessions_of_three_servers", reach={"source": True, "sink": False})
     bus.maintain("sessions_of_three_servers", by="jan", reason="new switches in rack b", age_s=4000)
 

@@ -53,7 +53,7 @@ def test_every_name_has_the_prefix_and_the_night_parses() -> None:
     assert found[("bus_config_invalid", (("task", "audit_trail"),))] == 1
 
 
-def test_maintenance_runway_and_dead_letters() -> None:
+def test_maintenance_retention_headroom_and_dead_letters() -> None:
     found = samples(Eye(night()).look())
     task = (("task", "sessions_of_three_servers"),)
     assert found[("bus_task_maintenance", task)] == 1

@@ -75,7 +75,7 @@ def test_maintenance_of_a_task_and_of_all() -> None:
     assert (healthy.maintenance, healthy.trouble, healthy.notes) == ("cluster", 0, ())
 
 
-def test_runway_dead_letters_several_hosts_and_what_a_standby_does_not_reach() -> None:
+def test_retention_headroom_dead_letters_several_hosts_and_what_a_standby_does_not_reach() -> None:
     task = named(Eye(night()).look(), "sessions_of_three_servers")
     assert task.notes[0] == "the source purges in 5 h 16 min what we need"
     assert task.notes[-1] == "dead letters: 3"

@@ -10,7 +10,7 @@ from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.source.mysql import definitions
 from replicator.source.mysql.hosts import Hosts, candidates, check_member
-from replicator.source.mysql.runway import retention
+from replicator.source.mysql.retention_headroom import retention
 from replicator.source.mysql.server import Server
 from replicator.source.mysql.session import Session
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from replicator.model.position import Position
-from replicator.source.mysql.runway import retention, until_purged
+from replicator.source.mysql.retention_headroom import retention, until_purged
 from replicator.source.mysql.server import Log, Server
 
 FILES = [Log("b.000001", 100), Log("b.000002", 100), Log("b.000003", 100)]

@@ -1,6 +1,8 @@
-"""What will go wrong with the tasks that run here, if nobody does anything: looked at once an hour, one task after the
-other, each in a process of its own that ends at once (`launcher.Launcher.look`). So neither a worker nor the agent pays
-for clients that are used for a second an hour, and a server that does not answer holds nobody up."""
+"""Runs the expiry checks of the tasks that run here, once an hour, each in a process of its own.
+
+So neither a worker nor the agent pays for clients that are used for a second an hour, and a server that does not answer
+delays nothing else.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ Config = Mapping[str, Any]
 Look = Callable[[Config], ExpiryReport | None]
 
 
-class Outlooks:
+class ExpiryChecks:
     """Looks in a thread of its own.
 
     Args:
@@ -42,7 +44,7 @@ class Outlooks:
         self._known: dict[str, ExpiryReport] = {}
         self._next = 0.0
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="outlook", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="expiry", daemon=True)
 
     def start(self) -> None:
         self._thread.start()

@@ -1,4 +1,4 @@
-"""What all tasks of a Core share, and what they ask of whoever makes workers."""
+"""What the tasks of one Core share: coordinator, identity, threads, and the interface to worker processes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.checkpoints import CheckpointWriter
-from core.histories import HistoryKeeper
-from core.leases import LeaseKeeper
-from core.pipes import PipeReader, Speaker
+from core.checkpoint_writer import CheckpointWriter
+from core.lease_renewal import LeaseRenewal
+from core.pipe_reader import PipeReader, Speaker
 from core.protocol import ToWorker, WorkerSpec
+from core.schema_history_service import SchemaHistoryService
 from replicator.assembly.expiry_checks import ExpiryReport
 from replicator.coordination.layout import Layout
 from replicator.coordination.participant import Identity
@@ -44,16 +44,16 @@ class Starter(Protocol):
 
 
 @dataclass
-class Bench:
+class CoreContext:
     coordinator: Coordinator
     layout: Layout
     identity: Identity
     launcher: Starter
-    leases: LeaseKeeper
+    leases: LeaseRenewal
     writer: CheckpointWriter
-    histories: HistoryKeeper
+    schema_history: SchemaHistoryService
     pipes: PipeReader
     clock: Callable[[], float]
     validate: Validate
     reach: Callable[[str], dict[str, bool]]
-    outlook: Callable[[str], ExpiryReport]
+    expiry_report: Callable[[str], ExpiryReport]

@@ -1,4 +1,4 @@
-"""One task on this Core: its part in the election, its worker, and what is told about both."""
+"""One task on this Core: its part in the election, its worker process, and its reported state."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from core.bench import Bench, WorkerProcess
-from core.figures import Gauge
+from core.context import CoreContext, WorkerProcess
 from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Streaming, Waiting, WorkerSpec
-from core.pulse import PulseCheck
+from core.task_gauge import TaskGauge
+from core.watchdog import Watchdog
 from replicator.coordination.clock import now_ms
 from replicator.coordination.ids import ReplicaIds
 from replicator.coordination.installation import installation_id
@@ -26,44 +26,44 @@ from replicator.telemetry import log
 _LEASE_OVER = "E4008"
 
 
-class Runner:
+class TaskRunner:
     """Everything but `figures` and `on_progress` is called from the agent's loop.
 
     Args:
         wake: asks for a turn of this task; called from any thread.
     """
 
-    def __init__(self, task: str, bench: Bench, wake: Callable[[], None]) -> None:
+    def __init__(self, task: str, context: CoreContext, wake: Callable[[], None]) -> None:
         self.task = task
         self.due = 0.0
         """Monotonic time of the next turn."""
-        self.gauge = Gauge(bench.clock)
-        self._bench = bench
+        self.gauge = TaskGauge(context.clock)
+        self._context = context
         self._worker: WorkerProcess | None = None
-        self._pulse = PulseCheck()
+        self._watchdog = Watchdog()
         self._pieces = 0
         self._since_ms = now_ms()
-        self._told = State.ABSENT
-        self._told_error: dict[str, str] | None = None
-        self._log = log.get_logger("core").bind(task=task, host=bench.identity.host)
+        self._reported = State.ABSENT
+        self._reported_error: dict[str, str] | None = None
+        self._log = log.get_logger("core").bind(task=task, host=context.identity.host)
         self.participant = Participant(
-            bench.coordinator, bench.layout, task, bench.identity, self, bench.clock, bench.validate, wake
+            context.coordinator, context.layout, task, context.identity, self, context.clock, context.validate, wake
         )
 
     # What the participant asks of its workers
 
     def start(self, term: Leading, config: Config, checkpoint: Checkpoint | None) -> None:
-        bench, task, name, uid = self._bench, self.task, term.name, term.uid
+        context, task, name, uid = self._context, self.task, term.name, term.uid
         configured = config.data.get("source", {}).get("server_id")
-        server_id = ReplicaIds(bench.coordinator, bench.layout).of(task, uid, configured)
-        installation = installation_id(bench.coordinator, bench.layout)
-        path = bench.layout.contender(task, name)
-        lease = bench.leases.begin(task, path, term.czxid)
+        server_id = ReplicaIds(context.coordinator, context.layout).of(task, uid, configured)
+        installation = installation_id(context.coordinator, context.layout)
+        path = context.layout.contender(task, name)
+        lease = context.leases.begin(task, path, term.czxid)
         spec = WorkerSpec(
             task,
             uid,
             term.epoch,
-            bench.identity.host,
+            context.identity.host,
             config.data,
             checkpoint,
             server_id,
@@ -72,30 +72,30 @@ class Runner:
             previous=term.previous,
         )
         try:
-            worker = bench.launcher.start(spec, lease.deadline)
+            worker = context.launcher.start(spec, lease.deadline)
         except (OSError, EOFError) as error:
-            bench.leases.drop(task)
+            context.leases.drop(task)
             self._log.error("worker not started", code="E5008", error=str(error))
             raise ProcessError("E5008", f"no worker could be started for '{task}'", found=str(error)) from error
         self._worker = worker
-        self._pulse = PulseCheck()
+        self._watchdog = Watchdog()
         self.gauge.reset()
         interval = float(config.data.get("checkpoint_interval_ms", 1000)) / 1000
         progress = TermProgress(
-            bench.coordinator,
-            bench.layout,
+            context.coordinator,
+            context.layout,
             task,
             name,
             term.czxid,
             uid,
-            bench.identity.host,
+            context.identity.host,
             above=term.above,
             previous=term.previous or 0,
         )
-        bench.writer.begin(task, progress, interval, lambda number: worker.send(Saved(number)))
-        bench.histories.begin(task, SchemaNodes(bench.coordinator, bench.layout, task, name), worker.send)
-        bench.leases.attach(task, worker)
-        bench.pipes.add(task, worker)
+        context.writer.begin(task, progress, interval, lambda number: worker.send(Saved(number)))
+        context.schema_history.begin(task, SchemaNodes(context.coordinator, context.layout, task, name), worker.send)
+        context.leases.attach(task, worker)
+        context.pipes.add(task, worker)
         self._log.info("worker started", epoch=term.epoch, pid=worker.pid, config_version=config.version)
 
     def drain(self) -> None:
@@ -104,19 +104,19 @@ class Runner:
 
     def kill(self) -> None:
         """The lease ends first: whatever the worker does until the signal reaches it, nothing leaves any more."""
-        self._bench.leases.drop(self.task)
+        self._context.leases.drop(self.task)
         worker, self._worker = self._worker, None
         if worker is not None:
-            self._bench.pipes.remove(worker)
+            self._context.pipes.remove(worker)
             worker.kill()
-        self._bench.writer.end(self.task)
-        self._bench.histories.end(self.task)
+        self._context.writer.end(self.task)
+        self._context.schema_history.end(self.task)
 
     # What the worker says, or does not say
 
-    def check_pulse(self) -> None:
+    def check_watchdog(self) -> None:
         """A worker that does not run would hold the lease for ever and deliver nothing."""
-        if self._worker is not None and self._pulse.stuck(self._worker.beat, self._bench.clock()):
+        if self._worker is not None and self._watchdog.stuck(self._worker.beat, self._context.clock()):
             self._log.warning("worker stuck, killed", code="E5008", pid=self._worker.pid)
             self.kill()
             self.participant.on_died()
@@ -128,7 +128,7 @@ class Runner:
     def on_progress(self, progress: Progress) -> None:
         """From the pipe thread, so that a checkpoint never waits for the loop."""
         self.gauge.note(progress)
-        self._bench.writer.submit(self.task, progress)
+        self._context.writer.submit(self.task, progress)
 
     def hear(self, message: FromWorker | None) -> None:
         """A message of the current worker; None when it is gone without a last word."""
@@ -165,7 +165,7 @@ class Runner:
             self.participant.on_fenced(error, epoch)
 
     def _on_gone(self) -> None:
-        over = self._bench.leases.left(self.task) <= 0
+        over = self._context.leases.left(self.task) <= 0
         self.kill()
         if over:
             self.participant.on_lease_over()
@@ -186,15 +186,15 @@ class Runner:
         """Logs a change of role. Called after each turn. True when something changed."""
         participant = self.participant
         state = participant.state
-        changed = state is not self._told
+        changed = state is not self._reported
         if changed:
             self._since_ms = now_ms()
             facts = participant.facts
-            self._log.info(state.value, epoch=facts.czxid, was=self._told.value)
-            self._told = state
+            self._log.info(state.value, epoch=facts.czxid, was=self._reported.value)
+            self._reported = state
         error = self._error()
-        if error != self._told_error:
-            changed, self._told_error = True, error
+        if error != self._reported_error:
+            changed, self._reported_error = True, error
             if error is not None:
                 self._log.error("not running", code=error["code"], error=error["what"], fix=error.get("fix", ""))
         return changed
@@ -218,17 +218,17 @@ class Runner:
             epoch=facts.czxid,
             sequence=view.own.sequence if view and view.own else -1,
             since_ms=self._since_ms,
-            lease_left_s=round(self._bench.leases.left(self.task), 3),
-            lease_least_s=round(self._bench.leases.least(self.task), 3),
+            lease_left_s=round(self._context.leases.left(self.task), 3),
+            lease_least_s=round(self._context.leases.least(self.task), 3),
             config_version=facts.worker.config.version if facts.worker else (facts.good.version if facts.good else -1),
             error=self.participant.problem,
             config_error=(view.config_error or view.status_error) if view else None,
-            reach=self._bench.reach(self.task),
-            checkpoint_ms=self._bench.writer.written_ms.get(self.task, stored.time_ms if stored else 0),
+            reach=self._context.reach(self.task),
+            checkpoint_ms=self._context.writer.written_ms.get(self.task, stored.time_ms if stored else 0),
         )
-        outlook = self._bench.outlook(self.task)
-        figures.certificate_ms, figures.certificate = outlook.certificate_ms, outlook.certificate
-        figures.late_consumers = outlook.late_consumers
+        report = self._context.expiry_report(self.task)
+        figures.certificate_ms, figures.certificate = report.certificate_ms, report.certificate
+        figures.late_consumers = report.late_consumers
         worker, last = self._worker, gauge.last
         if checkpoint is not None:
             figures = msgspec.structs.replace(
@@ -249,5 +249,5 @@ class Runner:
             )
         if worker is not None and last is not None:
             figures = msgspec.structs.replace(figures, lag_s=last.lag_s, last_event_ms=last.last_event_ms)
-            figures = msgspec.structs.replace(figures, runway_s=last.runway_s)
+            figures = msgspec.structs.replace(figures, retention_headroom_s=last.retention_headroom_s)
         return figures

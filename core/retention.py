@@ -1,4 +1,4 @@
-"""How long the source will still have what the task needs: asked now and then, beside the data path."""
+"""Measures how long the source will keep the binlog that a task still needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIRST_SECONDS, INTERVAL = 5.0, 60.0
 class Progressing(Protocol):
     """The worker's store: `load` gives the latest checkpoint."""
 
-    runway_s: float | None
+    retention_headroom_s: float | None
 
     def load(self) -> Checkpoint | None: ...
 
@@ -34,7 +34,7 @@ class Speed:
         return max(0.0, (source_ms - last[1]) / 1000 / (now - last[0]))
 
 
-def watch_runway(source: Source, store: Progressing, interval: float = INTERVAL) -> None:
+def watch_retention(source: Source, store: Progressing, interval: float = INTERVAL) -> None:
     """Runs in a thread of its own for as long as the process. A source that does not answer leaves the last figure."""
     speed = Speed()
     time.sleep(min(FIRST_SECONDS, interval))
@@ -44,7 +44,7 @@ def watch_runway(source: Source, store: Progressing, interval: float = INTERVAL)
             behind = max(0.0, time.time() - checkpoint.source_ms / 1000) if checkpoint.source_ms else 0.0
             try:
                 pace = speed.over(time.monotonic(), checkpoint.source_ms)
-                store.runway_s = source.runway(checkpoint.position, behind, pace)
+                store.retention_headroom_s = source.retention_headroom(checkpoint.position, behind, pace)
             except ReplicatorError:
                 pass  # the data path meets the same source, and says so
         time.sleep(interval)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from core.vitals import Vitals
+from core.machine_status import MachineStatus
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines import Machines
 from replicator.coordination.memory import MemoryEnsemble
@@ -17,9 +17,9 @@ def ensemble() -> MemoryEnsemble:
     return MemoryEnsemble(time.monotonic)
 
 
-def claimant(ensemble: MemoryEnsemble, process: str, timeout: float = 10.0) -> Vitals:
+def claimant(ensemble: MemoryEnsemble, process: str, timeout: float = 10.0) -> MachineStatus:
     session = ensemble.session(timeout)
-    return Vitals(session, Machines(session, Layout()), "host-a", process, time.monotonic)
+    return MachineStatus(session, Machines(session, Layout()), "host-a", process, time.monotonic)
 
 
 def never() -> bool:

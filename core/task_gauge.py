@@ -1,4 +1,4 @@
-"""The live figures of one task, from what its worker says."""
+"""The position and the rates of one task, from the messages of its worker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STALE_SECONDS = 3.0
 """Rates over a longer pause than this begin anew."""
 
 
-class Gauge:
+class TaskGauge:
     """Thread-safe. Rates are over the time between two readings."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -1,4 +1,4 @@
-"""The pipe thread: reads what the workers say and hands it on at once, and sends what they did not take at once."""
+"""The pipe thread: receives messages from the workers, and sends what could not be sent without waiting."""
 
 from __future__ import annotations
 

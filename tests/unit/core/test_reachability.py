@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.reach import Reach, sinks, sources
+from core.reachability import Reachability, sinks, sources
 from dev.servers.ports import free_port
 
 
@@ -45,7 +45,7 @@ def test_a_round_says_for_each_task_what_is_reached(greeting: int) -> None:
     nobody = free_port()
     tasks = {"one": config(greeting, greeting), "two": config(nobody), "three": config(greeting, nobody)}
     with ThreadPoolExecutor(2) as pool:
-        found = Reach(lambda: tasks).round(pool)
+        found = Reachability(lambda: tasks).round(pool)
     assert found == {
         "one": {"source": True, "sink": True},
         "two": {"source": False, "sink": True},

@@ -1,7 +1,7 @@
-"""Whether this host reaches what a task needs: asked by every Core that stands for it, so that a leader that is cut off
-from its source or its sink knows who is not.
+"""Checks whether this host reaches the source and the sink of each task that it is a contender for.
 
-A question that every server answers to everybody: MySQL greets whoever connects, Kafka says which requests it knows.
+Every Core publishes its answers, so that a leader that has lost its source or its sink knows which standby has not. The
+requests need no account: MySQL greets every client, Kafka lists the requests that it supports.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def sinks(config: Mapping[str, Any]) -> tuple[Address, ...]:
     return addresses((config.get("sink") or {}).get("bootstrap_servers") or ())
 
 
-class Reach:
+class Reachability:
     """Asks in a thread of its own; each address once a round, however many tasks use it.
 
     Args:

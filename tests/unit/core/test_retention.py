@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from core.runway import Speed
+from core.retention import Speed
 
 
 def test_speed_is_log_time_over_time() -> None:

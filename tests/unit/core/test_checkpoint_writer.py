@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.checkpoints import CheckpointWriter
+from core.checkpoint_writer import CheckpointWriter
 from core.protocol import Progress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected
 from replicator.model.checkpoint import Checkpoint
@@ -39,7 +39,7 @@ class Term:
         self.written.append(checkpoint.position.offset)
 
 
-class Bench:
+class CoreContext:
     def __init__(self) -> None:
         self.failed: list[tuple[str, str]] = []
         self.writer = CheckpointWriter(lambda task, error: self.failed.append((task, error.code)))
@@ -52,8 +52,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    bench = Bench()
+def bench() -> Iterator[CoreContext]:
+    bench = CoreContext()
     yield bench
     bench.writer.stop()
 
@@ -133,7 +133,7 @@ def test_what_stands_is_not_written_again_for_a_while(bench, monkeypatch):
         time.sleep(0.005)
     assert bench.term.written == [7]
     assert bench.writer.written_ms["t"] > before, "its age says that it is up to date"
-    monkeypatch.setattr("core.checkpoints._AGAIN", 0.0)  # one that was deleted by hand comes back
+    monkeypatch.setattr("core.checkpoint_writer._AGAIN", 0.0)  # one that was deleted by hand comes back
     bench.writer.submit("t", progress(7))
     eventually(lambda: bench.term.written == [7, 7])
 

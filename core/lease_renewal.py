@@ -1,4 +1,4 @@
-"""The lease thread: asks every T/6 whether our nodes still stand, and extends the leases of those that do.
+"""The lease thread: confirms our election nodes every T/6 and extends the leases of those that exist.
 
 Nothing else runs in this thread and all nodes are asked for in one pipelined exchange, so that no amount of other work
 makes a lease run out.
@@ -25,7 +25,7 @@ class Extensible(Protocol):
     def extend(self, deadline: float, wall_deadline: float = math.inf) -> None: ...
 
 
-class LeaseKeeper:
+class LeaseRenewal:
     """Args:
     over: called with a task whose node is gone, from this thread; must not block.
     """

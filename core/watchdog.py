@@ -1,4 +1,4 @@
-"""Tells a worker that does not run any more (frozen, swapped out, stuck in one call) from a host that did not run."""
+"""Detects a worker process that no longer runs: frozen, swapped out, or stuck in one call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ STUCK_SECONDS = 10.0
 """A worker's threads run several times a second; a step of the decoder takes milliseconds."""
 
 
-class PulseCheck:
+class Watchdog:
     """Asked again and again with the worker's counter of life. Only silence that we have watched counts: after a pause
     of our own (the host was frozen, too) the worker gets its time anew.
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.roles import VARIABLE, WatchedSink, watched
+from core.role_log import VARIABLE, WatchedSink, watched
 from dev.checker.roles import read_roles
 from replicator.model.batch import Batch
 from replicator.model.position import Position

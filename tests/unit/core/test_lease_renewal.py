@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from core.leases import LeaseKeeper
+from core.lease_renewal import LeaseRenewal
 from replicator.coordination.memory import MemoryEnsemble
 from replicator.errors import LeadershipLost, NotConnected
 from tests.support.cores import FakeClock
@@ -22,14 +22,14 @@ class Holder:
         self.deadline, self.wall_deadline = deadline, wall_deadline
 
 
-class Bench:
+class CoreContext:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.ensemble = MemoryEnsemble(self.clock)
         self.zk = self.ensemble.session(T)
         self.over: list[str] = []
         self.wall = FakeClock()
-        self.keeper = LeaseKeeper(self.zk, self.over.append, self.clock, self.wall)
+        self.keeper = LeaseRenewal(self.zk, self.over.append, self.clock, self.wall)
         self.zk.on_connection(self.keeper._on_connection)
         self.holder = Holder()
 
@@ -41,8 +41,8 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Bench:
-    return Bench()
+def bench() -> CoreContext:
+    return CoreContext()
 
 
 def test_begins_with_a_confirmation(bench):

@@ -1,4 +1,4 @@
-"""The agent's side of the schema histories: one thread that reads and writes their nodes for the workers.
+"""Reads and writes schema histories in ZooKeeper for the workers, in one thread of the Core's agent.
 
 A worker waits for its answer, so that no row behind a change of the schema is delivered before the change is durable.
 """
@@ -9,11 +9,11 @@ import queue
 import threading
 from collections.abc import Callable
 
-from core.protocol import Recall, Recalled, Remember
+from core.protocol import AppendSchemaHistory, LoadSchemaHistory, SchemaHistoryAnswer
 from replicator.errors import ReplicatorError
 from replicator.pipeline.ports import HistoryStore
 
-Answer = Callable[[Recalled], None]
+Answer = Callable[[SchemaHistoryAnswer], None]
 
 
 class _Shelf:
@@ -24,11 +24,13 @@ class _Shelf:
         self.ended = False
 
 
-class HistoryKeeper:
+class SchemaHistoryService:
     def __init__(self) -> None:
         self._shelves: dict[str, _Shelf] = {}
-        self._asked: queue.SimpleQueue[tuple[_Shelf, Recall | Remember] | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._run, name="histories", daemon=True)
+        self._asked: queue.SimpleQueue[tuple[_Shelf, LoadSchemaHistory | AppendSchemaHistory] | None] = (
+            queue.SimpleQueue()
+        )
+        self._thread = threading.Thread(target=self._run, name="schema-history", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -37,7 +39,7 @@ class HistoryKeeper:
         """A term begins. `store` checks with each write that our node in its election stands."""
         self._shelves[task] = _Shelf(store, answer)
 
-    def submit(self, task: str, message: Recall | Remember) -> None:
+    def submit(self, task: str, message: LoadSchemaHistory | AppendSchemaHistory) -> None:
         shelf = self._shelves.get(task)
         if shelf is not None:
             self._asked.put((shelf, message))
@@ -62,12 +64,12 @@ class HistoryKeeper:
                     shelf.answer(answered(shelf.store, message))
 
 
-def answered(store: HistoryStore, message: Recall | Remember) -> Recalled:
+def answered(store: HistoryStore, message: LoadSchemaHistory | AppendSchemaHistory) -> SchemaHistoryAnswer:
     """Does what a worker asks for."""
     try:
-        if isinstance(message, Recall):
-            return Recalled(message.number, tuple(store.load()))
+        if isinstance(message, LoadSchemaHistory):
+            return SchemaHistoryAnswer(message.number, tuple(store.load()))
         store.append(message.record)
     except ReplicatorError as error:
-        return Recalled(message.number, error=error)
-    return Recalled(message.number)
+        return SchemaHistoryAnswer(message.number, error=error)
+    return SchemaHistoryAnswer(message.number)

@@ -1,4 +1,4 @@
-"""The checkpoint writer: one thread that puts the progress of all running terms into their lastCommit.
+"""The checkpoint writer: one thread that writes the progress of all running terms to lastCommit.
 
 ZooKeeper pays a disk flush for each write, so a term writes at most once per `checkpoint_interval_ms`, and only the
 latest progress; what is urgent (the worker waits for it) goes at once. A position that moved over events without rows

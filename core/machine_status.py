@@ -1,4 +1,4 @@
-"""The vitals thread: this machine and all its tasks in one znode, written once a second; and its name."""
+"""Publishes this machine and its tasks in one znode, once a second, and claims the name of the Core."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SETTLE_SECONDS = 0.5
 _LOG = log.get_logger("core")
 
 
-class Vitals:
+class MachineStatus:
     """Args:
     host: the name to go by; `identity.host` is what it became.
     figures: of every task, by name.
@@ -43,7 +43,7 @@ class Vitals:
         self._process = psutil.Process()
         self._stopped = False
         self._kick = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="vitals", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="machine-status", daemon=True)
 
     @property
     def identity(self) -> Identity:
@@ -115,7 +115,7 @@ class Vitals:
         except NodeExists as error:
             self._rename(error)  # after a lost session somebody else took the name
         except CoordinationError as error:
-            _LOG.warning("vitals not written", code=error.code, error=error.what)
+            _LOG.warning("machine status not written", code=error.code, error=error.what)
 
     def _publish(self) -> None:
         self._machines.publish(self._identity.host, self._record())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.outlook import FIRST, INTERVAL, PACE, Outlooks
+from core.expiry_checks import FIRST, INTERVAL, PACE, ExpiryChecks
 from replicator.assembly.expiry_checks import ExpiryReport
 
 
@@ -14,7 +14,7 @@ class Scene:
         self.running: dict[str, dict[str, Any]] = {}
         self.asked: list[str] = []
         self.answer: ExpiryReport | None = None
-        self.outlooks = Outlooks(lambda: dict(self.running), self.look, lambda: self.now)
+        self.outlooks = ExpiryChecks(lambda: dict(self.running), self.look, lambda: self.now)
 
     def look(self, config: Any) -> ExpiryReport | None:
         self.asked.append(config["name"])

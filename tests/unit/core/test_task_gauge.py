@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.figures import Gauge
 from core.protocol import Progress
+from core.task_gauge import TaskGauge
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from tests.support.cores import FakeClock
@@ -21,7 +21,7 @@ def clock() -> FakeClock:
 
 
 def test_rates_are_over_the_time_between_readings(clock):
-    gauge = Gauge(clock)
+    gauge = TaskGauge(clock)
     assert gauge.rates() == (0.0, 0.0)
     clock.now += 1
     gauge.note(progress(500, 10_000))
@@ -32,7 +32,7 @@ def test_rates_are_over_the_time_between_readings(clock):
 
 
 def test_readings_too_close_together_repeat_the_last(clock):
-    gauge = Gauge(clock)
+    gauge = TaskGauge(clock)
     gauge.rates()
     clock.now += 1
     gauge.note(progress(500))
@@ -43,7 +43,7 @@ def test_readings_too_close_together_repeat_the_last(clock):
 
 
 def test_a_new_worker_counts_from_nothing(clock):
-    gauge = Gauge(clock)
+    gauge = TaskGauge(clock)
     gauge.rates()
     gauge.note(progress(500))
     gauge.wait({"code": "E2001"})
@@ -53,7 +53,7 @@ def test_a_new_worker_counts_from_nothing(clock):
 
 
 def test_streaming_ends_waiting(clock):
-    gauge = Gauge(clock)
+    gauge = TaskGauge(clock)
     gauge.wait({"code": "E2001"})
     gauge.streaming("b.1:4")
     assert gauge.waiting is None
