@@ -14,6 +14,7 @@ from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.model.position import Position
+from replicator.model.quarantine import Orders
 from replicator.model.term import Term
 from replicator.sink.memory_sink import MemoryBroker, MemorySink
 from tests.support.in_memory import Unseen
@@ -41,7 +42,7 @@ class Job:
         self.source = {"type": kind, "port": server.port, "user": "replicator", "password": "env:TEST_PASSWORD"}
         self.delivery, self.broker, self.store = delivery, MemoryBroker(), MemoryStore()
 
-    def run(self, *tables: str, half: bool = False, **sink: Any) -> None:
+    def run(self, *tables: str, half: bool = False, orders: Orders | None = None, **sink: Any) -> None:
         kafka = {"type": "kafka", "bootstrap_servers": ["unused:1"], "delivery": self.delivery, **sink}
         source = {**self.source, "tables": list(tables)}
         data: dict[str, Any] = {"name": "copy", "source": source, "sink": kafka, "max_transaction_bytes": _PART}
@@ -49,7 +50,9 @@ class Job:
             data["max_batch_bytes"] = _PART
         config = parse_task(data)
         made = Half("copy", self.broker, self.delivery)  # type: ignore[arg-type]
-        pipeline = build_pipeline(config, term=Term.unlimited("copy"), store=self.store, observer=Unseen(), sink=made)
+        pipeline = build_pipeline(
+            config, term=Term.unlimited("copy"), store=self.store, observer=Unseen(), sink=made, orders=orders
+        )
         made.drain = pipeline.drain if half else None
         pipeline.run(build_source(config).end_position())
 
@@ -113,3 +116,31 @@ def test_rows_that_both_carry_arrive_once(shop: tuple[Database, str], delivery: 
     assert job.seen(".b") == sorted(job.seen(".b"))
     if change.startswith("metadata"):
         assert job.seen(".a") == list(range(ROWS))
+
+
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+@pytest.mark.parametrize("left_out", ["a", "b"])
+def test_a_table_that_goes_into_quarantine_begins_the_transaction_again(
+    shop: tuple[Database, str], delivery: str, left_out: str
+) -> None:
+    """The part that was delivered comes twice (docs/limits.md); what was left out comes back as a whole."""
+    server, name = shop
+    a, b = f"{name}.a", f"{name}.b"
+    table, rows = f"{name}.{left_out}", {"a": ROWS, "b": 2 * ROWS}
+    job = Job(server, delivery)
+    job.run(a, b)
+    write(server, name)
+    job.run(a, b, half=True)
+    assert job.inside, "stopped inside the transaction"
+    first = {each: len(job.seen(f".{each}")) for each in "ab"}
+    assert first["a"]
+    job.run(a, b, orders=Orders({table: 1}))
+    assert not job.inside
+    for each in "ab":
+        again = [] if each == left_out else list(range(rows[each]))
+        assert job.seen(f".{each}") == [*range(first[each]), *again]
+    last = job.store.load()
+    assert last is not None
+    (mark,) = last.quarantined
+    job.run(a, b, orders=Orders(replay={table: mark.time_ms}))
+    assert job.seen(f".{left_out}") == [*range(first[left_out]), *range(rows[left_out])], "nothing of it is lost"
