@@ -372,21 +372,21 @@ GUARDS: tuple[Guard, ...] = (
         "replicator/schema/ahead_of_stream.py",
         "        return self._statements(self._look).first_change(key, later.position)\n",
         "        return None\n",
-        ("tests/unit/schema/test_catalog.py",),
+        ("tests/unit/schema/test_catalog_definitions.py",),
     ),
     Guard(
         "definitions are read again when a statement falls into the reading",
         "replicator/schema/history.py",
         "            if not any(affects_reading",
         "            if True or not any(affects_reading",
-        ("tests/unit/schema/test_catalog.py",),
+        ("tests/unit/schema/test_catalog_definitions.py",),
     ),
     Guard(
         "a session that makes the schema history long ends",
         "replicator/schema/history.py",
         "        return self._appended >= COMPACT\n",
         "        return False\n",
-        ("tests/unit/schema/test_catalog.py",),
+        ("tests/unit/schema/test_catalog_size.py",),
     ),
     Guard(
         "no request to the coordinator is larger than a server takes",
@@ -400,7 +400,7 @@ GUARDS: tuple[Guard, ...] = (
         "replicator/schema/history.py",
         "        if scope == self._scope or",
         "        if True or scope == self._scope or",
-        ("tests/unit/schema/test_catalog.py",),
+        ("tests/unit/schema/test_catalog_definitions.py",),
     ),
     Guard(
         "an output file is proved to be the task's own before anything of it is cut off",
