@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import sys
-from itertools import groupby
 
 from dev.faults.page import page as faults_page
+from dev.pages import configuration, errors, http_api
 from dev.paths import TREE
 from dev.progress import say
-from replicator.codes import CODES
 
-_HEAD = """# Error codes
-
-Made from `replicator/codes.py` by `make docs`; do not edit. Every error reads
-`CODE area: what is wrong. Found: ... Wanted: ... Fix: ...`; the fix shown there is more exact than the remedy here,
-where the place that raises the error knows more.
-"""
-
-
-def errors_page() -> str:
-    parts = [_HEAD]
-    for area, entries in groupby(CODES.items(), key=lambda item: item[1].area):
-        parts.append(f"\n## {area}\n\n| code | what | why it happens | remedy |\n| --- | --- | --- | --- |")
-        parts += [f"| {code} | {entry.title} | {entry.meaning} | {entry.remedy} |" for code, entry in entries]
-    return "\n".join(parts) + "\n"
-
-
-PAGES = {"docs/errors.md": errors_page, "docs/faults.md": faults_page}
+PAGES = {
+    "docs/api.md": http_api.page,
+    "docs/configuration.md": configuration.page,
+    "docs/errors.md": errors.page,
+    "docs/faults.md": faults_page,
+}
 
 
 def main() -> int:

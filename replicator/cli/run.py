@@ -20,7 +20,7 @@ from replicator.cli.live import LiveLine, LogLines
 from replicator.cli.loading import loading
 from replicator.cli.run_state import open_state, replica_name
 from replicator.config.load import load_task, parse_task, to_data
-from replicator.config.task import TaskConfig
+from replicator.config.task import Records, TaskConfig
 from replicator.coordination.clock import now_ms
 from replicator.errors import ConfigError, ProcessError
 from replicator.host import access
@@ -121,7 +121,7 @@ def _with_sink(config: TaskConfig, sink: str | None) -> TaskConfig:
     else:
         raise click.BadParameter("use 'stdout' or 'file:PATH'", param_hint="--sink")
     data = to_data(config)
-    kept = {key: data["sink"][key] for key in ("topic", "format") if key in data["sink"]}
+    kept = {key: data["sink"][key] for key in Records.model_fields if key in data["sink"]}
     return parse_task({**data, "sink": {**kept, **replacement}})
 
 

@@ -89,7 +89,7 @@ def test_a_history_of_30_000_records_is_read_in_time_and_made_small(coordinator:
     records = store.load()
     loaded = time.monotonic() - began
     assert len(records) == RECORDS + 1
-    assert loaded < 30, "a worker waits 60 s for the answer"
+    assert loaded < 60, "a worker waits 60 s for the answer"
     state = History(store, mariadb=False).state(Position("b.1", 100 * RECORDS + 200))
     assert list(state.schema.names()) == [("d", f"t{number}") for number in range(10)]
     assert len(coordinator.children(layout.schema(task))) == 1

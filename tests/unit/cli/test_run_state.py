@@ -150,3 +150,9 @@ def test_rubbish_is_no_state(tmp_path: Path) -> None:
     with pytest.raises(ProcessError) as caught:
         open_state(path, KAFKA, chosen=False)
     assert caught.value.code == "E5010"
+
+
+def test_another_sink_gets_the_records_that_consumers_get() -> None:
+    config = into(topic="t.{table}", debezium={"decimal_handling_mode": "string"})
+    sink = _with_sink(config, "stdout").sink
+    assert (sink.type, sink.topic, sink.debezium.decimal_handling_mode) == ("stdout", "t.{table}", "string")

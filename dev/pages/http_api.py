@@ -1,0 +1,150 @@
+"""docs/api.md: the Server's HTTP API, from its OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from dev.pages.markdown import row, table
+from replicator.coordination.layout import Layout
+from replicator.coordination.memory import MemoryEnsemble
+from server.app import create_routes
+
+_HEAD = """# HTTP API of the Server
+
+Made from the Server's OpenAPI document by `make docs`; do not edit. The document itself is at
+`GET /api/v1/openapi.json`.
+
+Every request but `GET /api/v1/health` bears the token: `Authorization: Bearer TOKEN`. Answers are JSON. Times are
+milliseconds since 1970 (`_ms`) or seconds (`_s`). An error has one form at any status; [errors.md](errors.md) lists the
+codes:
+
+```json
+{"error": {"code": "E5003", "area": "...", "what": "...", "found": "...", "wanted": "...", "fix": "..."}, "errors": []}
+```
+
+```sh
+API=http://127.0.0.1:8080/api/v1
+curl -H "Authorization: Bearer $TOKEN" $API/tasks/copy_hot_item
+curl -H "Authorization: Bearer $TOKEN" -H "content-type: application/yaml" --data-binary @shop.yaml $API/tasks
+curl -H "Authorization: Bearer $TOKEN" -H "content-type: application/json" -d '{"reason": "new switches"}' \\
+     $API/tasks/copy_hot_item/pause
+```
+
+Every `GET` may be repeated, and so may `PUT` with `If-Match` (the `ETag` of the last answer). With `dry_run=true` a
+request changes nothing.
+"""
+
+
+def page() -> str:
+    document = _document()
+    parts = [_HEAD, "## Requests", "", *table("request", "what it does")]
+    operations = list(_operations(document))
+    parts += [row(f"[`{verb} {path}`](#{_anchor(verb, path)})", _first(one)) for verb, path, one in operations]
+    for verb, path, one in operations:
+        parts += ["", f"### {verb} {path}", "", str(one.get("description", "")).strip(), *_details(one)]
+    parts += ["", "## Answers"]
+    for name, schema in sorted(document["components"]["schemas"].items()):
+        if name in _answered(operations, document):
+            parts += _schema(name, schema)
+    return "\n".join(parts) + "\n"
+
+
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = create_routes(MemoryEnsemble().session(), Layout()).openapi()
+    return document
+
+
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, verbs in document["paths"].items():
+        for verb, operation in verbs.items():
+            yield verb.upper(), path, operation
+
+
+def _anchor(verb: str, path: str) -> str:
+    kept = (c for c in f"{verb} {path}".lower() if c.isalnum() or c in " _-")
+    return "".join(kept).replace(" ", "-")
+
+
+def _first(operation: dict[str, Any]) -> str:
+    return str(operation.get("description", "")).split(". ")[0].rstrip(".") + "."
+
+
+def _details(operation: dict[str, Any]) -> Iterator[str]:
+    parameters = [one for one in operation.get("parameters", ()) if one["in"] != "path"]
+    fields = _fields(operation)
+    if parameters or fields:
+        yield ""
+        yield from table("given as", "name", "type", "meaning")
+    for one in parameters:
+        yield row(one["in"], f"`{one['name']}`", _type(one["schema"]), one.get("description", ""))
+    for name, schema in fields.items():
+        yield row("body", f"`{name}`", _type(schema), schema.get("description", ""))
+    yield ""
+    yield from (_answer(status, one) for status, one in operation["responses"].items() if status != "default")
+
+
+def _fields(operation: dict[str, Any]) -> dict[str, Any]:
+    content = operation.get("requestBody", {}).get("content", {})
+    for media, what in content.items():
+        schema = what["schema"]
+        if "$ref" in schema:
+            return {f"the document ({', '.join(content)})": {"$ref": schema["$ref"]}}
+        if schema.get("properties"):
+            return dict(schema["properties"])
+        return {media: schema}
+    return {}
+
+
+def _answer(status: str, response: dict[str, Any]) -> str:
+    schema = next(iter(response.get("content", {}).values()), {}).get("schema")
+    return f"- {status}: {_type(schema) if schema else 'no body'}"
+
+
+def _answered(operations: list[tuple[str, str, dict[str, Any]]], document: dict[str, Any]) -> set[str]:
+    """Names of the schemas that answers use, with those inside them."""
+    schemas, found = document["components"]["schemas"], set[str]()
+    waiting = list(_references([operation["responses"] for _, _, operation in operations]))
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        found.add(name)
+        waiting += _references(schemas[name])
+    return found
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if "$ref" in node:
+            yield str(node["$ref"]).rpartition("/")[2]
+        node = list(node.values())
+    if isinstance(node, list):
+        for one in node:
+            yield from _references(one)
+
+
+def _schema(name: str, schema: dict[str, Any]) -> Iterator[str]:
+    yield from ("", f"### {name}", "")
+    if schema.get("description"):
+        yield from (" ".join(schema["description"].split()), "")
+    yield from table("field", "type", "default")
+    required = schema.get("required", ())
+    for key, one in schema.get("properties", {}).items():
+        yield row(f"`{key}`", _type(one), "" if key in required else f"`{json.dumps(one.get('default'))}`")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return "[task configuration](configuration.md)" if name == "TaskConfig" else f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(map(_type, schema["anyOf"]))
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    if schema.get("type") == "object" and isinstance(schema.get("additionalProperties"), dict):
+        return f"map of {_type(schema['additionalProperties'])}"
+    return str(schema.get("type", "any"))

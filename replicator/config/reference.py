@@ -1,0 +1,71 @@
+"""The configuration's keys as documentation, made from the models: path, type, default and meaning of each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from replicator.config import json_schema
+
+
+def keys() -> dict[str, dict[str, Any]]:
+    """Every key by its dotted path. One that several forms share (`sink.type`) has all their values."""
+    root = json_schema.schema()
+    known: dict[str, dict[str, Any]] = {}
+    for path, node in _walk(root, root):
+        if "const" in node:
+            before = known.get(path, {}).get("enum", [])
+            node = {**node, "enum": [*before, *([] if node["const"] in before else [node["const"]])]}
+        known[path] = node
+    return known
+
+
+def _walk(node: dict[str, Any], root: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every key below `node` of the JSON Schema, dotted, with its own schema; of several forms all keys."""
+    for form in _forms(node, root):
+        for key, child in form.get("properties", {}).items():
+            path = f"{prefix}{key}"
+            yield path, {**child, "required": key in form.get("required", ())}
+            yield from _walk(child, root, f"{path}.")
+
+
+def _forms(node: dict[str, Any], root: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if "$ref" in node:
+        yield from _forms(root["$defs"][node["$ref"].rpartition("/")[2]], root)
+        return
+    for choice in ("anyOf", "oneOf"):
+        for form in node.get(choice, ()):
+            yield from _forms(form, root)
+    yield node
+
+
+def type_name(node: dict[str, Any]) -> str:
+    if "$ref" in node:
+        return "mapping"
+    forms = node.get("anyOf") or node.get("oneOf")
+    if forms:
+        return " or ".join(dict.fromkeys(text for text in map(type_name, forms) if text != "null"))
+    if "const" in node or "enum" in node:
+        return " | ".join(map(str, node.get("enum", [node.get("const")])))
+    if node.get("type") == "array":
+        return f"list of {type_name(node.get('items', {}))}"
+    bounds = [
+        f"{word} {node[key]}"
+        for key, word in (("minimum", "from"), ("exclusiveMinimum", "over"), ("maximum", "to"))
+        if key in node
+    ]
+    return " ".join([str(node.get("type", "any")), *bounds])
+
+
+def headline(path: str, node: dict[str, Any]) -> str:
+    parts = [f"{path.rpartition('.')[2]} <{type_name(node)}>"]
+    if node.get("required"):
+        parts.append("required")
+    elif node.get("default") is not None and not isinstance(node["default"], dict):
+        parts.append(f"default: {_plain(node['default'])}")
+    return "  ".join(parts)
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
