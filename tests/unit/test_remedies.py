@@ -114,7 +114,7 @@ def test_every_command_of_a_page_can_be_typed(page: Path) -> None:
     lines = [line.strip().removeprefix("$ ") for block in text.split("```")[1::2] for line in block.splitlines()]
     named = [line for line in lines if line.startswith("replicator ") and not line.endswith("\\")]
     named += [one for one in _QUOTED.findall(text) if one.startswith("replicator ")]
-    assert [(line, why) for line in named if (why := wrong_command(line.split(" | ")[0].split(" > ")[0]))] == []
+    assert [(line, why) for line in named if (why := wrong_command(line.split(" | ")[0].split(" >")[0]))] == []
 
 
 def test_every_option_that_a_remedy_names_is_one() -> None:
