@@ -53,6 +53,7 @@ class Agent:
     host: label of this machine; another process of that name makes us `HOST~xxxx`.
     tasks: the tasks to stand for, registered when nobody did yet; empty for all that exist and will exist.
     launcher: makes workers.
+    alive: called with the clock's time at each turn of the main loop.
     """
 
     def __init__(
@@ -65,10 +66,12 @@ class Agent:
         validate: Validate,
         clock: Callable[[], float] = lease_clock.now,
         look: Look = lambda config: None,
+        alive: Callable[[float], None] = lambda now: None,
     ) -> None:
         self._coordinator = coordinator
         self._tasks = tuple(tasks)
         self._clock = clock
+        self._alive = alive
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._runners: dict[str, TaskRunner] = {}
         self._registry = Registry(coordinator, layout)
@@ -207,6 +210,7 @@ class Agent:
 
     def _take(self, timeout: float) -> None:
         """Handles what is in the queue; waits up to `timeout` seconds for the first."""
+        self._alive(self._clock())
         with contextlib.suppress(queue.Empty):
             event = self._events.get(timeout=timeout) if timeout > 0 else self._events.get_nowait()
             while True:

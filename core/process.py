@@ -14,6 +14,7 @@ from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
 from replicator.errors import NotConnected
+from replicator.host.service_manager import ServiceManager
 from replicator.telemetry import log
 from replicator.zookeeper.client import ZookeeperCoordinator
 
@@ -30,15 +31,20 @@ def run(zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_ti
     log.setup(log_format)
     launcher = Launcher(log_format)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
-    agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate, look=launcher.look)
-    _stop_on_signals(agent)
+    manager = ServiceManager()
+    agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate, look=launcher.look, alive=manager.alive)
+    _stop_on_signals(agent, manager)
     launcher.warm()
     threading.Thread(target=_tell_when_away, args=(coordinator,), name="connecting", daemon=True).start()
+
+    # Started, also while ZooKeeper is away: to be killed and started again would not bring it back.
+    manager.ready(f"waiting for ZooKeeper at {zookeeper}")
 
     def up(name: str) -> None:
         stands = ", ".join(tasks) or "all tasks"
         session = f"session {coordinator.session_timeout:g} s"
         print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {stands}", flush=True)
+        manager.ready(f"up as {name}, {stands}")
 
     agent.run(up)
 
@@ -51,7 +57,7 @@ def _tell_when_away(coordinator: ZookeeperCoordinator) -> None:
         _LOG.error("waiting for zookeeper", code=error.code, error=error.what, fix=error.fix)
 
 
-def _stop_on_signals(agent: Agent) -> None:
+def _stop_on_signals(agent: Agent, manager: ServiceManager) -> None:
     asked = False
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -61,6 +67,7 @@ def _stop_on_signals(agent: Agent) -> None:
             sys.stderr.write("core: ends at once\n")
             os._exit(128 + number)
         asked = True
+        manager.stopping("handing its tasks over")
         agent.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -140,3 +141,21 @@ def test_a_session_that_was_slept_through_is_replaced(zookeeper, start, root):
     assert after.epoch > before.epoch
     assert eventually(lambda: overview.task("t").problems)[0]["code"].startswith("E1")
     zk.close()
+
+
+def test_systemd_is_told_that_it_is_up_alive_and_stopping(zookeeper, start, root, tmp_path, monkeypatch):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        systemd.settimeout(30)
+        monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+        monkeypatch.setenv("WATCHDOG_USEC", "3000000")
+        process = start(zookeeper.hosts, root)
+        heard = [systemd.recv(4096).decode()]
+        assert heard[0].startswith("READY=1\nSTATUS=waiting for ZooKeeper")
+        first_line(process)
+        while heard.count("WATCHDOG=1") < 3 or not any("STATUS=up as host-a" in message for message in heard):
+            heard.append(systemd.recv(4096).decode())
+        process.send_signal(signal.SIGTERM)
+        while not heard[-1].startswith("STOPPING=1"):
+            heard.append(systemd.recv(4096).decode())
+        assert process.wait(15) == 0
