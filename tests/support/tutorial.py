@@ -95,7 +95,7 @@ class Shell:
         return _JOB_ENDED.sub("", printed.removesuffix(end).decode(errors="replace"))
 
     def close(self) -> None:
-        assert self._process.stdin is not None
+        assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(b'for job in $(jobs -p); do kill "$job"; done; wait; exit\n')
         self._process.stdin.close()
         try:
@@ -103,6 +103,8 @@ class Shell:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(10)
+        finally:
+            self._process.stdout.close()
 
 
 @dataclass(slots=True)
