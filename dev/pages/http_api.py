@@ -98,7 +98,8 @@ def _fields(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _answer(status: str, response: dict[str, Any]) -> str:
-    schema = next(iter(response.get("content", {}).values()), {}).get("schema")
+    content: dict[str, Any] = response.get("content", {})
+    schema = next((media["schema"] for media in content.values()), None)
     return f"- {status}: {_type(schema) if schema else 'no body'}"
 
 
