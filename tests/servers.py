@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import pytest
 
 from dev.errors import ServerUnavailable
-from dev.servers import Kafka, MariaDB, MySQL, Registry, Server, ZooKeeper
+from dev.servers import Database, Kafka, MariaDB, MySQL, Registry, Server, ZooKeeper
 from dev.servers.kafka import kafka_broker
 
 S = TypeVar("S", bound=Server)
@@ -131,7 +131,13 @@ def mariadb_database(mariadb: MariaDB) -> Iterator[str]:
     yield from _database(mariadb)
 
 
-def _database(server: MySQL | MariaDB) -> Iterator[str]:
+@contextlib.contextmanager
+def new_database(server: Database) -> Iterator[str]:
+    """The name of a database that is dropped at the end."""
+    yield from _database(server)
+
+
+def _database(server: Database) -> Iterator[str]:
     name = f"t_{uuid.uuid4().hex[:10]}"
     server.execute(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
     yield name

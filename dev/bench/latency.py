@@ -154,9 +154,7 @@ def here(runner: Runner) -> Segment:
     """From the end of the binlog on, in a file of its own: where a task begins at a given place, what stands before it
     in the file is looked through first, which takes seconds behind a hundred megabytes."""
     runner.database.execute("FLUSH BINARY LOGS")
-    statement = "SHOW MASTER STATUS" if runner.database.name == "MariaDB" else "SHOW BINARY LOG STATUS"
-    row = runner.database.execute(statement)[0]
-    return Segment("live", str(row[0]), int(row[1]), 1 << 40, 0, 0, 0)
+    return Segment("live", *runner.database.end_of_log(), 1 << 40, 0, 0, 0)
 
 
 def workers(runner: Runner, backlog: Segment, runs: int) -> Iterator[Entry]:

@@ -157,6 +157,4 @@ class Load:
         return str(self._server.execute("SELECT @@GLOBAL.gtid_executed")[0][0]).replace("\n", "")
 
     def _status(self) -> tuple[str, int]:
-        statement = "SHOW MASTER STATUS" if self._server.name == "MariaDB" else "SHOW BINARY LOG STATUS"
-        row = self._server.execute(statement)[0]
-        return str(row[0]), int(row[1])
+        return self._server.end_of_log()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dev.bench.job import Job, cpu_seconds
+from dev.observer import Strict
 from replicator.assembly.pipeline import build_pipeline
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
@@ -17,10 +18,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 
 if TYPE_CHECKING:  # revisions that had them elsewhere are measured, too
-    from replicator.errors import ReplicatorError
     from replicator.model.batch import Batch
-    from replicator.model.checkpoint import Checkpoint
-    from replicator.pipeline.delivery_progress import DeliveryCounters
 
 with contextlib.suppress(ImportError):  # revisions without it are measured, too
     from replicator.sink.kafka.warm import warm
@@ -30,19 +28,6 @@ with contextlib.suppress(ImportError):  # revisions without it are measured, too
 PARTITIONS = 4
 LEFT_OUT = 0.1
 """Of the rows: where a path is compared from its first tenth on, as a start of its own takes its time."""
-
-
-class Silent:
-    """An observer that only refuses to be slowed down unseen: a run that had to try again is not a measurement."""
-
-    def streaming(self, position: Position) -> None:
-        return
-
-    def waiting(self, error: ReplicatorError) -> None:
-        raise error
-
-    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
-        return
 
 
 class Nowhere:
@@ -147,7 +132,7 @@ def run(job: Job, **others: Any) -> int:
     parts: dict[str, Any] = {
         "term": Term.unlimited(job.name, "bench"),
         "store": MemoryStore(),
-        "observer": Silent(),
+        "observer": Strict(),
         "save_interval": 3600.0,
     }
     if job.path == "nowhere":

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import subprocess
 import uuid
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from dev.errors import ServerFailed
+from dev.faults.namespace import Namespace
 
 
 class Cable:
@@ -21,7 +23,7 @@ class Cable:
 
     def __init__(self) -> None:
         token = uuid.uuid4().hex
-        self._space = f"cable-{token[:8]}"
+        self._namespace = Namespace()
         self._near_end, self._far_end = f"cn{token[:8]}", f"cf{token[:8]}"
         second, third = int(token[8:10], 16), int(token[10:12], 16)
         self.near, self._far = f"10.{second}.{third}.1", f"10.{second}.{third}.2"
@@ -29,16 +31,17 @@ class Cable:
     @property
     def enter(self) -> list[str]:
         """What a command is prefixed with to run inside."""
-        return ["ip", "netns", "exec", self._space]
+        return self._namespace.enter
 
     def __enter__(self) -> Self:
         try:
-            _ip("netns", "add", self._space)
-            _ip("link", "add", self._near_end, "type", "veth", "peer", "name", self._far_end, "netns", self._space)
+            self._namespace.open()
+            peer = ("peer", "name", self._far_end, "netns", str(self._namespace.pid))
+            _ip("link", "add", self._near_end, "type", "veth", *peer)
             _ip("addr", "add", f"{self.near}/30", "dev", self._near_end)
             _ip("link", "set", self._near_end, "up")
-            _ip("-n", self._space, "addr", "add", f"{self._far}/30", "dev", self._far_end)
-            _ip("-n", self._space, "link", "set", self._far_end, "up")
+            self._inside("addr", "add", f"{self._far}/30", "dev", self._far_end)
+            self._inside("link", "set", self._far_end, "up")
         except BaseException:
             self.close()
             raise
@@ -51,20 +54,23 @@ class Cable:
 
     def cut(self) -> None:
         """Each end hears nothing of the other any more."""
-        for neighbour in (["-n", self._space, "neigh"], ["neigh"]):
-            address, device = (self.near, self._far_end) if neighbour[0] == "-n" else (self._far, self._near_end)
-            _ip(*neighbour, "replace", address, "lladdr", "02:00:00:00:00:01", "dev", device, "nud", "permanent")
+        nobody = ("lladdr", "02:00:00:00:00:01", "nud", "permanent")
+        self._inside("neigh", "replace", self.near, "dev", self._far_end, *nobody)
+        _ip("neigh", "replace", self._far, "dev", self._near_end, *nobody)
 
     def mend(self) -> None:
-        _ip("-n", self._space, "neigh", "del", self.near, "dev", self._far_end)
+        self._inside("neigh", "del", self.near, "dev", self._far_end)
         _ip("neigh", "del", self._far, "dev", self._near_end)
 
     def close(self) -> None:
-        subprocess.run(["ip", "netns", "del", self._space], capture_output=True, check=False)
         subprocess.run(["ip", "link", "del", self._near_end], capture_output=True, check=False)
+        self._namespace.close()
+
+    def _inside(self, *arguments: str) -> None:
+        _ip(*arguments, prefix=self._namespace.enter)
 
 
-def _ip(*arguments: str) -> None:
-    done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
+def _ip(*arguments: str, prefix: Sequence[str] = ()) -> None:
+    done = subprocess.run([*prefix, "ip", *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise ServerFailed("cable", f"ip {' '.join(arguments)}: {done.stderr.strip()}")

@@ -4,26 +4,13 @@ orders it. The process keeps using 127.0.0.1 and the ports that everybody else u
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import fcntl
 import socket
-import struct
-import subprocess
-import threading
-import time
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from dev.errors import ServerFailed
+from dev.faults.namespace import Namespace
 from dev.faults.proxy import Proxy
-
-_CLONE_NEWNET = 0x40000000
-_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Island:
@@ -38,26 +25,18 @@ class Island:
         self._ports = doors
         self._address = address
         self.doors: dict[str, Proxy] = {}
-        self._keeper: subprocess.Popen[bytes] | None = None
+        self._namespace = Namespace()
 
     @property
     def enter(self) -> list[str]:
         """What a command is prefixed with to run inside."""
-        return ["nsenter", f"--net=/proc/{self._pid}/ns/net", "--"]
-
-    @property
-    def _pid(self) -> int:
-        if self._keeper is None:
-            raise ServerFailed("island", "was not entered")
-        return self._keeper.pid
+        return self._namespace.enter
 
     def __enter__(self) -> Self:
-        self._keeper = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
         try:
-            _await_own_network(self._pid)
-            _inside(self._pid, _raise_loopback)
+            self._namespace.open()
             for name, port in self._ports.items():
-                listener = _inside(self._pid, partial(_listening, port))
+                listener = self._namespace.run(partial(_listening, port))
                 self.doors[name] = Proxy(port, listener=listener, source=self._address).__enter__()
         except BaseException:
             self.close()
@@ -72,49 +51,7 @@ class Island:
     def close(self) -> None:
         for door in self.doors.values():
             door.close()
-        if self._keeper is not None:
-            self._keeper.kill()
-            self._keeper.wait()
-
-
-def _await_own_network(pid: int) -> None:
-    """`unshare` has made its namespace once it is no longer ours."""
-    ours = Path("/proc/self/ns/net").readlink()
-    end = time.monotonic() + 5
-    while time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            if Path(f"/proc/{pid}/ns/net").readlink() != ours:
-                return
-        time.sleep(0.01)
-    raise ServerFailed("island", "no network namespace could be made")
-
-
-def _inside(pid: int, action: Callable[[], Any]) -> Any:
-    """What `action` gives when it runs in the namespace of `pid`: in a thread of its own, as a thread can't go back."""
-    result: list[Any] = []
-
-    def run() -> None:
-        try:
-            with Path(f"/proc/{pid}/ns/net").open() as namespace:
-                if _libc.setns(namespace.fileno(), _CLONE_NEWNET):
-                    raise OSError(ctypes.get_errno(), "setns")
-            result.append(action())
-        except OSError as error:
-            result.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if isinstance(result[0], OSError):
-        raise result[0]
-    return result[0]
-
-
-def _raise_loopback() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        request = struct.pack("16sh", b"lo", 0)
-        flags = struct.unpack("16sh", fcntl.ioctl(probe, _SIOCGIFFLAGS, request))[1]
-        fcntl.ioctl(probe, _SIOCSIFFLAGS, struct.pack("16sh", b"lo", flags | _IFF_UP))
+        self._namespace.close()
 
 
 def _listening(port: int) -> socket.socket:

@@ -74,6 +74,12 @@ class Database(Server):
         finally:
             connection.close()
 
+    def end_of_log(self) -> tuple[str, int]:
+        """File and offset."""
+        modern = self.release.flavour == "mysql" and self.release.version >= (8, 2)
+        file, offset = self.execute("SHOW BINARY LOG STATUS" if modern else "SHOW MASTER STATUS")[0][:2]
+        return str(file), int(offset)
+
     @property
     def socket_path(self) -> Path:
         return self.folder / "s"

@@ -104,7 +104,7 @@ def test_37_another_server_at_the_same_address(make_bus: MakeBus, make_mysql: Ma
     other.execute("CREATE DATABASE unrelated")
     problem = bus.failed(60)
     assert problem["code"] == "E2218" and "position set" in problem["fix"], problem
-    file, offset = other.execute("SHOW BINARY LOG STATUS")[0][:2]
+    file, offset = other.end_of_log()
     bus.cluster.cli("task", "position", "set", bus.name, "--file", str(file), "--offset", str(offset), "--yes")
     bus.cluster.cli("task", "retry", bus.name)
     bus.wait_running()

@@ -12,16 +12,14 @@ from pathlib import Path
 import pymysql
 import pymysql.cursors
 
+from dev.observer import Strict
 from dev.servers import Database, MySQL
 from replicator.assembly.pipeline import build_pipeline
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
-from replicator.errors import ReplicatorError
-from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
 from replicator.model.term import Term
-from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.schema.history import base
 from replicator.schema.server_schema import ServerSchema
 from replicator.source.recorded import RecordedSource
@@ -30,19 +28,6 @@ from tests.support.decoded import kinds_in
 from tests.support.script import run, statements
 
 _SYSTEM_DATABASES = frozenset({"mysql", "sys", "information_schema", "performance_schema"})
-
-
-class _Strict:
-    """An observer to whom an error is one."""
-
-    def streaming(self, position: Position) -> None:
-        return
-
-    def waiting(self, error: ReplicatorError) -> None:
-        raise error
-
-    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
-        return
 
 
 class _Empty:
@@ -123,7 +108,7 @@ class Recordings:
             task,
             term=Term.unlimited(variation.task, "golden"),
             store=MemoryStore(),
-            observer=_Strict(),
+            observer=Strict(),
             source=source,
             history=_Empty(source.start_position(), task.source.tables),
         )

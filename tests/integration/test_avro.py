@@ -50,7 +50,7 @@ class Task:
     """A task named as the database that it reads from now on, into the memory twin of Kafka."""
 
     def __init__(self, server: MySQL, database: str, registry: str, **registry_options: Any) -> None:
-        file, offset, *_ = server.execute("SHOW BINARY LOG STATUS")[0]
+        file, offset = server.end_of_log()
         self.database = database
         self.broker = MemoryBroker(1)
         self.observer = Watching()

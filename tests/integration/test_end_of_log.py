@@ -48,8 +48,7 @@ def shop(server: Database, request: pytest.FixtureRequest) -> str:
 
 
 def end(server: Database) -> Position:
-    shown = "SHOW BINARY LOG STATUS" if server.name == "MySQL" else "SHOW MASTER STATUS"
-    return Position(*server.execute(shown)[0][:2])
+    return Position(*server.end_of_log())
 
 
 def say(server: Database, shop: str, statements: list[str]) -> None:

@@ -22,7 +22,7 @@ ROWS = 40_000
 @pytest.fixture
 def config(mysql: Any, database: str, kafka: Any, topic_prefix: str) -> dict[str, Any]:
     """Of a task that begins before one transaction of 40,000 rows and 12 MB between two small ones."""
-    file, offset, *_ = mysql.execute("SHOW BINARY LOG STATUS")[0]
+    file, offset = mysql.end_of_log()
     mysql.execute(f"CREATE TABLE {database}.t (id INT AUTO_INCREMENT PRIMARY KEY, b VARCHAR(300))")
     mysql.execute(f"INSERT INTO {database}.t VALUES (1, 'before')")
     mysql.execute(

@@ -27,9 +27,7 @@ ROW = 3000  # bytes
 
 
 def log_end(server: Database) -> dict[str, Any]:
-    file, offset, *_ = server.execute(
-        "SHOW MASTER STATUS" if isinstance(server, MariaDB) else "SHOW BINARY LOG STATUS"
-    )[0]
+    file, offset = server.end_of_log()
     return {"file": file, "position": offset}
 
 

@@ -19,7 +19,7 @@ def test_the_others_flow_and_nothing_of_it_is_lost(
     monkeypatch.setenv("TEST_PASSWORD", "replicator")
     server: Database = request.getfixturevalue(kind)
     shop: str = request.getfixturevalue("database" if kind == "mysql" else "mariadb_database")
-    file, offset, *_ = server.execute("SHOW MASTER STATUS" if kind == "mariadb" else "SHOW BINARY LOG STATUS")[0]
+    file, offset = server.end_of_log()
     for table in ("ill", "well"):
         server.execute(f"CREATE TABLE {shop}.{table} (id INT PRIMARY KEY)")
 
@@ -66,7 +66,7 @@ def test_what_was_left_out_comes_back_in_order(
     with set_global(server, "binlog_row_metadata", metadata):
         for table in ("ill", "well"):
             server.execute(f"CREATE TABLE {shop}.{table} (id INT PRIMARY KEY)")
-        file, offset, *_ = server.execute("SHOW MASTER STATUS" if kind == "mariadb" else "SHOW BINARY LOG STATUS")[0]
+        file, offset = server.end_of_log()
         task = Task(server, "copy", [f"{shop}.*"], Position(file, offset), None)
         task.run()
         rows = dict.fromkeys(("ill", "well"), 0)
@@ -105,7 +105,7 @@ def test_a_table_that_can_not_be_read_and_is_still_ill(
     ill = f"{shop}.ill"
     server.execute(f"CREATE TABLE {ill} (id INT PRIMARY KEY, n INT, m INT)")
     server.execute(f"CREATE TABLE {shop}.well (id INT PRIMARY KEY)")
-    file, offset, *_ = server.execute("SHOW MASTER STATUS" if kind == "mariadb" else "SHOW BINARY LOG STATUS")[0]
+    file, offset = server.end_of_log()
     task = Task(server, "copy", [f"{shop}.*"], Position(file, offset), None)
     connection = server.connect(database=shop)
     with connection, connection.cursor() as cursor:
@@ -135,7 +135,7 @@ def test_rows_that_were_prepared_in_quarantine(mysql: Database, database: str, m
     ill = f"{database}.ill"
     for table in ("ill", "well"):
         mysql.execute(f"CREATE TABLE {database}.{table} (id INT PRIMARY KEY)")
-    file, offset, *_ = mysql.execute("SHOW BINARY LOG STATUS")[0]
+    file, offset = mysql.end_of_log()
     task = Task(mysql, "copy", [f"{database}.*"], Position(file, offset), None)
     task.put(ill)
     task.run()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from replicator.errors import DecodeError, ReplicatorError
 from replicator.model.batch import Batch
 from replicator.schema.history import History
 from replicator.schema.manual_definitions import manual_definition
+from tests.servers import new_database
 from tests.support.catalogs import Reader, rows
 from tests.support.settings import set_global
 
@@ -51,10 +51,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[Database]:
 
 @pytest.fixture
 def name(server: Database) -> Iterator[str]:
-    found = f"l_{uuid.uuid4().hex[:8]}"
-    server.execute(f"CREATE DATABASE {found}")
-    yield found
-    server.execute(f"DROP DATABASE {found}")
+    with new_database(server) as found:
+        yield found
 
 
 def run(server: Database, name: str, *statements: str) -> None:

@@ -23,6 +23,7 @@ from replicator.schema.history import COMPACT, History, base
 from replicator.schema.record_codec import pack
 from replicator.schema.server_schema import ServerSchema
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
+from tests.servers import new_database
 from tests.support.in_memory import Task
 from tests.support.settings import set_global
 
@@ -38,10 +39,8 @@ def server(request: pytest.FixtureRequest) -> Database:
 
 @pytest.fixture
 def name(server: Database) -> Iterator[str]:
-    found = f"s_{uuid.uuid4().hex[:8]}"
-    server.execute(f"CREATE DATABASE {found}")
-    yield found
-    server.execute(f"DROP DATABASE {found}")
+    with new_database(server) as found:
+        yield found
 
 
 @pytest.mark.parametrize("metadata", ["FULL", "MINIMAL"])
@@ -52,9 +51,7 @@ def test_a_session_with_many_statements_makes_them_small_and_loses_no_row(
     monkeypatch.setenv("TEST_PASSWORD", "replicator")
     monkeypatch.setattr(history, "COMPACT", 5)
     with set_global(server, "binlog_row_metadata", f"'{metadata}'"):
-        file, offset = server.execute(
-            "SHOW MASTER STATUS" if "Maria" in type(server).__name__ else "SHOW BINARY LOG STATUS"
-        )[0][:2]
+        file, offset = server.end_of_log()
         server.execute(f"CREATE TABLE {name}.t (id INT PRIMARY KEY, c0 INT)")
         for number in range(1, 41):
             server.execute(f"ALTER TABLE {name}.t RENAME COLUMN c{number - 1} TO c{number}")

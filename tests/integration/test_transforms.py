@@ -77,8 +77,7 @@ def task(server: Database, rules: dict[str, Any], **options: Any) -> TaskConfig:
 
 def records(server: Database, rules: dict[str, Any], tables: str, sql: str) -> list[str]:
     """What a task with these rules makes of the statements, in the page's notation."""
-    statement = "SHOW MASTER STATUS" if isinstance(server, MariaDB) else "SHOW BINARY LOG STATUS"
-    file, offset, *_ = server.execute(statement)[0]
+    file, offset = server.end_of_log()
     for each in filter(str.strip, sql.split(";\n")):
         server.execute(each)
     config = task(server, rules, tables=[tables], start={"file": file, "position": offset})

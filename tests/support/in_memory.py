@@ -80,8 +80,7 @@ class Task:
 
     def _seen_by_the_server(self) -> str:
         """Where its log ends, and what its readers do."""
-        shown = "SHOW MASTER STATUS" if isinstance(self._server, MariaDB) else "SHOW BINARY LOG STATUS"
-        status = self._server.execute(shown)[0]
+        status = self._server.end_of_log()
         try:
             events = self._server.execute(f"SHOW BINLOG EVENTS IN '{status[0]}' FROM {self._from(status[0])}")[-20:]
         except pymysql.Error as error:  # refuses a file with an event over max_allowed_packet, of another test

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pymysql
 
 from dev.fetch.releases import RELEASES, Release
+from dev.observer import Strict
 from dev.servers import Database, MariaDB, MySQL
 from replicator.assembly.catalogs import build_catalog
 from replicator.assembly.pipeline import build_pipeline
@@ -19,11 +20,8 @@ from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.config.task import TaskConfig
-from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.ports import Source
 from replicator.source.mysql.source import MySQLSource
 from tests.golden.debezium_consumer import Consumer, same
@@ -71,19 +69,6 @@ def _spelled(statement: str, release: Release) -> str:
     return statement
 
 
-class _Strict:
-    """An observer to whom an error is one."""
-
-    def streaming(self, position: Position) -> None:
-        return
-
-    def waiting(self, error: ReplicatorError) -> None:
-        raise error
-
-    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
-        return
-
-
 class Task:
     """A task over a server that begins now, in a file of its own, with its schema history; `lines` delivers all since
     then.
@@ -121,7 +106,7 @@ class Task:
             self._config(str(path)),
             term=Term.unlimited("release", "test"),
             store=store,
-            observer=_Strict(),
+            observer=Strict(),
             source=source,
             history=self._history,
         )

@@ -104,8 +104,7 @@ class Local:
 
     def end_of_binlog(self) -> dict[str, Any]:
         """As a task's `start`."""
-        statement = "SHOW MASTER STATUS" if isinstance(self.server, MariaDB) else "SHOW BINARY LOG STATUS"
-        file, offset = self.server.execute(statement)[0][:2]
+        file, offset = self.server.end_of_log()
         return {"file": file, "position": offset}
 
     def events_since(self, at: dict[str, Any]) -> Sequence[Any]:
