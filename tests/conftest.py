@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -40,6 +41,11 @@ __all__ = [
     "topic_prefix",
     "zookeeper",
 ]
+
+# `nohup` and shells in the background start us with SIGINT ignored, and children inherit that: a Ctrl-C that a test
+# sends to one of our processes would do nothing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What an operator would set where tasks may use everything. Tests of the confinement set something narrower.
 os.environ[access.FILE_SINK_DIRECTORY] = "/"
