@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 import pytest
 
+from dev.cluster import wait_for
 from dev.servers.database import Database
 from replicator.config.task import MySQLSource as Config
 from replicator.decode.decoder import BinlogDecoder
@@ -109,6 +110,15 @@ class Real(Rig):
 
     def rotate(self) -> None:
         self.server.execute("FLUSH BINARY LOGS")
+        if self.flavour == "mariadb":
+            wait_for(self._has_checkpoint, "the new file's checkpoint event", 30)
+
+    def _has_checkpoint(self) -> bool:
+        """MariaDB's background thread writes it when it gets to it, also behind transactions that came meanwhile: what
+        was the end of the log is not the end any more."""
+        file, _ = self.server.end_of_log()
+        events = self.server.execute(f"SHOW BINLOG EVENTS IN '{file}'")
+        return any(event[2] == "Binlog_checkpoint" and event[5] == file for event in events)
 
     def purge(self) -> None:
         self.disconnect()
