@@ -321,7 +321,7 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         "a server that looks for where we begin moves no position back",
         "replicator/decode/transactions/progress.py",
-        "if self._text is self._begun.gtid and Position(self.file, self.offset).order < self._begun.order:",
+        "if self._text is self._begun.gtid and Position(self.file, state.offset).order < self._begun.order:",
         "if False:",
         ("tests/unit/decode/test_decoder.py",),
     ),

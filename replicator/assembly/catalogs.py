@@ -41,7 +41,7 @@ def build_catalog(
 
 
 class _DefinitionSource:
-    """Implements `schema.ahead.DefinitionSource`. Modules of the source are imported when they are asked."""
+    """Implements `schema.upcoming_ddl.DefinitionSource`. Modules of the source are imported when they are asked."""
 
     def __init__(self, config: TaskConfig, stopping: Callable[[], bool]) -> None:
         self._config = config

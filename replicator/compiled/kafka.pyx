@@ -15,7 +15,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from replicator.compiled.arena cimport Arena, Entry
 from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, shrink, unsigned_at
 
-ABI = 5
+ABI = 6
 
 cdef enum:
     HEAD = 512 + 61  # `requests.FRONT`, and the bytes of a batch's header

@@ -26,7 +26,7 @@ cdef extern from "<time.h>" nogil:
     int clock_gettime(int clock, timespec* now)
     int CLOCK_REALTIME
 
-ABI = 5
+ABI = 6
 
 replicator_crc_begin()
 
@@ -55,34 +55,43 @@ cdef enum:
 
 
 cdef class Loop(Transactions):
-    """For its attributes see `Transactions`.
+    """The state of a compiled decoder, and the loop that advances it. For its attributes see `Transactions`.
 
     Args:
-        packets: the stream comes in packets of the client/server protocol, else events stand back to back.
-        late_of: see `Tables`.
-        messages: the format's records of a statement behind rows: (text, `Moment`'s fields) -> records without position
-            and number.
+        packets: the stream comes in packets of the client/server protocol, else events follow each other directly.
+        mariadb: the stream is of a MariaDB.
         clock: ns since the epoch; None: the system's.
     """
 
-    cdef bint packets
+    cdef bint packets, mariadb
     cdef object clock
-    cdef object messages
+    cdef object statement_messages
 
-    def __cinit__(self, bint packets, late_of, messages=None, clock=None):
-        self.packets = packets
-        self.messages = messages
-        self.clock = clock
+    def __cinit__(self, bint packets=False, bint mariadb=False, clock=None):
+        self.packets, self.mariadb, self.clock = packets, mariadb, clock
 
-    def run(self, bytes buffer, Py_ssize_t at):
+    def connect(self, dict ids, deferred_program, statement_messages, bint queries):
+        """
+        Args:
+            ids: table id -> version.
+            deferred_program: `DeferredText` -> its `LateProgram`; None where there is none.
+            statement_messages: the format's records of a statement behind rows: (text, `Moment`'s fields) -> records
+                without position and number.
+            queries: the format wants those records.
+        """
+        self.tables.ids, self.tables.late_of = ids, deferred_program
+        self.statement_messages, self.queries = statement_messages, queries
+
+    def run(self, bytes buffer, Py_ssize_t at, Arena arena, bint checksum):
         """Takes events from `at` on. Returns where the first begins that it leaves."""
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(buffer)
         cdef Py_ssize_t size = PyBytes_GET_SIZE(buffer)
         cdef Py_ssize_t left
-        self.buffer = base
+        self.buffer, self.checksum = base, checksum
+        self.begin(arena)
         with nogil:
             left = self._walk(base, at, size)
-        self.tables.end()
+        self.end(buffer)
         return left
 
     cdef Py_ssize_t _walk(self, const uint8_t* base, Py_ssize_t at, Py_ssize_t size) noexcept nogil:
@@ -134,7 +143,7 @@ cdef class Loop(Transactions):
         elif WRITE_ROWS_V1 <= kind <= DELETE_ROWS_V1:
             done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS_V1, 1, offset + size)
         elif kind == XID:
-            if (self.state == OPEN or self.state == ANNOUNCED) and end - body >= 8:
+            if (self.phase == OPEN or self.phase == ANNOUNCED) and end - body >= 8:
                 done = self._complete(little(body, 8), server, offset + size)
                 if done == NEXT:
                     done = self._finish(timestamp, offset + size)
@@ -171,7 +180,7 @@ cdef class Loop(Transactions):
         cdef Known* known
         cdef const uint8_t* rows = p + 8
         cdef void* program
-        if self.state != OPEN or end - p < 10:
+        if self.phase != OPEN or end - p < 10:
             return STOP
         if version == 2:
             if little(p + 8, 2) < 2:
@@ -190,7 +199,7 @@ cdef class Loop(Transactions):
                 program = known.programs[operation]
             if self._run(program, known, operation, rows, end, timestamp, server, behind) != NEXT:
                 return STOP
-        self.row_event += 1
+        self.row_events += 1
         if self.queries and p[6] & STATEMENT_END:
             self._statement_ended()
         return NEXT
@@ -201,13 +210,13 @@ cdef class Loop(Transactions):
     ) noexcept nogil:
         cdef size_t count = self.arena.count
         cdef size_t used = self.arena.bytes.used
-        cdef bint asked = self.asked
-        cdef int64_t told = self.told
+        cdef bint asked = self.query_told
+        cdef int64_t told = self.messages
         cdef int64_t first = self.row
         cdef int64_t row
         cdef int64_t size = 0
         if self.position_number < 0:
-            self.position_number = self.arena.position_id(self.position.base, self.position.used)
+            self.position_number = self.arena.position_id(self.position_text.base, self.position_text.used)
         if self.position_number < 0:
             return STOP
         self.now_ns = self._now()
@@ -218,7 +227,7 @@ cdef class Loop(Transactions):
             self.ts_us = <int64_t>timestamp * 1000000
         self._set_moment()
         row = first
-        if self.queries and not self.asked and (self.query is not None or self.query_at >= 0):
+        if self.queries and not self.query_told and (self.query is not None or self.query_at >= 0):
             row = self._tell(behind)
             size = self.arena.size_from(count)
         if row >= 0:
@@ -229,15 +238,15 @@ cdef class Loop(Transactions):
         if row < 0:
             self.arena.count = count
             self.arena.bytes.used = used
-            self.asked, self.told = asked, told
+            self.query_told, self.messages = asked, told
             return STOP
         if known.late != NULL:
             self.waits = known.late
         self.row = row
-        self.new_told += self.told - told
-        self.new_rows += row - first
-        self.new_size += size
-        if self.waits != NULL and self.new_size + 250 * self.new_rows > self.most_held:
+        self.pending_messages += self.messages - told
+        self.pending_rows += row - first
+        self.pending_size += size
+        if self.waits != NULL and self.pending_size + 250 * self.pending_rows > self.most_pending:
             self.full = True
         return NEXT
 
@@ -253,14 +262,14 @@ cdef class Loop(Transactions):
                     <const char*>self.buffer + self.query_at, <Py_ssize_t>(self.query_end - self.query_at)
                 )
             gtid, position = self.texts()
-            for topic, key, value, headers, route in self.messages(
-                text, self.event_s, self.ts_us, self.now_ns, gtid, self.offset, behind, self.server_id, self.thread
+            for topic, key, value, headers, route in self.statement_messages(
+                text, self.event_s, self.ts_us, self.now_ns, gtid, self.offset, behind, self.server_id, self.thread_id
             ):
                 record = topic, key, value, position, row, headers
                 self.arena(record if route is None else (*record, route))
                 row += 1
-            self.told += row - self.row
-            self.asked = True
+            self.messages += row - self.row
+            self.query_told = True
             return row
         except Exception:
             return STOPPED
@@ -268,8 +277,8 @@ cdef class Loop(Transactions):
     cdef void _set_moment(self) noexcept nogil:
         cdef Moment* moment = &self.moment
         moment.ts_us, moment.now_ns, moment.event_s = self.ts_us, self.now_ns, self.event_s
-        moment.pos, moment.server_id, moment.thread = self.pos, self.server_id, self.thread
-        moment.gtid, moment.gtid_size = self.json_gtid.base, self.json_gtid.used
+        moment.pos, moment.server_id, moment.thread = self.pos, self.server_id, self.thread_id
+        moment.gtid, moment.gtid_size = self.gtid_text.base, self.gtid_text.used
 
     cdef int64_t _now(self) noexcept nogil:
         cdef timespec now
@@ -290,7 +299,7 @@ cdef int64_t _run_program(
     cdef int64_t behind
     if not program.alone or not program.matches(p, end) or program.prepare_natively(moment) != OK:
         return STOPPED
-    program.told = program.table_rows = 0
+    program.messages = program.table_rows = 0
     behind = program.run(arena, p, end, row, topic, position)
     size[0] += program.written
     return behind

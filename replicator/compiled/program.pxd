@@ -15,7 +15,7 @@ cdef class Program(Steps):
 
     cdef int64_t first_row
     cdef int64_t table_rows
-    cdef int64_t told
+    cdef int64_t messages
     cdef int64_t written
 
     cdef bint matches(self, const uint8_t* p, const uint8_t* end) noexcept nogil

@@ -18,11 +18,11 @@ from replicator.compiled.steps cimport (
 )
 from replicator.compiled.values cimport write_value
 
-ABI = 5
+ABI = 6
 
 
 cdef class Program(Steps):
-    """A `decode.compiler.Rows`: called for an event, with an `Arena` where the twin has a list's `append`.
+    """A `decode.plan.compiler.Rows`: called for an event, with an `Arena` where the twin has a list's `append`.
 
     Args:
         spec: see `decode.native.programs.Spec`.
@@ -40,7 +40,7 @@ cdef class Program(Steps):
     # Called by the Python decoder
 
     def __call__(self, bytes b, s, Py_ssize_t p, Py_ssize_t end, row, append, context):
-        """See `decode.compiler.compile_rows`."""
+        """See `decode.plan.compiler.compile_rows`."""
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(b)
         cdef Arena arena
         cdef size_t count
@@ -55,7 +55,7 @@ cdef class Program(Steps):
         arena = append
         count = arena.count
         self._take_texts(context)
-        self.table_rows, self.told = context.table_rows, context.told
+        self.table_rows, self.messages = context.table_rows, context.messages
         where = context.position
         number = arena.position_id(PyBytes_AS_STRING(where), PyBytes_GET_SIZE(where))
         if number < 0:
@@ -301,7 +301,7 @@ cdef class Program(Steps):
             elif kind == OFFSET:
                 status = put_signed(out, row)
             elif kind == ORDER:
-                status = put_signed(out, row + 1 - self.told)
+                status = put_signed(out, row + 1 - self.messages)
             elif kind == TABLE_ORDER:
                 status = put_signed(out, self.table_rows + 1 + row - self.first_row)
             elif kind == OBJECT:

@@ -5,15 +5,34 @@ from cpython.bytes cimport PyBytes_AS_STRING
 
 from replicator.compiled.headers cimport varint
 from replicator.compiled.out cimport BEHIND
-from replicator.compiled.values cimport REMEMBERED, REMEMBERED_SLOTS, Slot
+from replicator.compiled.values cimport (
+    BASE64, BEYOND, BIG_UNSIGNED, BIT_BASE64, BOOLEAN, BY_PYTHON, CONSTANT, DATETIME_EPOCH, DATETIME_ISO,
+    DATETIME_NS, DATETIME_TEXT, DATE_DAYS, DATE_ISO, DATE_TEXT, DECIMAL_BASE64, DECIMAL_JAVA, DECIMAL_NUMBER,
+    DECIMAL_STRING, DOUBLE_JAVA, FLOAT_JAVA, HEX, JSON_STRING, JSON_TEXT, LATIN1, REMEMBERED, REMEMBERED_SLOTS,
+    SIGNED, SIGNED_STRING, Slot, TEXT_ASCII, TEXT_UTF8, TIMESTAMP_ISO, TIMESTAMP_TEXT, TIME_ISO, TIME_MS, TIME_NS,
+    TIME_TEXT, TIME_US, UNSCALED, UNSIGNED, UNSIGNED_STRING,
+)
 
-ABI = 5
+ABI = 6
 
 VARIABLES = {
     "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,
     "event_s": EVENT_S, "event_ms": EVENT_MS, "gtid": GTID, "file": FILE, "pos": POS, "server_id": SERVER_ID,
     "thread": THREAD, "position": POSITION,
 }
+WRITERS = {
+    "by_python": BY_PYTHON, "remembered": REMEMBERED, "signed": SIGNED, "unsigned": UNSIGNED,
+    "decimal_base64": DECIMAL_BASE64, "decimal_number": DECIMAL_NUMBER, "decimal_string": DECIMAL_STRING,
+    "double_java": DOUBLE_JAVA, "float_java": FLOAT_JAVA, "text_utf8": TEXT_UTF8, "text_ascii": TEXT_ASCII,
+    "base64": BASE64, "date_days": DATE_DAYS, "datetime_epoch": DATETIME_EPOCH, "timestamp_iso": TIMESTAMP_ISO,
+    "time_us": TIME_US, "json_string": JSON_STRING, "json_text": JSON_TEXT, "signed_string": SIGNED_STRING,
+    "unsigned_string": UNSIGNED_STRING, "big_unsigned": BIG_UNSIGNED, "decimal_java": DECIMAL_JAVA,
+    "datetime_text": DATETIME_TEXT, "timestamp_text": TIMESTAMP_TEXT, "time_text": TIME_TEXT, "date_text": DATE_TEXT,
+    "date_iso": DATE_ISO, "datetime_ns": DATETIME_NS, "datetime_iso": DATETIME_ISO, "time_ms": TIME_MS,
+    "time_ns": TIME_NS, "time_iso": TIME_ISO, "hex": HEX, "latin1": LATIN1, "bit_base64": BIT_BASE64,
+    "unscaled": UNSCALED, "boolean": BOOLEAN, "constant": CONSTANT, "beyond": BEYOND,
+}
+"""Those of `values.pxd` by name."""
 _ROW_KINDS = {"row": ROW, "offset": OFFSET, "order": ORDER, "table_order": TABLE_ORDER}
 
 
@@ -82,8 +101,9 @@ cdef class Steps:
         cdef Value* value
         self.value_count = len(values)
         self.values = <Value*>_zeros(len(values) + 1, sizeof(Value))
-        for index, (writer, a, b, text, python) in enumerate(values):
+        for index, (name, a, b, text, python) in enumerate(values):
             value = self.values + <int>index
+            writer = WRITERS[name]
             value.writer, value.a, value.b = writer, a, b
             value.text, value.text_size = self._keep(text), len(text)
             self.kept.append(python)

@@ -25,7 +25,7 @@ cdef class Tables:
     cdef Arena arena
     cdef Known known[TABLES]
 
-    cdef begin(self, Arena arena, dict ids)
+    cdef begin(self, Arena arena)
     cdef end(self)
     cdef object late_program(self, late)
     cdef Known* find(self, uint64_t table_id) noexcept nogil

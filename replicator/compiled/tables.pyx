@@ -7,24 +7,23 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from replicator.compiled.late cimport LateProgram
 from replicator.compiled.program cimport Program
 
-ABI = 5
+ABI = 6
 
 
 cdef class Tables:
     """Programs are held by a list and known by their addresses: a reference would need the interpreter.
 
-    Args:
-        late_of: what records wait for (`decode.late.DeferredText`) -> its `LateProgram`; None where that can't be had.
+    Attributes:
+        ids: table id -> version.
+        late_of: `DeferredText` -> its `LateProgram`; None where there is none.
     """
 
-    def __cinit__(self, late_of):
-        self.late_of = late_of
+    def __cinit__(self):
         self.held = []
         self.taken = []
 
-    cdef begin(self, Arena arena, dict ids):
+    cdef begin(self, Arena arena):
         self.arena = arena
-        self.ids = ids
         self.held.clear()
         memset(self.known, 0, sizeof(self.known))
 
@@ -63,7 +62,7 @@ cdef class Tables:
             known.id, known.size = table_id, PyBytes_GET_SIZE(raw)
             known.version = <void*>version
             known.replicated = version.plan is not None
-            late = version.late
+            late = version.deferred
             if late is not None:
                 program = self.late_program(late)
                 if program is None:

@@ -6,7 +6,7 @@ from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport Out
 from replicator.compiled.tables cimport Tables
 
-cdef enum State:  # those of decode.progress.State
+cdef enum Phase:  # those of decode.transactions.transaction_state.Phase
     BETWEEN = 0
     ANNOUNCED = 1
     OPEN = 2
@@ -19,32 +19,48 @@ cdef enum Taken:
 cdef class Transactions:
     cdef Arena arena
     cdef Tables tables
-    cdef void* waits  # LateProgram of the transaction at hand
+    cdef void* waits  # LateProgram of the current transaction
+    cdef object held_deferred  # the same between runs
+    cdef object other_deferred  # one that has no program
     cdef Out late_text
     cdef bint full
     cdef Moment moment
-    cdef Out json_gtid
-    cdef Out position
-    cdef bytes file
-    cdef Gtid gtid
+    cdef Out gtid_text
+    cdef Out position_text
+    cdef bytes file_text
+    cdef Gtid current_gtid
+    cdef object other_gtid
     cdef Done done
     cdef int64_t position_number
     cdef const uint8_t* buffer
+    cdef bint checksum
+    cdef bint queries
+    cdef int64_t thread_id  # -1: not known
+    cdef int64_t query_at, query_end  # where the last statement's text is in the buffer; -1: see `query`
 
-    cdef public bint checksum, mariadb
-    cdef public int state, kind
+    cdef readonly int kind
+    cdef readonly int64_t boundary, boundary_at, boundary_s
+
+    # The attributes of `TransactionState`; others of them are properties.
     cdef public int64_t offset, at, start
-    cdef public int64_t row, row_event, commit_us, length, whole
-    cdef public int64_t rows, size, transactions, new_rows, new_size, source_ms
-    cdef public bint moved
-    cdef public int64_t ts_us, thread, pos, now_ns, event_s, server_id
+    cdef public int phase
+    cdef public int64_t commit_us, length, row, messages, row_events
     cdef public bint standalone
-    cdef public int64_t most_held
-    cdef public int64_t boundary, boundary_at, boundary_s, query_at, query_end, query_of
-    cdef public bint queries, asked
+    cdef public int64_t finished_records, finished_rows, finished_size, finished_transactions
+    cdef public int64_t pending_rows, pending_size, pending_messages
+    cdef public int64_t source_ms
+    cdef public bint moved
+    cdef public int64_t most_pending
+    cdef public int64_t ts_us, now_ns, event_s, pos, server_id
+    cdef public object executed_json, tsid_json, query_json
+    cdef public int64_t table_rows
     cdef public bytes query
-    cdef public int64_t told, new_told
+    cdef public int64_t query_start
+    cdef public bint query_told
 
+    cdef begin(self, Arena arena)
+    cdef end(self, bytes buffer)
+    cdef texts(self)
     cdef Taken _mysql_gtid(self, const uint8_t* p, const uint8_t* end, bint named) noexcept nogil
     cdef Taken _mariadb_gtid(self, const uint8_t* p, const uint8_t* end, uint32_t server) noexcept nogil
     cdef Taken _put_gtid(self) noexcept nogil

@@ -22,7 +22,7 @@ from replicator.compiled.quoted cimport (
 )
 
 cdef enum Writer:
-    # Numbers are those of `decode/native/writers.py`. `a`, `b`, `text`: parameters.
+    # `steps.WRITERS` has them by name, for `decode/native/writers.py`. `a`, `b`, `text`: parameters.
     BY_PYTHON = 0
     REMEMBERED = 1  # by the twin once per value; of at most 8 bytes
     SIGNED = 2

@@ -21,15 +21,15 @@ from replicator.decode.binlog.framing import FileFraming, Framing, PacketFraming
 from replicator.decode.plan.compiler import Renderer, compile_rows
 from replicator.decode.plan.plan_variables import PlanVariables
 from replicator.decode.plan.table_versions import Compile, TableVersions
-from replicator.decode.plan.variable_values import Context
 from replicator.decode.renderers import rendering as standard_rendering
 from replicator.decode.transactions.batch_collector import BatchCollector
 from replicator.decode.transactions.control_events import ControlEvents
 from replicator.decode.transactions.dispatch import handlers
 from replicator.decode.transactions.metadata_events import AllTables, MetadataEvents, Selection
-from replicator.decode.transactions.progress import Flavor, Progress, State
+from replicator.decode.transactions.progress import Flavor, Progress
 from replicator.decode.transactions.resume import Resumed
 from replicator.decode.transactions.transaction_events import TransactionEvents
+from replicator.decode.transactions.transaction_state import Phase, TransactionState
 from replicator.decode.transactions.xa import XaTransaction
 from replicator.errors import DecodeError, ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.batch import Batch
@@ -110,11 +110,12 @@ class BinlogDecoder:
             PacketFraming(server_error, self._take) if framing == "packet" else FileFraming(take=self._take)
         )
         self._in_file = framing == "file"
-        self._progress = Progress(position, flavor)
         self._planner, self._flavor, self._row_image = planner, flavor, row_image
+        self._state = self._new_state(clock)
+        self._progress = Progress(self._state, position, flavor)
         self._catalog, self._selection = catalog, selection
         self._reread, self._rendering = reread, rendering
-        asked, context = PlanVariables(planner), Context()
+        asked = PlanVariables(planner)
         selection = selection or AllTables()
         self._versions = TableVersions(
             asked,
@@ -126,15 +127,14 @@ class BinlogDecoder:
             compile=self._compile,
         )
         resumed = Resumed.at(position, rule, repeats=repeats)
-        self._collector = collector = self._collect(self._progress, context, rule, resumed)
-        self._metadata = MetadataEvents(narrator, catalog, selection, collector, self._progress, context, clock)
+        self._collector = collector = self._collect(self._state, self._progress, rule, resumed)
+        self._metadata = MetadataEvents(narrator, catalog, selection, collector, self._progress, clock)
         self._changes = TransactionEvents(
             asked,
             self._versions,
             collector,
             self._progress,
             self._metadata,
-            context,
             clock,
             self.counters,
             read_again=self._read_again,
@@ -144,7 +144,6 @@ class BinlogDecoder:
             collector,
             self._versions,
             self._metadata,
-            context,
             self.counters,
             in_file=self._in_file,
         )
@@ -161,6 +160,9 @@ class BinlogDecoder:
     """Takes events in front of us."""
     _compile: Compile = staticmethod(compile_rows)
     _collect: type[BatchCollector] = BatchCollector
+
+    def _new_state(self, clock: Callable[[], int]) -> TransactionState:
+        return TransactionState()
 
     def feed(self, data: bytes) -> list[Batch]:
         """See `ports.Decoder.feed`. When an event can't be read, what was complete before it is still returned, and
@@ -193,7 +195,7 @@ class BinlogDecoder:
         if self._failure is None and isinstance(framing, FileFraming):
             try:
                 if framing.held:
-                    self._kind, self._progress.at = framing.kind, self._progress.offset
+                    self._kind, self._state.at = framing.kind, self._state.offset
                     raise unsupported_events.structure("the file ends inside an event", f"{framing.held} bytes of it")
                 self._control.between()
             except DecodeError as error:
@@ -260,15 +262,15 @@ class BinlogDecoder:
 
     def _transaction(self) -> tuple[str, str]:
         """That is at hand, as in `ReplicatorError`; ("", "") between transactions."""
-        collector, progress = self._collector, self._progress
-        if collector.state is State.BETWEEN:
+        state = self._state
+        if state.phase == Phase.BETWEEN:
             return "", ""
-        end = f"{progress.file}:{progress.start + collector.length}" if collector.length else ""
-        return self._changes.context.position.decode(), end
+        end = f"{self._progress.file}:{state.start + state.length}" if state.length else ""
+        return state.position.decode(), end
 
     def _events(self, data: bytes) -> Iterator[bool]:
         """Reads the events that `data` completes; yields True where what has come so far should leave first."""
-        progress, handlers, around = self._progress, self._handlers, self._control
+        progress, state, handlers, around = self._progress, self._state, self._handlers, self._control
         current, view = b"", memoryview(b"")
         for buffer, start, end in self._framing.split(data):
             if buffer is not current:
@@ -286,9 +288,9 @@ class BinlogDecoder:
                 end -= 4
                 if end < start + 19 or crc32(view[start:end]) != _U32(buffer, end)[0]:
                     raise unsupported_events.structure("the checksum of an event is wrong")
-            at, progress.event_s = progress.offset, 0
+            at, progress.event_s = state.offset, 0
             if log_pos == at + size and not flags & _FLAG_ARTIFICIAL:  # the usual case, without a call
-                progress.at, progress.offset, progress.event_s = at, log_pos, timestamp
+                state.at, state.offset, progress.event_s = at, log_pos, timestamp
             elif not log_pos:
                 self._without_position(size, flags)
             elif not flags & _FLAG_ARTIFICIAL:
@@ -347,8 +349,8 @@ class BinlogDecoder:
     def _without_position(self, size: int, flags: int) -> None:
         """Made for the stream or sent again at its beginning, or else without an end position of its own."""
         if not flags & event_types.FLAG_ARTIFICIAL and self._kind not in _SENT_AGAIN:
-            self._progress.at = self._progress.offset
-            self._progress.offset += size
+            self._state.at = self._state.offset
+            self._state.offset += size
 
     def _unknown(self, kind: int, flags: int) -> None:
         if not flags & event_types.FLAG_IGNORABLE:

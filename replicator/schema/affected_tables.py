@@ -85,7 +85,7 @@ def tables_of_unparsed(text: str, database: str, known: Collection[Name], *, mar
 
 
 def guess_tables(text: str, database: str, known: Collection[Name], *, mariadb: bool) -> list[Name]:
-    """Of a statement that nobody reads: what stands where a table's name would, and those of `known` whose names
+    """Of a statement that nobody reads: what is where a table's name would, and those of `known` whose names
     stand anywhere in it. Rather too many than too few."""
     found: dict[Name, None] = {}
     for match in _TARGET.finditer(text):

@@ -23,7 +23,7 @@ class Charset(msgspec.Struct, frozen=True):
 
 class ColumnSpec(msgspec.Struct, frozen=True):
     """A column definition. `declared.charset` and `.collation` are not set yet; `nullable` None: not said;
-    `key`: PRIMARY or UNIQUE stands in the definition itself; `row_end`: GENERATED ALWAYS AS ROW END."""
+    `key`: PRIMARY or UNIQUE is in the definition itself; `row_end`: GENERATED ALWAYS AS ROW END."""
 
     name: str
     declared: Declared

@@ -41,7 +41,7 @@ class ServerSchema:
         self._touched: dict[Key, None] = {}
         self._touched_databases: dict[str, None] = {}
 
-    # ServerDefinitions
+    # Lookups
 
     def key(self, name: Name, database: str = "") -> Key:
         found = (name[0] or database, name[1])

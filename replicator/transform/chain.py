@@ -62,7 +62,7 @@ class Chain:
 
     @property
     def keys(self) -> Mapping[str, str]:
-        """References of the secrets that records depend on, and where each stands in the configuration."""
+        """References of the secrets that records depend on, and where each is in the configuration."""
         return self._masks.keys
 
     def view(self, source: Table) -> View:

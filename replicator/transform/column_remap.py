@@ -110,7 +110,7 @@ def _value(value: Value, origin: Origin) -> Value | Text:
 
 
 def _members(members: Members, origins: tuple[Origin, ...]) -> Members:
-    """Members hold values only. What is the same in every row stands as a value whose text does not depend on it; it
+    """Members hold values only. What is the same in every row is as a value whose text does not depend on it; it
     never changes."""
     kept = []
     for member in members.members:

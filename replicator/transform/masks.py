@@ -27,7 +27,7 @@ class Masks:
         for rule, place in zip(rules, places, strict=True):
             if rule.hash is not None:
                 self.keys.setdefault(rule.hash, f"{place}.hash")
-        """References of the keys that hashes need, and where each stands first."""
+        """References of the keys that hashes need, and where each is first."""
 
     def __contains__(self, source: Table) -> bool:
         return any(source in scope for scope, _ in self._rules)

@@ -17,7 +17,7 @@ class Scope:
     a rule takes the columns that are there.
 
     Args:
-        where: the rule stands, for messages: `transforms.mask[0]`.
+        where: the rule is, for messages: `transforms.mask[0]`.
     """
 
     def __init__(self, patterns: Iterable[str], where: str = "") -> None:
@@ -36,7 +36,7 @@ class Scope:
         """The column `name` of `table`; None only where a wildcard found the table.
 
         Args:
-            key: of the rule, where the name stands.
+            key: of the rule, where the name is.
 
         Raises:
             DecodeError: E2310.

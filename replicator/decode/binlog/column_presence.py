@@ -1,7 +1,7 @@
 """Reads which columns the row images of an event contain (binlog_row_image).
 
 An event begins with the number of columns of its table and one bitmap per image; the bits left over are set, mostly.
-Every image of a row then has a bit per column *that is present* to add_message NULLs, and the values of those. MySQL's
+Every image of a row then has a bit per column *that is present* to mark NULLs, and the values of those. MySQL's
 INSERT ... () VALUES () can have none: such an event has no bytes behind the bitmaps, and is one row. (The server itself
 fails to log more of them, with error 1534.)
 """
@@ -39,7 +39,7 @@ class Presence(msgspec.Struct, frozen=True):
         return not any(self.columns.values())
 
     def source(self, image: Image, column: int) -> Image | None:
-        """Where the column's value in `image` stands. One that is missing after and there before did not change."""
+        """Where the column's value in `image` is. One that is missing after and there before did not change."""
         if self.has(image, column):
             return image
         return "before" if self.has("before", column) else None
@@ -55,7 +55,7 @@ def packed(number: int) -> bytes:
 
 
 def usual_header(table: Table, operation: Operation) -> bytes:
-    """What stands in front of the rows when every column is present."""
+    """What is in front of the rows when every column is present."""
     columns = len(table.columns)
     return packed(columns) + b"\xff" * ((columns + 7) // 8 * len(IMAGES[operation]))
 

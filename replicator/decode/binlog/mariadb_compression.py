@@ -37,7 +37,7 @@ def value(raw: bytes) -> bytes:
 
 
 def rows_at(b: bytes, p: int, end: int, images: int) -> int:
-    """Where the rows of a row event start whose column count stands at `p`."""
+    """Where the rows of a row event start whose column count is at `p`."""
     reader = ByteReader(b, p, end, "a compressed row event")
     columns = reader.packed()
     reader.take((columns + 7) // 8 * images)

@@ -45,7 +45,7 @@ class PartialRows:
         self._every = range(len(table.columns))
 
     def whole(self, b: bytes, p: int, end: int) -> bytes:
-        """Column count, bitmaps and rows of an UPDATE_ROWS event; `p`: where the column count stands.
+        """Column count, bitmaps and rows of an UPDATE_ROWS event; `p`: where the column count is.
 
         Raises:
             DecodeError: E2302; E2304 without the image or the document before.

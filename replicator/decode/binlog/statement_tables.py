@@ -67,7 +67,7 @@ def subject(text: str, database: str) -> Subject:
 
 
 def _plain(text: str) -> str:
-    """Without comments, and without what stands in them when they are executable; quoted texts stay as they are."""
+    """Without comments, and without what is in them when they are executable; quoted texts stay as they are."""
     parts, at = [], 0
     for quoted in QUOTED.finditer(text):
         parts += [COMMENT.sub(" ", text[at : quoted.start()]), quoted[0]]

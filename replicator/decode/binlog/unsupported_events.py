@@ -66,8 +66,8 @@ def finished_elsewhere(statement: str) -> DecodeError:
         "XA COMMIT of a transaction that was prepared before the task's first position: its rows are not known",
         found=statement,
         wanted="a task that begins before the XA PREPARE",
-        fix="Make the task anew with a `source.start` before the XA PREPARE of this xid (mysqlbinlog and SHOW BINLOG "
-        "EVENTS show where it stands). Where it changed no table of the task: `replicator task skip NAME`.",
+        fix="Create the task again with a `source.start` before the XA PREPARE of this xid (mysqlbinlog and SHOW "
+        "BINLOG EVENTS show where it is). Where it changed no table of the task: `replicator task skip NAME`.",
     )
 
 
@@ -85,7 +85,7 @@ def incident(message: str) -> DecodeError:
 
 
 def statement(text: str, target: tuple[str, str] | None) -> DecodeError:
-    where = f"of {'.'.join(filter(None, target))}" if target else "of a table that its text does not add_message"
+    where = f"of {'.'.join(filter(None, target))}" if target else "of a table that its text does not name"
     return DecodeError(
         "E2303",
         f"rows {where} were changed by a statement that is in the binlog as text",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from replicator import compiled
+from replicator.decode.native.programs import EVALUATORS
 from replicator.decode.plan.deferred_fields import DeferredText
 from replicator.decode.plan.variable_values import Context
 from replicator.decode.transactions.batch_collector import BatchCollector
@@ -39,18 +40,20 @@ class ArenaCollector(BatchCollector):
         self.arena = self.append = arena
 
     def _complete(self, late: DeferredText, xid: int | None) -> None:
-        known = xid, self._progress.offset, self._context
-        size = self.arena.complete(self._whole, _pieces(late.late.row, *known), _pieces(late.late.last, *known))
+        known = xid, self.state.offset, self.state
+        size = self.arena.complete(
+            self.state.finished_records, _pieces(late.late.row, *known), _pieces(late.late.last, *known)
+        )
         if size < 0:
             super()._complete(late, xid)
         else:
-            self._new_size = size
+            self.state.pending_size = size
 
 
 def _pieces(
     steps: Sequence[Text | Var], xid: int | None, end_pos: int, context: Context
 ) -> tuple[list[bytes], list[int]]:
-    """Only the row's number differs from row to row: what stands around it, and what is added to it in between."""
+    """Only the row's number differs from row to row: what is around it, and what is added to it in between."""
     pieces, numbers = [b""], list[int]()
     for step in steps:
         if isinstance(step, Text):
@@ -60,7 +63,7 @@ def _pieces(
             pieces.append(b"")
         else:
             known = {"xid": "null" if xid is None else xid, "end_pos": end_pos}
-            value = str(known[step.name] if step.name in known else getattr(context, step.name)).encode("latin-1")
+            value = str(known[step.name] if step.name in known else EVALUATORS[step.name](context)).encode("latin-1")
             if value != b"null" or step.before is None:
                 pieces[-1] += (step.before or "").encode() + value
     return pieces, numbers

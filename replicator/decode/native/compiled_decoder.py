@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
-import time
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from replicator import compiled
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.arena_collector import ArenaCollector
-from replicator.decode.native.loop_state import Taking
+from replicator.decode.native.event_loop import EventLoop, new_loop
 from replicator.decode.native.row_programs import native_rows
+from replicator.decode.transactions.transaction_state import TransactionState
+
+if TYPE_CHECKING:
+    from replicator.compiled.loop import Loop
 
 log = logging.getLogger(__name__)
 
@@ -25,19 +29,24 @@ class CompiledDecoder(BinlogDecoder):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         assert isinstance(self._collector, ArenaCollector), "see `_collect`"  # noqa: S101
-        self._taking = Taking(
+        self._loop = EventLoop(
+            cast("Loop", self._state),
             self._changes,
+            self._metadata,
             self._collector,
             self._progress,
             self._versions,
             packets=not self._in_file,
-            clock=options.get("clock", time.time_ns),
         )
 
+    def _new_state(self, clock: Callable[[], int]) -> TransactionState:
+        loop = new_loop(packets=not self._in_file, mariadb=self._flavor == "mariadb", clock=clock)
+        return cast("TransactionState", loop)  # it has the same attributes
+
     def _take(self, buffer: bytes, at: int) -> int:
-        behind = self._taking(buffer, at, checksum=self._control.checksum)
+        behind = self._loop(buffer, at, checksum=self._control.checksum)
         if behind != at:
-            self._kind = self._taking.kind
+            self._kind = self._loop.loop.kind
         return behind
 
 

@@ -28,7 +28,7 @@ _MOST_REPEATED: Final = 4
 
 
 class Form(msgspec.Struct, frozen=True):
-    """A record. headers: (name as it stands in a Kafka record, steps)."""
+    """A record. headers: (name as it is in a Kafka record, steps)."""
 
     key: Steps
     value: Steps
@@ -41,7 +41,7 @@ class Spec(msgspec.Struct):
     Attributes:
         header: of the events that the program is for, and `mask`: which of its bits count.
         images: (fixed size or -1, bytes of the length in front, nullable) of every column, by image.
-        values: (writer's number, a, b, text, the twin's renderer).
+        values: (writer's name, a, b, text, the twin's renderer).
         same: texts that are the same for all rows of an event: literals and variables.
         steps: see `Program._steps`.
         moved: records of a row whose key has changed; None: those of any row. `compared`: where its columns stand in
@@ -53,7 +53,7 @@ class Spec(msgspec.Struct):
     mask: bytes
     grouped: bool
     images: list[list[tuple[int, int, bool]]]
-    values: list[tuple[int, int, int, bytes, Callable[[bytes], str]]]
+    values: list[tuple[str, int, int, bytes, Callable[[bytes], str]]]
     same: list[list[Piece]]
     steps: list[tuple[Any, ...]]
     records: list[Form]
@@ -87,7 +87,7 @@ class Assembler:
             image: [column for column in table.columns if presence.has(image, column.index)] for image in self._images
         }
         self._values: dict[tuple[int, str], int] = {}
-        self._writers: list[tuple[int, int, int, bytes, Callable[[bytes], str]]] = []
+        self._writers: list[tuple[str, int, int, bytes, Callable[[bytes], str]]] = []
         self._same: dict[tuple[Piece, ...], int] = {}
         self._steps: list[tuple[Any, ...]] = []
         self._repeated: dict[Repeated, int] = {}
@@ -257,13 +257,13 @@ def _printed(piece: Piece, context: Context) -> bytes:
     if isinstance(piece, bytes):
         return piece
     name, before = piece
-    value = str(_EVALUATORS[name](context)).encode("latin-1")
+    value = str(EVALUATORS[name](context)).encode("latin-1")
     if before is None:
         return value
     return b"" if value == b"null" else before + value
 
 
-_EVALUATORS: Final[dict[str, Callable[[Context], object]]] = {
+EVALUATORS: Final[dict[str, Callable[[Context], object]]] = {
     name: eval(f"lambda _c: {expression}")  # noqa: S307 constants of this package
     for name, expression in PER_EVENT.items()
 }

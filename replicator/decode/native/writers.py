@@ -1,7 +1,7 @@
 """Maps each renderer to its compiled writer, or to the Python renderer where there is none.
 
-A writer is (number, a, b, text): see `Writer` in compiled/values.pxd. Every value has the twin's renderer beside it,
-which the compiled code asks for what is rare, so that nothing here has to be complete.
+A writer is (name, a, b, text): see `Writer` in compiled/values.pxd, which numbers them. Every value has the twin's
+renderer beside it, which the compiled code asks for what is rare, so that nothing here has to be complete.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from replicator.decode.values.column_sizes import fixed_size
 from replicator.model import types
 from replicator.model.table import Column
 
-BY_PYTHON: Final = 0
-REMEMBERED: Final = 1
-SIGNED: Final = 2
-UNSIGNED: Final = 3
-DECIMAL_BASE64: Final = 4
-DECIMAL_STRING: Final = 6
-DOUBLE_JAVA: Final = 7
-FLOAT_JAVA: Final = 8
-TEXT_UTF8: Final = 9
-TEXT_ASCII: Final = 10
-BASE64: Final = 11
-DATE_DAYS: Final = 12
-DATETIME_EPOCH: Final = 13
-TIMESTAMP_ISO: Final = 14
-TIME_US: Final = 15
-JSON_STRING: Final = 16
-JSON_TEXT: Final = 17
-SIGNED_STRING: Final = 18
-UNSIGNED_STRING: Final = 19
-BIG_UNSIGNED: Final = 20
-DECIMAL_JAVA: Final = 21
-DATETIME_TEXT: Final = 22
-TIMESTAMP_TEXT: Final = 23
-TIME_TEXT: Final = 24
-DATE_TEXT: Final = 25
-DATE_ISO: Final = 26
-DATETIME_NS: Final = 27
-DATETIME_ISO: Final = 28
-TIME_MS: Final = 29
-TIME_NS: Final = 30
-TIME_ISO: Final = 31
-HEX: Final = 32
-LATIN1: Final = 33
-BIT_BASE64: Final = 34
-UNSCALED: Final = 35
-BOOLEAN: Final = 36
-CONSTANT: Final = 37
-BEYOND: Final = 38
+BY_PYTHON: Final = "by_python"
+REMEMBERED: Final = "remembered"
+SIGNED: Final = "signed"
+UNSIGNED: Final = "unsigned"
+DECIMAL_BASE64: Final = "decimal_base64"
+DECIMAL_STRING: Final = "decimal_string"
+DOUBLE_JAVA: Final = "double_java"
+FLOAT_JAVA: Final = "float_java"
+TEXT_UTF8: Final = "text_utf8"
+TEXT_ASCII: Final = "text_ascii"
+BASE64: Final = "base64"
+DATE_DAYS: Final = "date_days"
+DATETIME_EPOCH: Final = "datetime_epoch"
+TIMESTAMP_ISO: Final = "timestamp_iso"
+TIME_US: Final = "time_us"
+JSON_STRING: Final = "json_string"
+JSON_TEXT: Final = "json_text"
+SIGNED_STRING: Final = "signed_string"
+UNSIGNED_STRING: Final = "unsigned_string"
+BIG_UNSIGNED: Final = "big_unsigned"
+DECIMAL_JAVA: Final = "decimal_java"
+DATETIME_TEXT: Final = "datetime_text"
+TIMESTAMP_TEXT: Final = "timestamp_text"
+TIME_TEXT: Final = "time_text"
+DATE_TEXT: Final = "date_text"
+DATE_ISO: Final = "date_iso"
+DATETIME_NS: Final = "datetime_ns"
+DATETIME_ISO: Final = "datetime_iso"
+TIME_MS: Final = "time_ms"
+TIME_NS: Final = "time_ns"
+TIME_ISO: Final = "time_iso"
+HEX: Final = "hex"
+LATIN1: Final = "latin1"
+BIT_BASE64: Final = "bit_base64"
+UNSCALED: Final = "unscaled"
+BOOLEAN: Final = "boolean"
+CONSTANT: Final = "constant"
+BEYOND: Final = "beyond"
 
 _RAW_BEYOND: Final = 1
 _LOWER: Final = 2
@@ -67,7 +67,7 @@ _DATES: Final = frozenset({types.DATE, types.NEWDATE})
 
 
 class Writer(NamedTuple):
-    number: int
+    name: str
     a: int = 0
     b: int = 0
     text: bytes = b""
@@ -94,7 +94,7 @@ def writer(name: str, column: Column, rendering: Rendering) -> Writer:
 def asked(chosen: Writer, rendering: Rendering) -> Callable[[bytes], str]:
     """The twin's renderer as a function of the raw bytes, for the values that a writer asks it for. Where these are
     rare it is made when the first one comes: most tables never have one, and it takes a compilation for each column."""
-    if chosen.number in (REMEMBERED, BY_PYTHON):
+    if chosen.name in (REMEMBERED, BY_PYTHON):
         return renderer(rendering)
     made: Callable[[bytes], str] | None = None
 
@@ -154,13 +154,13 @@ def _text(column: Column) -> Writer | None:
     return Writer(TEXT_ASCII)
 
 
-def _bytes(number: int, *, url: bool = False) -> Chooser:
+def _bytes(name: str, *, url: bool = False) -> Chooser:
     """The binlog cuts the trailing zeros of BINARY(n) off."""
 
     def choose(column: Column) -> Writer | None:
         if column.type in types.COMPRESSED:
             return None
-        return Writer(number, column.meta if column.type == types.STRING else 0, int(url))
+        return Writer(name, column.meta if column.type == types.STRING else 0, int(url))
 
     return choose
 
@@ -183,18 +183,18 @@ def _or_else(column: Column, invalid: str | None, zero: str) -> bytes:
     return invalid.encode("latin-1")
 
 
-def _date(number: int, zero: str) -> Dated:
+def _date(name: str, zero: str) -> Dated:
     def choose(column: Column, invalid: str | None, windowed: int) -> Writer | None:
-        return Writer(number, windowed, text=_or_else(column, invalid, zero))
+        return Writer(name, windowed, text=_or_else(column, invalid, zero))
 
     return choose
 
 
-def _datetime(number: int, zero: str = "0", unit: int = 0) -> Dated:
+def _datetime(name: str, zero: str = "0", unit: int = 0) -> Dated:
     def choose(column: Column, invalid: str | None, windowed: int) -> Writer | None:
         if column.type != types.DATETIME2:
             return None
-        return Writer(number, column.meta | windowed, unit, _or_else(column, invalid, zero))
+        return Writer(name, column.meta | windowed, unit, _or_else(column, invalid, zero))
 
     return choose
 
@@ -207,9 +207,9 @@ def _timestamp(column: Column, invalid: str | None, windowed: int) -> Writer | N
     return Writer(TIMESTAMP_ISO, column.meta, text=_or_else(column, invalid, zero))
 
 
-def _time(number: int, *, of_day: bool = False) -> Chooser:
+def _time(name: str, *, of_day: bool = False) -> Chooser:
     def choose(column: Column) -> Writer | None:
-        return Writer(number, column.meta, int(of_day and column.nullable)) if column.type == types.TIME2 else None
+        return Writer(name, column.meta, int(of_day and column.nullable)) if column.type == types.TIME2 else None
 
     return choose
 
@@ -222,18 +222,18 @@ def _json_text(column: Column) -> Writer:
     return Writer(JSON_TEXT)
 
 
-def _decimal_of(number: int) -> Chooser:
-    return lambda column: Writer(number, column.meta >> 8, column.meta & 0xFF)
+def _decimal_of(name: str) -> Chooser:
+    return lambda column: Writer(name, column.meta >> 8, column.meta & 0xFF)
 
 
 def _temporal(column: Column) -> Writer | None:
-    number = _TEXTS.get(column.type)
-    return None if number is None else Writer(number, column.meta)
+    name = _TEXTS.get(column.type)
+    return None if name is None else Writer(name, column.meta)
 
 
 def _temporal_or_null(column: Column) -> Writer | None:
-    number = _TEXTS.get(column.type)
-    return None if number is None else Writer(number, column.meta, 1)
+    name = _TEXTS.get(column.type)
+    return None if name is None else Writer(name, column.meta, 1)
 
 
 def _canal(column: Column) -> Writer | None:
@@ -246,7 +246,7 @@ def _canal(column: Column) -> Writer | None:
     if column.type == types.NEWDECIMAL:
         return Writer(DECIMAL_STRING, column.meta >> 8, column.meta & 0xFF)
     if column.type in (types.FLOAT, types.DOUBLE):
-        return Writer(_floating(column).number, 1)
+        return Writer(_floating(column).name, 1)
     if column.type == types.JSON:
         return Writer(JSON_STRING, _SPACED, _RAW_BEYOND | _LOWER)
     if column.type == types.GEOMETRY or column.collation == types.BINARY_COLLATION:

@@ -3,7 +3,7 @@
     rows(b, s, p, end, row, append, context) -> (row after the last one, bytes of keys and values)
 
     b, s     the stream's bytes, and the same as latin-1 text
-    p, end   where the event's column count stands, and where its rows end
+    p, end   where the event's column count is, and where its rows end
     row      index in the transaction of the event's first row
     append   of a list of `model.batch.Record`
     context  `Context`: what a plan's variables print

@@ -21,7 +21,8 @@ _PRINTED: Final = {
     "end_pos": "_end",
     "offset": "_row",
     "order": "_row + 1",
-    **{name: f"_c.{name}" for name in ("gtid", "executed", "tsid", "file", "server_id", "thread")},
+    **{name: f"_c.{name}_json" for name in ("gtid", "executed", "tsid", "file")},
+    **{name: f"_c.{name}" for name in ("server_id", "thread")},
 }
 
 

@@ -42,7 +42,7 @@ class Predicate:
     """The filter of one generated function.
 
     Raises:
-        DecodeError: E2304: the images lack a column of the filter, so that nobody can add_message.
+        DecodeError: E2304: the images lack a column of the filter, so that it cannot be evaluated.
     """
 
     def __init__(self, out: SourceText, table: Table, operation: Operation, presence: Presence, chosen: Filter) -> None:
@@ -112,7 +112,7 @@ class Predicate:
         return self._comparables[index]
 
     def _place(self, of: Of, side: ImageName) -> tuple[ImageName, int] | None:
-        """Image and column where the value stands; None where there is no such image: it is NULL."""
+        """Image and column where the value is; None where there is no such image: it is NULL."""
         image = side if of.image == "row" else of.image
         if image not in IMAGES[self._operation]:
             return None

@@ -28,7 +28,17 @@ class Version:
     """One table version. `functions` are by operation (insert, update, delete), None until first needed; `late`: what
     its records wait for."""
 
-    __slots__ = ("_accept_partial", "_compile", "_partial", "_rendering", "functions", "late", "plan", "raw", "table")
+    __slots__ = (
+        "_accept_partial",
+        "_compile",
+        "_partial",
+        "_rendering",
+        "deferred",
+        "functions",
+        "plan",
+        "raw",
+        "table",
+    )
 
     def __init__(
         self,
@@ -43,7 +53,7 @@ class Version:
         self.raw = raw
         self.table = table
         self.plan = plan
-        self.late = None if plan is None else deferred_text(plan)
+        self.deferred = None if plan is None else deferred_text(plan)
         self.functions: list[Rows | None] = [None, None, None]
         self._rendering = rendering
         self._accept_partial = accept_partial
@@ -111,7 +121,7 @@ class TableVersions:
             self._known.clear()
 
     def forget(self, changes: Iterable[TableChange], *, every: bool = False) -> None:
-        """These tables, or all, are looked at anew when they are mapped next: their definitions have changed."""
+        """These tables, or all, are described again when they are mapped next: their definitions have changed."""
         names = {name for change in changes for name in ((change.database, change.name), change.new_name)}
 
         def changed(version: Version) -> bool:

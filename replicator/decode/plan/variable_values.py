@@ -2,59 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from replicator.model.uuids import row_uuid
+from typing import Final, Protocol
 
 
-class Context:
-    """The event at hand and its transaction. JSON text is latin-1 of UTF-8 bytes, "null" where there is nothing.
+class Context(Protocol):
+    """The current row event and its transaction, as generated functions see them: `TransactionState` has the
+    attributes."""
 
-    Attributes:
-        ts_us, now_ns, event_s: see `model.plan.Variable`.
-        gtid, executed, tsid, query, file: JSON text.
-        pos: of the row event's first byte.
-        position: `model.batch.Record`'s.
-        table_rows: rows of the event's table that the transaction had before this event.
-        told: messages that are not of rows and that the transaction had before this event; they are numbered, too.
-    """
-
-    __slots__ = (
-        "event_s",
-        "executed",
-        "file",
-        "gtid",
-        "now_ns",
-        "pos",
-        "position",
-        "query",
-        "server_id",
-        "table_rows",
-        "thread",
-        "told",
-        "ts_us",
-        "tsid",
-    )
-
-    def __init__(self) -> None:
-        self.ts_us = 0
-        self.now_ns = 0
-        self.event_s = 0
-        self.gtid = "null"
-        self.executed = "null"
-        self.tsid = "null"
-        self.query = "null"
-        self.file = "null"
-        self.pos = 0
-        self.server_id = 0
-        self.thread: int | str = "null"
-        self.position = b""
-        self.table_rows = 0
-        self.told = 0
+    ts_us: int
+    now_ns: int
+    event_s: int
+    gtid_json: str
+    executed_json: str
+    tsid_json: str
+    query_json: str
+    file_json: str
+    pos: int
+    server_id: int
+    thread: int | str
+    position: bytes
+    table_rows: int
+    messages: int
 
     def uuid(self, row: int) -> str:
         """JSON text."""
-        return f'"{row_uuid(self.position, row)}"'
+        ...
 
 
 PER_EVENT: Final = {
@@ -66,21 +38,21 @@ PER_EVENT: Final = {
     "now_ns": "_c.now_ns",
     "event_s": "_c.event_s",
     "event_ms": "_c.event_s * 1000",
-    "gtid": "_c.gtid",
-    "executed": "_c.executed",
-    "tsid": "_c.tsid",
-    "file": "_c.file",
+    "gtid": "_c.gtid_json",
+    "executed": "_c.executed_json",
+    "tsid": "_c.tsid_json",
+    "file": "_c.file_json",
     "pos": "_c.pos",
-    "position": "f'{_c.file[:-1]}:{_c.pos}\"'",
+    "position": "f'{_c.file_json[:-1]}:{_c.pos}\"'",
     "server_id": "_c.server_id",
     "thread": "_c.thread",
-    "query": "_c.query",
+    "query": "_c.query_json",
 }
 
 PER_ROW: Final = {
     "row": "{row} - _first",
     "offset": "{row}",
-    "order": "{row} + 1 - _c.told",
+    "order": "{row} + 1 - _c.messages",
     "uuid": "_c.uuid({row})",
     "table_order": "_c.table_rows + 1 + {row} - _first",
 }

@@ -26,7 +26,7 @@ class Rendering(msgspec.Struct, frozen=True):
             `v` is the latin-1 text or the bytes without the prefix.
         expression: a Python expression over `v` and the names below; gives str. Evaluated at most once per row.
         names: what the expression refers to beside `v`; keys must be unique per (renderer, column parameters), for
-            instance by deferred_text in the column's index.
+            instance by ending in the column's index.
         hint: upper bound of len(text) / len(raw), for sizing buffers; 6 by default (JSON \\uXXXX).
     """
 

@@ -32,7 +32,7 @@ def _decimals(precision: int, scale: int) -> tuple[int, Cache[bytes]]:
 
 
 def big_decimal(unscaled: int, scale: int) -> str:
-    """`new BigDecimal(unscaled, scale).toString()`; scale >= 0. With an exponent when its first digit stands more than
+    """`new BigDecimal(unscaled, scale).toString()`; scale >= 0. With an exponent when its first digit is more than
     six places behind the point."""
     digits = str(abs(unscaled))
     exponent = len(digits) - 1 - scale

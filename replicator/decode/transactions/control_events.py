@@ -8,7 +8,6 @@ from typing import Final
 
 from replicator.decode.binlog import event_types, unsupported_events
 from replicator.decode.plan.table_versions import TableVersions
-from replicator.decode.plan.variable_values import Context
 from replicator.decode.transactions.batch_collector import BatchCollector
 from replicator.decode.transactions.metadata_events import MetadataEvents
 from replicator.decode.transactions.progress import Progress
@@ -36,14 +35,14 @@ class ControlEvents:
         collector: BatchCollector,
         versions: TableVersions,
         narration: MetadataEvents,
-        context: Context,
         counters: Counter[str],
         *,
         in_file: bool,
     ) -> None:
         self.checksum = False
         self._progress, self._collector, self._versions = progress, collector, versions
-        self._metadata, self._context, self._counters = narration, context, counters
+        self._metadata, self._counters = narration, counters
+        self._state = progress.state
         self._in_file = in_file
         self._name_file()
 
@@ -76,7 +75,7 @@ class ControlEvents:
         if not file or not file.isprintable() or offset < 4:
             raise unsupported_events.structure("a rotation to a file without a name", repr(file))
         _check_offset(offset)
-        moved = (file, offset) != (self._progress.file, self._progress.offset)
+        moved = (file, offset) != (self._progress.file, self._state.offset)
         self._progress.rotate(file, offset)
         self._versions.forget_ids()
         self._name_file()
@@ -84,7 +83,7 @@ class ControlEvents:
             self._collector.boundary()
 
     def _name_file(self) -> None:
-        self._context.file = quote(self._progress.file).encode().decode("latin-1")
+        self._state.file_json = quote(self._progress.file).encode().decode("latin-1")
 
     def heartbeat(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         """Its header has moved the position; between transactions it is a boundary."""
@@ -102,7 +101,7 @@ class ControlEvents:
                 width = {252: 2, 253: 3, 254: 8}.get(value[0], 0)
                 offset = int.from_bytes(value[1 : 1 + width], "little") if width else value[0]
                 _check_offset(offset)
-                self._progress.offset = max(self._progress.offset, offset)
+                self._state.offset = max(self._state.offset, offset)
             at += 2 + size
         self.heartbeat(b, p, end, timestamp, server_id)
 
@@ -128,7 +127,7 @@ class ControlEvents:
         self._passed()
 
     def _passed(self) -> None:
-        """An event that stands between transactions, and may be the log's last one for as long as nobody writes: who
+        """An event that is between transactions, and may be the log's last one for as long as nobody writes: who
         waits for the end of the log must not have to wait for a heartbeat."""
         if self._collector.between:
             self._collector.boundary()

@@ -12,9 +12,9 @@ from typing import Final, Protocol
 import msgspec
 
 from replicator.decode.binlog import statement_tables
-from replicator.decode.plan.variable_values import Context
 from replicator.decode.transactions.batch_collector import BatchCollector
-from replicator.decode.transactions.progress import Gtid, Progress, State
+from replicator.decode.transactions.progress import Progress
+from replicator.decode.transactions.transaction_state import Gtid, Phase
 from replicator.model.happening import Message, Moment, Statement, TableChange
 from replicator.model.jsontext import quote
 from replicator.model.table import Table
@@ -51,8 +51,6 @@ class MetadataEvents:
 
     Attributes:
         listening: something is to be done at rows, too.
-        query: text of the statement whose rows come next, as it stands in the event; None: it is not known.
-        asked: the format was told of that.
         queries: it wants to be, and of nothing else at rows that is not in them.
     """
 
@@ -63,18 +61,16 @@ class MetadataEvents:
         selection: Selection,
         collector: BatchCollector,
         progress: Progress,
-        context: Context,
         clock: Callable[[], int],
     ) -> None:
         interests: frozenset[Interest] = narrator.interests if narrator is not None else frozenset()
-        self.query: bytes | None = None
         self.listening = bool(interests & {"transaction", "query"})
         self._narrator = narrator
         self._catalog = catalog
         self._selection = selection
         self._collector = collector
         self._progress = progress
-        self._context = context
+        self._state = progress.state
         self._clock = clock
         self._statements = "statement" in interests
         self._transactions = "transaction" in interests
@@ -84,24 +80,22 @@ class MetadataEvents:
         self._xa = "xa" in interests
         self._heartbeats = "heartbeat" in interests
         self._begun = False  # the transaction at hand was announced
-        self.asked = False
 
     # Transactions
 
     def before_rows(self, table: Table, variables: frozenset[str], timestamp: int, server_id: int) -> None:
         """Rows that are replicated come next. `variables`: that some plan prints."""
-        collector, context = self._collector, self._context
+        state = self._state
         if not self._begun:
             self._begin(timestamp, server_id)
-            context.executed = _json(self._progress.executed(collector.gtid)) if "executed" in variables else _UNKNOWN
-            context.tsid = _tsid(collector.gtid)
-        if self.query is not None and context.query == _UNKNOWN and "query" in variables:
-            context.query = _json(self.query.decode("utf-8", "replace"))
-        if self._queries and not self.asked and self.query is not None and self._narrator is not None:
-            self.asked = True
-            self._tell(self.query_messages(self.query, self._moment(timestamp, server_id)))
-        context.told = collector.told
-        context.table_rows = collector.counts.get((table.database, table.name), 0)
+            state.executed_json = _json(self._progress.executed(state.gtid)) if "executed" in variables else _UNKNOWN
+            state.tsid_json = _tsid(state.gtid)
+        if state.query is not None and state.query_json == _UNKNOWN and "query" in variables:
+            state.query_json = _json(state.query.decode("utf-8", "replace"))
+        if self._queries and not state.query_told and state.query is not None and self._narrator is not None:
+            state.query_told = True
+            self._tell(self.query_messages(state.query, self._moment(timestamp, server_id)))
+        state.table_rows = self._collector.counts.get((table.database, table.name), 0)
 
     def query_messages(self, query: bytes, moment: Moment) -> Sequence[Message]:
         """What the format says of the statement behind rows."""
@@ -115,8 +109,9 @@ class MetadataEvents:
             self.statement_ended()
 
     def statement_ended(self) -> None:
-        self.query, self.asked = None, False
-        self._context.query = _UNKNOWN
+        state = self._state
+        state.query, state.query_told = None, False
+        state.query_json = _UNKNOWN
 
     def _begin(self, timestamp: int, server_id: int) -> None:
         self._begun = True
@@ -133,7 +128,7 @@ class MetadataEvents:
     def forget(self) -> None:
         """The transaction is over."""
         self._begun = False
-        if self.query is not None:
+        if self._state.query is not None:
             self.statement_ended()
 
     def passed(self) -> None:
@@ -146,8 +141,7 @@ class MetadataEvents:
         """DDL and the like. Returns what the schema history made of it, when there is one."""
         told = None
         if self._catalog is not None:
-            context = self._context
-            gtid = "" if context.gtid == _UNKNOWN else context.gtid[1:-1]
+            gtid = "" if self._state.gtid_json == _UNKNOWN else self._state.gtid_json[1:-1]
             told = self._catalog.statement(database, text, self._progress.before(), gtid)
         if self._statements and self._narrator is not None:
             subject = statement_tables.subject(text, database)
@@ -188,23 +182,24 @@ class MetadataEvents:
 
     def _tell(self, messages: Sequence[Message]) -> None:
         for message in messages:
-            self._collector.add_message(message, self._context.position)
+            self._collector.add_message(message, self._state.position)
 
     def _moment(self, timestamp: int, server_id: int) -> Moment:
-        context, progress, collector = self._context, self._progress, self._collector
-        inside = collector.state is not State.BETWEEN
-        gtid = context.gtid[1:-1] if inside and context.gtid != _UNKNOWN else ""
+        state = self._state
+        progress = self._progress
+        inside = state.phase != Phase.BETWEEN
+        gtid = state.gtid_json[1:-1] if inside and state.gtid_json != _UNKNOWN else ""
         return Moment(
             event_s=timestamp,
-            ts_us=(inside and collector.commit_us) or timestamp * 1_000_000,
+            ts_us=(inside and state.commit_us) or timestamp * 1_000_000,
             now_ns=self._clock(),
             gtid=gtid,
-            executed=progress.executed(collector.gtid) if self._sets else "",
+            executed=progress.executed(state.gtid) if self._sets else "",
             file=progress.file,
-            offset=progress.at,
-            end=progress.offset,
+            offset=state.at,
+            end=state.offset,
             server_id=server_id,
-            thread=context.thread if inside and isinstance(context.thread, int) else None,
+            thread=state.thread if inside and isinstance(state.thread, int) else None,
         )
 
 

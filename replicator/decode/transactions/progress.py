@@ -2,51 +2,36 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-from typing import Literal, TypeAlias
+from typing import Any, Literal
 
 import msgspec
 
 from replicator.decode.binlog.event_types import HEARTBEAT
+from replicator.decode.transactions.transaction_state import Gtid, TransactionState
 from replicator.errors import DecodeError, SourceError
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.origin import Origin
 from replicator.model.position import Inside, Position, Prepared
 
 Flavor = Literal["mysql", "mariadb"]
-Gtid: TypeAlias = "tuple[str, int] | tuple[int, int, int] | None"
-"""(tsid, number) on MySQL, (domain, server, sequence) on MariaDB."""
 _WRAP = 1 << 32
 _BACKWARDS = 1 << 31
-
-
-class State(IntEnum):
-    BETWEEN = 0
-    """At a transaction boundary."""
-    ANNOUNCED = 1
-    """A GTID event has come, and nothing of its transaction yet."""
-    OPEN = 2
-    BRANCH = 3
-    """In an XA transaction: its rows wait for its end."""
 
 
 class Progress:
     """
     Attributes:
-        file, offset: end of the event at hand.
-        at: its first byte.
-        start: first byte of the transaction at hand.
+        state: has the offsets of the current event and transaction in `file`.
         event_s: time of the event at hand, s since the epoch; 0 when it is no event of the file itself.
         prepared: XA transactions that are neither committed nor rolled back, by xid.
         tracked: False while the executed GTID set is not known: the stream began at a file position behind the start of
             a file, and the next file's list of earlier GTIDs has not come yet.
     """
 
-    def __init__(self, position: Position, flavor: Flavor) -> None:
+    def __init__(self, state: TransactionState, position: Position, flavor: Flavor) -> None:
+        self.state = state
         self.file = position.file
-        self.offset = position.offset
-        self.at = position.offset
-        self.start = position.offset
+        state.offset = state.at = state.start = position.offset
         self.event_s = 0
         self.tracked = bool(position.gtid)
         self.mysql = GtidSet.parse(position.gtid if flavor == "mysql" else "")
@@ -68,28 +53,30 @@ class Progress:
 
     def advance(self, log_pos: int, size: int, kind: int) -> None:
         """To the end that an event's header gives, modulo 4 GiB: binlogs may be longer than that."""
-        step = (log_pos - self.offset) % _WRAP
+        state = self.state
+        step = (log_pos - state.offset) % _WRAP
         if step >= _BACKWARDS:
             if kind == HEARTBEAT:
                 return
             raise DecodeError(
-                "E2302", "the binlog goes backwards", found=f"end position {log_pos} after {self.offset} (mod 4 GiB)"
+                "E2302", "the binlog goes backwards", found=f"end position {log_pos} after {state.offset} (mod 4 GiB)"
             )
-        self.offset += step
-        self.at = self.offset - size
+        state.offset += step
+        state.at = state.offset - size
 
     def rotate(self, file: str, offset: int) -> None:
         """The stream goes on in `file`; a boundary."""
-        if self._server and self._described and Position(file, offset).order < Position(self.file, self.offset).order:
+        state = self.state
+        if self._server and self._described and Position(file, offset).order < Position(self.file, state.offset).order:
             raise SourceError(
                 "E2218",
                 "the binlog was reset while it was read",
-                found=f"{file}:{offset} behind {self.file}:{self.offset}",
+                found=f"{file}:{offset} behind {self.file}:{state.offset}",
                 wanted="a later file",
             )
         if file != self.file:
             self._server = self.server
-        self.file, self.offset, self.event_s = file, offset, 0
+        self.file, state.offset, self.event_s = file, offset, 0
         self._whole_file = offset <= 4
         self.settle()
 
@@ -115,21 +102,30 @@ class Progress:
         self._server = str(Origin(known.server, created))
 
     def settle(self) -> None:
-        """AllTables up to here is done.
+        """Everything up to here is done.
 
         A server that looks for the first transaction that we lack begins at the start of a file, and its heartbeats
         say how far it has looked: places before the one where we begin. That one stays, until there is something new.
         """
+        state = self.state
         if self._begun is not None:
-            if self._text is self._begun.gtid and Position(self.file, self.offset).order < self._begun.order:
+            if self._text is self._begun.gtid and Position(self.file, state.offset).order < self._begun.order:
                 return
             self._begun = None
-        boundary = (self.file, self.offset)
+        boundary = (self.file, state.offset)
         if self.event_s:
-            self._origin, self._ended = self._server, (self.at, self.event_s)
+            self._origin, self._ended = self._server, (state.at, self.event_s)
         elif boundary != self._boundary or "@" not in self._origin:
             self._origin, self._ended = self._server, None
         self._boundary = boundary
+
+    def settle_at(self, offset: int, at: int, event_s: int) -> None:
+        """As `settle` after the event that ends at `offset`; the state may be ahead of it."""
+        state = self.state
+        now = state.offset, state.at
+        state.offset, state.at, self.event_s = offset, at, event_s
+        self.settle()
+        state.offset, state.at = now
 
     def _boundary_origin(self) -> str:
         if self._ended is not None and "@" in self._origin:
@@ -152,6 +148,19 @@ class Progress:
             self.mysql.add(*gtid)
         else:
             self.mariadb.add(*gtid)
+
+    def execute_range(self, *gtids: Any) -> None:
+        """Several at once: (tsid, first, last) of MySQL, (domain, server, last) of MariaDB."""
+        if self._flavor == "mysql":
+            self.mysql.add_range(*gtids)
+        else:
+            self.mariadb.add(*gtids)
+        self._text = None
+
+    @property
+    def executed_ahead(self) -> bool:
+        """The current transaction is in the executed set already, see `executed`."""
+        return self._after is not None
 
     def executed(self, gtid: Gtid) -> str:
         """The executed set with the transaction at hand in it, as text; "" while it is not known."""
@@ -183,7 +192,7 @@ class Progress:
 
     def prepare(self, xid: str, *, rows: bool) -> None:
         """The transaction at hand is an XA transaction that is prepared now. `rows`: it has rows for us."""
-        self.prepared[xid] = Prepared(xid, self.file, self.start, self._gtid()) if rows else Prepared(xid, "", 0)
+        self.prepared[xid] = Prepared(xid, self.file, self.state.start, self._gtid()) if rows else Prepared(xid, "", 0)
         self._listed = tuple(self.prepared.values())
 
     def decide(self, xid: str) -> None:
@@ -197,11 +206,11 @@ class Progress:
 
     def before(self) -> Position:
         """Before the transaction at hand; without the server, which places in the schema history do not name."""
-        return Position(self.file, self.start, self._gtid(), 0, self._listed, self._reset)
+        return Position(self.file, self.state.start, self._gtid(), 0, self._listed, self._reset)
 
     def inside(self, rows: int, inside: Inside) -> Position:
         """After `rows` rows of the transaction at hand."""
-        known = self._boundary_origin() if (self.file, self.start) == self._boundary else ""
+        known = self._boundary_origin() if (self.file, self.state.start) == self._boundary else ""
         server = known if "@" in known else self._server
         return msgspec.structs.replace(self.before(), rows=rows, inside=inside, server=server)
 
@@ -211,4 +220,4 @@ class Progress:
         self._reset += 1
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.at}"
+        return f"{self.file}:{self.state.at}"

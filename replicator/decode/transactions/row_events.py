@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 from replicator.decode.binlog import gtid_events, mariadb_compression, unsupported_events
 from replicator.decode.plan.plan_variables import PlanVariables
 from replicator.decode.plan.table_versions import TableVersions
-from replicator.decode.plan.variable_values import Context
 from replicator.decode.transactions.batch_collector import BatchCollector
 from replicator.decode.transactions.metadata_events import MetadataEvents
-from replicator.decode.transactions.progress import Progress, State
+from replicator.decode.transactions.progress import Progress
+from replicator.decode.transactions.transaction_state import Phase
 from replicator.decode.transactions.xa import XaTransaction
 
 _DUMMY_TABLE: Final = 0xFFFFFF
@@ -31,7 +31,7 @@ class RowEvents:
 
     Attributes:
         text: the buffer as latin-1.
-        context: what plans print.
+        state: of the current transaction.
     """
 
     def __init__(
@@ -41,12 +41,11 @@ class RowEvents:
         collector: BatchCollector,
         progress: Progress,
         narration: MetadataEvents,
-        context: Context,
         clock: Callable[[], int],
         counters: Counter[str],
     ) -> None:
         self.text = ""
-        self.context = context
+        self.state = progress.state
         self._asked = asked
         self._metadata = narration
         self._versions = versions
@@ -57,14 +56,15 @@ class RowEvents:
         self._counters = counters
         self._uuids = gtid_events.UuidTexts()
         self._attentive = narration.listening
-        self._query_of = -1  # start of the transaction that the last statement text belongs to
-        self._standalone = False
         self._xa: XaTransaction | None = None  # the XA transaction at hand
 
     @property
-    def only_queries(self) -> bool:
-        """Nothing is told at rows but the statements behind them, and no plan prints what is dear."""
-        return self._metadata.queries and not self._asked.variables & _DEAR
+    def ordinary(self) -> bool:
+        """Rows are of no XA transaction; at rows, nothing is told but the statements behind them, and no plan prints
+        what is expensive."""
+        if self._xa is not None:
+            return False
+        return not self._attentive or (self._metadata.queries and not self._asked.variables & _DEAR)
 
     # GTIDs
 
@@ -78,12 +78,12 @@ class RowEvents:
 
     def _announce_mysql(self, tsid: str, number: int, commit_us: int, length: int) -> None:
         self._collector.announce((tsid, number), commit_us, length)
-        context = self.context
+        state = self.state
         text = f"{tsid}:{number}"
-        context.gtid = f'"{text}"'
-        context.position = text.encode()
-        context.ts_us = commit_us
-        context.thread = "null"
+        state.gtid_json = f'"{text}"'
+        state.position = text.encode()
+        state.ts_us = commit_us
+        state.thread = "null"
 
     def anonymous_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         _, _, commit_us, length = gtid_events.mysql(b, p, end)
@@ -91,24 +91,25 @@ class RowEvents:
         self._without_gtid(commit_us)
 
     def _without_gtid(self, commit_us: int) -> None:
-        context = self.context
-        context.gtid = context.thread = "null"
-        context.position = f"{self._progress.file}:{self._progress.start}".encode()
-        context.ts_us = commit_us
+        state = self.state
+        state.gtid_json = state.thread = "null"
+        state.position = f"{self._progress.file}:{state.start}".encode()
+        state.ts_us = commit_us
 
     def mariadb_gtid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         number, domain, flags = gtid_events.mariadb(b, p, end)
         self._collector.announce((domain, server_id, number), 0)
-        self._standalone = bool(flags & gtid_events.STANDALONE)
-        context = self.context
+        state = self.state
+        state.standalone = bool(flags & gtid_events.STANDALONE)
         text = f"{domain}-{server_id}-{number}"
-        context.gtid = f'"{text}"'
-        context.position = text.encode()
-        context.thread = "null"
-        if not self._standalone:
+        state.gtid_json = f'"{text}"'
+        state.position = text.encode()
+        state.ts_us = 0
+        state.thread = "null"
+        if not state.standalone:
             self._collector.open()
         if flags & gtid_events.PREPARED_XA:  # there is no XA START behind it
-            self._collector.state, self._xa = State.BRANCH, XaTransaction(0)
+            state.phase, self._xa = Phase.XA, XaTransaction(0)
 
     # Rows
 
@@ -122,7 +123,7 @@ class RowEvents:
             self._versions.map(table_id, raw)
             if not self._attentive and self._asked.variables & _DEAR:
                 self._attentive = True
-                if self._query_of != self._progress.start:
+                if self.state.query_start != self.state.start:
                     self._metadata.statement_ended()
 
     def rows_v1(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
@@ -135,8 +136,8 @@ class RowEvents:
         self._rows(b, p, p + 8 + extra, end, timestamp, server_id, operation)
 
     def _rows(self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
-        collector = self._collector
-        if collector.state is State.BRANCH and self._xa is not None:
+        collector, state = self._collector, self.state
+        if state.phase == Phase.XA and self._xa is not None:
             self._xa.count += 1
         else:
             collector.next_event()
@@ -147,11 +148,11 @@ class RowEvents:
                 self._metadata.statement_ended()
                 return
             raise unsupported_events.structure("a row event without its table map", f"table id {table_id}")
-        if collector.state is not State.OPEN:
-            if collector.state is State.BRANCH and self._xa is not None:
+        if state.phase != Phase.OPEN:
+            if state.phase == Phase.XA and self._xa is not None:
                 if version.plan is not None:
                     event = (operation, at - p, timestamp, server_id, b[p:end])
-                    self._xa.rows(version.raw, self._metadata.query, event)
+                    self._xa.rows(version.raw, self.state.query, event)
                 if b[p + 6] & _STATEMENT_END:
                     self._metadata.statement_ended()
                 return
@@ -161,33 +162,32 @@ class RowEvents:
             if attentive and b[p + 6] & _STATEMENT_END:
                 self._metadata.statement_ended()
             return
-        context = self.context
-        context.pos = self._progress.at
-        context.server_id = server_id
-        context.now_ns = self._clock()
-        context.event_s = timestamp
-        if not collector.commit_us:
-            context.ts_us = timestamp * 1_000_000
-        if version.late is not None:
-            collector.late = version.late
+        state.pos = state.at
+        state.server_id = server_id
+        state.now_ns = self._clock()
+        state.event_s = timestamp
+        if not state.commit_us:
+            state.ts_us = timestamp * 1_000_000
+        if version.deferred is not None:
+            state.deferred = version.deferred
         if attentive:
             self._metadata.before_rows(version.table, self._asked.variables, timestamp, server_id)
         try:
             rows = version.functions[operation] or version.compile(operation)
-            row, size = rows(b, self.text, at, end, collector.row, collector.append, context)
+            row, size = rows(b, self.text, at, end, state.row, collector.append, state)
         except Exception:
             self._versions.at_fault = version.table.qualified
             raise
         if attentive:
-            self._metadata.after_rows(version.table, row - collector.row, ended=bool(b[p + 6] & _STATEMENT_END))
+            self._metadata.after_rows(version.table, row - state.row, ended=bool(b[p + 6] & _STATEMENT_END))
         collector.add_rows(row, size)
 
     def rows_query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         """A length (of one byte, to be ignored), then the statement's text."""
-        self._metadata.query, self._query_of = b[p + 1 : end], self._progress.start
+        self.state.query, self.state.query_start = b[p + 1 : end], self.state.start
 
     def annotate_rows(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
-        self._metadata.query, self._query_of = b[p:end], self._progress.start
+        self.state.query, self.state.query_start = b[p:end], self.state.start
 
     def partial_rows(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         """Updates with JSON values as changes to those before."""

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from replicator.decode.binlog import mariadb_compression, unsupported_events
 from replicator.decode.binlog.statements import Kind, Statement, classify
-from replicator.decode.transactions.progress import State
 from replicator.decode.transactions.row_events import RowEvents, Work
+from replicator.decode.transactions.transaction_state import Phase
 from replicator.decode.transactions.xa import PreparedTransactions, XaTransaction
 from replicator.errors import ReplicatorError
 from replicator.model.position import Prepared
@@ -39,13 +39,13 @@ class TransactionEvents(RowEvents):
         self._read_again = read_again
 
     def xid(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
-        if self._collector.state is State.BETWEEN or p + 8 > end:
+        if self.state.phase == Phase.BETWEEN or p + 8 > end:
             raise unsupported_events.structure("a commit (XID) without a transaction")
         if self._xa is not None:
             return self._commit(self._xa, timestamp, server_id)
         if self._attentive:
             self._metadata.finish(timestamp, server_id)
-        if self._collector.late is None:
+        if self.state.deferred is None:
             self._collector.finish(timestamp)
             return None
         return self._collector.finish(timestamp, int.from_bytes(b[p : p + 8], "little"))
@@ -71,7 +71,7 @@ class TransactionEvents(RowEvents):
         text = b[at:end]
         if text == b"BEGIN":
             self._begin(thread)
-        elif text == b"COMMIT" and self._collector.state is State.OPEN:
+        elif text == b"COMMIT" and self.state.phase == Phase.OPEN:
             return self._finish(timestamp, server_id)
         else:
             database = b[at - 1 - database_size : at - 1].decode("utf-8", "replace")
@@ -80,21 +80,21 @@ class TransactionEvents(RowEvents):
 
     def _begin(self, thread: int) -> None:
         collector = self._collector
-        announced = collector.state is not State.BETWEEN
+        announced = self.state.phase != Phase.BETWEEN
         collector.open()
         if not announced:
             self._without_gtid(0)
-        self.context.thread = thread
+        self.state.thread = thread
 
     def _statement(self, text: bytes, database: str, thread: int, timestamp: int, server_id: int) -> Work:
         collector, statement = self._collector, classify(text)
         kind, shown = statement.kind, text[:200].decode("utf-8", "replace")
-        is_open = collector.state in (State.OPEN, State.BRANCH)
+        is_open = self.state.phase in (Phase.OPEN, Phase.XA)
         if kind is Kind.BEGIN:
             self._begin(thread)
         elif kind is Kind.XA_START:
             self._begin(thread)
-            collector.state, self._xa = State.BRANCH, XaTransaction(thread)
+            self.state.phase, self._xa = Phase.XA, XaTransaction(thread)
         elif kind is Kind.CHANGE:
             self._refuse_change(statement, database, shown)
             self._statement_alone(timestamp, server_id)
@@ -121,10 +121,10 @@ class TransactionEvents(RowEvents):
 
     def _other(self, text: str, database: str, thread: int, timestamp: int, server_id: int) -> None:
         """DDL and the like."""
-        if self._collector.state is State.BETWEEN:
+        if self.state.phase == Phase.BETWEEN:
             self._collector.announce(None, 0)
             self._without_gtid(0)
-        self.context.thread = thread
+        self.state.thread = thread
         self._collector.next_event()
         known = self._metadata.statement(text, database, timestamp, server_id)
         if known is not None:
@@ -134,9 +134,9 @@ class TransactionEvents(RowEvents):
     def _statement_alone(self, timestamp: int, server_id: int) -> None:
         """A statement that changes no rows: a transaction of its own, unless one is open."""
         self._counters["ddl"] += 1
-        if self._collector.state in (State.OPEN, State.BRANCH):
+        if self.state.phase in (Phase.OPEN, Phase.XA):
             return
-        if self._collector.state is State.BETWEEN:
+        if self.state.phase == Phase.BETWEEN:
             self._collector.announce(None, 0)
         self._metadata.finish(timestamp, server_id)
         self._collector.finish(timestamp)
@@ -191,9 +191,10 @@ class TransactionEvents(RowEvents):
 
     def _replay(self, branch: XaTransaction) -> Iterator[bool]:
         """Its events as those of the transaction at hand."""
+        state = self.state
         self._xa = None
-        self._collector.state = State.OPEN
-        self.context.thread = branch.thread
+        state.phase = Phase.OPEN
+        state.thread = branch.thread
         decoded = 0
         for event in branch.events():
             if decoded > _PIECE:
@@ -203,9 +204,9 @@ class TransactionEvents(RowEvents):
             if event.is_map:
                 self.table_map(event.body, 0, len(event.body), event.timestamp, event.server_id)
             elif event.is_query:
-                self._metadata.query = event.body or None
+                state.query = event.body or None
             else:
-                self._collector.event = event.number - 1
+                state.row_events = event.number - 1
                 self._made(event.body, event.at, event.timestamp, event.server_id, event.operation)
         branch.close()
 
@@ -216,11 +217,11 @@ class TransactionEvents(RowEvents):
         text = f"{statement.kind.value} {xid}"
         if prepared is None and statement.kind is Kind.XA_COMMIT:
             raise unsupported_events.finished_elsewhere(text)
-        if collector.state is State.BETWEEN:
+        if self.state.phase == Phase.BETWEEN:
             collector.announce(None, 0)
             self._without_gtid(0)
         collector.open()
-        self.context.thread = thread
+        self.state.thread = thread
         if prepared is None or not prepared.offset:
             return self._end_of(xid, timestamp, server_id)
         branch = self._prepared.take(xid)

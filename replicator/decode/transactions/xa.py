@@ -23,7 +23,7 @@ _MOST_KEPT: Final = 200
 
 
 class Event(NamedTuple):
-    """A row event (`operation` 0 to 2), or what goes with it. `at`: where its column count stands in `body`; `number`:
+    """A row event (`operation` 0 to 2), or what goes with it. `at`: where its column count is in `body`; `number`:
     which of its transaction's row events it is, from 1, those of tables that are not replicated among them."""
 
     kind: int

@@ -119,7 +119,7 @@ def _container(kind: int, raw: bytes, base: int, out: list[str], depth: int, not
         inner = raw[entry]
         place = entry + 1 if inner in inline else base + read(raw, entry + 1)
         if place <= entry:
-            raise ValueError(place)  # a value never stands before its entry; refuses circles
+            raise ValueError(place)  # a value is never before its entry; refuses circles
         _value(inner, raw, place, out, depth + 1, notation)
         entry += 1 + width
     out.append("}" if kind <= 1 else "]")

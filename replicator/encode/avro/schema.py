@@ -1,7 +1,7 @@
 """Connect's schemas as Avro's, as Confluent's AvroConverter makes them.
 
-What Avro has no type for stands in properties: `connect.name`, `connect.version`, `connect.parameters`, `connect.type`,
-`connect.default`, `connect.doc`. A default stands twice, in the field and in its type; bytes in it are ISO-8859-1 text.
+What Avro has no type for is in properties: `connect.name`, `connect.version`, `connect.parameters`, `connect.type`,
+`connect.default`, `connect.doc`. A default is given twice, in the field and in its type; its bytes are ISO-8859-1 text.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def avro(schema: Connect) -> Avro:
 
 
 class _Conversion:
-    """One schema. A record stands in full where it comes first, and by name wherever it comes again."""
+    """One schema. A record is written in full where it comes first, and by name wherever it comes again."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()

@@ -56,7 +56,7 @@ class Writer:
 
 
 class _Functions:
-    """The functions of one schema: one for each struct. Fields have numbers, so that no name stands in code."""
+    """The functions of one schema: one for each struct. Fields have numbers, so that no name is in code."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -115,7 +115,7 @@ class _Functions:
 
 
 class _Memo(dict[Any, bytes]):
-    """What was written last: most of what stands around a row is the same in the next one. A few MB at most."""
+    """What was written last: most of what is around a row is the same in the next one. A few MB at most."""
 
     def __init__(self, make: Callable[[Any], bytes]) -> None:
         super().__init__()

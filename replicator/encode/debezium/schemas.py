@@ -21,7 +21,7 @@ def plain(kind: str, field: str, *, optional: bool = False) -> str:
 
 
 def wrapped(schema: str) -> str:
-    """What stands in front of a payload; a brace closes it."""
+    """What is in front of a payload; a brace closes it."""
     return f'{{"schema":{schema},"payload":'
 
 

@@ -15,9 +15,9 @@ from replicator.config.task import StdoutSink
 from replicator.decode.binlog.column_presence import IMAGES, Operation, packed
 from replicator.decode.native.row_programs import native_rows
 from replicator.decode.plan.compiler import compile_rows
-from replicator.decode.plan.variable_values import Context
 from replicator.decode.renderers import rendering
 from replicator.decode.renderers.contract import Rendering
+from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.encode import formats
 from replicator.errors import DecodeError
@@ -135,10 +135,10 @@ def _header(table: Table, images: list[list[int]], *, spare: bool) -> bytes:
     return packed(len(table.columns)) + b"".join(each.to_bytes(size, "little") for each in bits)
 
 
-def _context() -> Context:
-    context = Context()
+def _context() -> TransactionState:
+    context = TransactionState()
     context.ts_us, context.now_ns, context.event_s = 1_700_000_000_123_456, 1_700_000_001_000_000_007, 1_700_000_000
-    context.gtid, context.file, context.pos = '"0-1-2"', '"b.000001"', 4711
+    context.gtid_json, context.file_json, context.pos = '"0-1-2"', '"b.000001"', 4711
     context.position, context.server_id, context.thread = b"0-1-2", 7, 12
     return context
 

@@ -77,9 +77,9 @@ class Watched:
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(vars(self)["loop"], name, value)
 
-    def run(self, buffer: bytes, at: int) -> int:
+    def run(self, *arguments: Any) -> int:
         before = self.other.ticks
-        behind: int = self.loop.run(buffer, at)
+        behind: int = self.loop.run(*arguments)
         vars(self)["moved"] = self.other.ticks != before
         return behind
 
@@ -95,7 +95,7 @@ def prepared(form: str) -> tuple[Any, bytes]:
 def test_decoding(other: Other, form: str) -> None:
     def moved() -> bool:
         decoder, data = prepared(form)
-        watched = decoder._taking._loop = Watched(decoder._taking._loop, other)
+        watched = decoder._loop.loop = Watched(decoder._loop.loop, other)
         decoder.feed(data)
         return bool(watched.moved)
 

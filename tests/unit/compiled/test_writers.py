@@ -154,7 +154,7 @@ def test_a_task_without_options_meets_compiled_writers(form: str) -> None:
         for step in _values(made.plan(table, "t")):
             column = table.columns[step.column]
             writer = writers.writer(step.renderer, column, rendering(step.renderer, column, table))
-            if writer.number in PYTHON:
+            if writer.name in PYTHON:
                 by_python.add(column.type)
     assert by_python <= REMEMBERED | RARE
 

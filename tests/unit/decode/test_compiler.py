@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from replicator.decode.binlog import event_types
 from replicator.decode.binlog.column_presence import packed
-from replicator.decode.plan.compiler import Context, compile_rows
+from replicator.decode.plan.compiler import compile_rows
 from replicator.decode.renderers.contract import Rendering
+from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.errors import DecodeError
 from replicator.model import types
@@ -88,7 +89,7 @@ def header(table, images):
 
 def run(function, table, images, body, *, padding=b"", row=0):
     raw = header(table, images) + body
-    context = Context()
+    context = TransactionState()
     context.position = b"here"
     out = []
     data = b"xx" + raw + padding
@@ -198,14 +199,14 @@ def test_absent_columns(count):
     bitmap[-1] &= ~(1 << (count - 1) % 8)
     data = bytes(bitmap) + bytes((count + 7) // 8 + count - 1)
     with pytest.raises(DecodeError, match=rf"E2304 .*shop\.t.*no 'c{count - 1}'"):
-        function(data, data.decode("latin-1"), 0, len(data), 0, [].append, Context())
+        function(data, data.decode("latin-1"), 0, len(data), 0, [].append, TransactionState())
 
 
 def test_spare_bits_of_the_columns_bitmap_do_not_matter():
     table = Table("shop", "t", (Column(0, "a", types.TINY),))
     data = b"\x01\x01\x00\x07"
     out = []
-    compile_rows(plan(table), table, "insert", hexadecimal)(data, "\1\1\0\7", 0, 4, 0, out.append, Context())
+    compile_rows(plan(table), table, "insert", hexadecimal)(data, "\1\1\0\7", 0, 4, 0, out.append, TransactionState())
     assert out[0][2] == b'["07"]'
 
 
@@ -213,7 +214,7 @@ def test_another_number_of_columns_is_damage():
     table = Table("shop", "t", (Column(0, "a", types.TINY),))
     function = compile_rows(plan(table), table, "insert", hexadecimal)
     with pytest.raises(DecodeError, match="E2302"):
-        function(b"\x02\xff\0\0\0", "\x02\xff\0\0\0", 0, 5, 0, [].append, Context())
+        function(b"\x02\xff\0\0\0", "\x02\xff\0\0\0", 0, 5, 0, [].append, TransactionState())
 
 
 def test_renderers_are_evaluated_once_per_row():
@@ -241,7 +242,7 @@ def test_names_of_renderers_do_not_collide():
 
 
 def test_variables():
-    context = Context()
+    context = TransactionState()
     context.ts_us, context.now_ns, context.pos, context.server_id, context.thread = (
         1_234_567,
         9_876_543_210,
@@ -249,7 +250,7 @@ def test_variables():
         7,
         12,
     )
-    context.gtid, context.file = '"u:1"', '"binlog.000001"'
+    context.gtid_json, context.file_json = '"u:1"', '"binlog.000001"'
     names = [
         "ts_ms",
         "ts_us",

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from replicator.decode.plan.deferred_fields import DeferredText, deferred_text, fill
-from replicator.decode.plan.variable_values import Context
+from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.model.plan import Deferred, RecordPlan, TablePlan, Text, Value, Var
 
 LATE = Deferred(
@@ -18,7 +18,7 @@ def plan(value, *, key=None, headers=(), route=None):
 
 
 def filled(records, late=LATE, *, last=True, context=None):
-    return fill(records, DeferredText(late), xid=7, end_pos=99, context=context or Context(), last=last)
+    return fill(records, DeferredText(late), xid=7, end_pos=99, context=context or TransactionState(), last=last)
 
 
 def record(row, value, key=None, *more):
@@ -48,8 +48,8 @@ def test_all_records_of_the_last_row_and_what_follows_without_a_place():
 def test_what_it_may_print():
     names = ("gtid", "executed", "tsid", "file", "server_id", "thread", "order", "offset")
     steps = tuple(step for name in names for step in (Text(f" {name}="), Var(name)))
-    context = Context()
-    context.gtid, context.executed, context.tsid, context.file = (
+    context = TransactionState()
+    context.gtid_json, context.executed_json, context.tsid_json, context.file_json = (
         '"u:1"',
         '"u:1-5"',
         '"u"',

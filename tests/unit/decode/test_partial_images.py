@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicator.decode.binlog.column_presence import IMAGES, packed
-from replicator.decode.plan.compiler import Context, compile_rows
+from replicator.decode.plan.compiler import compile_rows
+from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.plan import Each, Member, Members, RecordPlan, TablePlan, Text, Value, Var
@@ -48,7 +49,7 @@ def event(table, presences, images, **options):
 
 def run(function, table, presences, images, **options):
     data = event(table, presences, images, **options)
-    out, context = [], Context()
+    out, context = [], TransactionState()
     after, _ = function(data, data.decode("latin-1"), 0, len(data), 0, out.append, context)
     assert after == len(images)
     return out
@@ -184,7 +185,7 @@ def test_damaged_events_raise_what_damage_raises(data):
     out = []
     try:
         after, _ = compile_rows(plan, table, operation, hexadecimal, True)(
-            raw, raw.decode("latin-1"), 0, len(raw), 0, out.append, Context()
+            raw, raw.decode("latin-1"), 0, len(raw), 0, out.append, TransactionState()
         )
     except (DecodeError, struct.error, IndexError, ValueError):
         return
@@ -202,7 +203,7 @@ KEY = (Value(0, "after", "hex"),)
 
 @pytest.mark.parametrize("keyed", [RecordPlan(KEY, None), RecordPlan(None, None, route=KEY)])
 def test_a_key_that_nobody_knows_stops(keyed):
-    """MySQL leaves out a key column that add_rows its default."""
+    """MySQL leaves out a key column that took its default."""
     plan = TablePlan("x", (keyed,), (), ())
     function = compile_rows(plan, TABLE, "insert", hexadecimal, True)
     with pytest.raises(DecodeError, match=r"E2304 .*shop\.t.*a column of its key.*no 'id'"):
@@ -233,7 +234,7 @@ def test_a_row_without_columns():
     assert [found[2] for found in run(function, TABLE, [set()], [[[None] * 3]])] == [b"{}0"]
     data = partial_header(TABLE, [set()]) + b"\0"
     with pytest.raises(DecodeError, match="E2302"):
-        function(data, data.decode("latin-1"), 0, len(data), 0, [].append, Context())
+        function(data, data.decode("latin-1"), 0, len(data), 0, [].append, TransactionState())
 
 
 def test_many_sets_of_columns():

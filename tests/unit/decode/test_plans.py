@@ -3,8 +3,9 @@
 import pytest
 from msgspec import structs
 
-from replicator.decode.plan.compiler import Context, compile_rows
+from replicator.decode.plan.compiler import compile_rows
 from replicator.decode.renderers.contract import Rendering
+from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.model import types
 from replicator.model.plan import Deferred, Each, Member, Members, RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
@@ -145,8 +146,14 @@ def test_binary_formats():
 def test_variables_of_the_transaction():
     names = ("event_s", "event_ms", "executed", "tsid", "query", "offset", "order", "table_order", "row")
     value = tuple(step for name in names for step in (Text(f" {name}="), Var(name)))
-    context = Context()
-    context.event_s, context.executed, context.tsid, context.query, context.table_rows = 5, '"u:1-3"', '"u"', '"q"', 10
+    context = TransactionState()
+    context.event_s, context.executed_json, context.tsid_json, context.query_json, context.table_rows = (
+        5,
+        '"u:1-3"',
+        '"u"',
+        '"q"',
+        10,
+    )
     plan = TablePlan("x", (RecordPlan(None, value),), (), ())
     out, data = [], header(TABLE, 1) + row() * 2
     compile_rows(plan, TABLE, "insert", hexadecimal)(data, data.decode("latin-1"), 0, len(data), 3, out.append, context)

@@ -36,7 +36,7 @@ def flavor(case):
 
 
 def outcome(made, pieces):
-    """AllTables that comes out, and the error that ends it."""
+    """Everything that comes out, and the error that ends it."""
     batches = []
     try:
         for piece in [*pieces, b""]:

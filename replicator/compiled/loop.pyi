@@ -1,0 +1,25 @@
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from replicator.compiled.arena import Arena
+from replicator.compiled.late import LateProgram
+from replicator.compiled.transactions import Transactions
+from replicator.decode.plan.deferred_fields import DeferredText
+
+ABI: int
+
+class Loop(Transactions):
+    def __init__(
+        self, packets: bool = False, mariadb: bool = False, clock: Callable[[], int] | None = None
+    ) -> None: ...
+    def connect(
+        self,
+        ids: Mapping[int, Any],
+        deferred_program: Callable[[DeferredText], LateProgram | None],
+        statement_messages: Callable[..., Any],
+        queries: bool,
+    ) -> None: ...
+    def run(self, buffer: bytes, at: int, arena: Arena, checksum: bool) -> int: ...
+
+def checksum(data: bytes, first: int = 0, crc: int = 0, folded: bool | None = None) -> int: ...
+def folds() -> bool: ...

@@ -1,0 +1,5 @@
+ABI: int
+WRITERS: dict[str, int]
+VARIABLES: dict[str, int]
+
+class Steps: ...

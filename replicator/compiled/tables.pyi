@@ -1,0 +1,3 @@
+ABI: int
+
+class Tables: ...
