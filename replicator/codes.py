@@ -50,8 +50,10 @@ CODES: dict[str, Entry] = {
             "E1011": ("transforms do not fit", "They name what the source's tables do not have.", "Correct them."),
             "E1012": (
                 "secret not allowed",
-                "The reference, or a file of `tls`, is not among what the host's operator has set aside for tasks.",
-                "Put it there, or start the process with --secrets-directory or --secrets-env-prefix.",
+                "The reference, a file of `tls` or a command is not among what the host's operator has set aside for "
+                "tasks.",
+                "Put it there, or start the process with --secrets-directory, --secrets-env-prefix or "
+                "--commands-directory.",
             ),
             "E1013": (
                 "state in a configuration",

@@ -18,13 +18,13 @@ from dev.bench.report import OUTPUT, Entry, figure, part, read, table, write
 from dev.cluster import Cluster
 from dev.errors import DevError
 from dev.job import Job
+from dev.kafka_sockets import PROXY_URL
 from dev.progress import say
 from dev.servers.stack import Stack
 from replicator.coordination.commands import Commands
 from replicator.coordination.grace import LEASE
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview, TaskOverview
-from replicator.sink.kafka.sockets import PROXY_URL
 from replicator.zookeeper.client import connect
 
 HOSTS = ("host-a", "host-b")

@@ -15,8 +15,8 @@ from dev.bench.load import Segment
 from dev.bench.ours import LEFT_OUT, PARTITIONS
 from dev.bench.report import Entry, figure, ratio
 from dev.bench.runner import Runner, warm_memory
+from dev.kafka_sockets import PROXY_URL
 from dev.progress import say
-from replicator.sink.kafka.sockets import PROXY_URL
 
 _SECONDS = 300.0
 _CALM_SECONDS, _CALM_SHARE = 0.5, 0.05

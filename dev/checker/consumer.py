@@ -13,7 +13,7 @@ from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import KafkaError
 
 from dev.checker.history import Op, Seen
-from replicator.sink.kafka.sockets import PROXY_URL
+from dev.kafka_sockets import PROXY_URL
 
 
 def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 60.0) -> list[Any]:

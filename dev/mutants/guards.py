@@ -22,6 +22,7 @@ _DECISION = "tests/unit/coordination/test_decision.py"
 _RECIPES = "tests/conformance/test_recipes.py"
 _PIPELINE = "tests/unit/pipeline/test_pipeline.py"
 _AUTHORITY = "tests/unit/pipeline/test_authority.py"
+_LANE = "tests/unit/kafka/test_lane.py"
 
 GUARDS: tuple[Guard, ...] = (
     Guard(
@@ -124,10 +125,10 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "connections to Kafka end with a reset",
-        "replicator/sink/kafka/sockets.py",
-        "        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)\n",
+        "replicator/kafka/transport.py",
+        "        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)\n",
         "",
-        ("tests/unit/sink/test_sockets.py",),
+        ("tests/unit/kafka/test_connection.py",),
     ),
     Guard(
         "epoch check: a term never opens under a lower epoch than lastCommit's",
@@ -257,17 +258,66 @@ GUARDS: tuple[Guard, ...] = (
     ),
     Guard(
         "a partition's first batch goes alone: a broker takes any number from a producer that it does not know",
-        "replicator/sink/kafka/in_flight.py",
-        "        if away and (away >= LIMIT or place not in self._known):\n",
-        "        if away >= LIMIT:\n",
-        ("tests/unit/sink/test_in_flight.py",),
+        "replicator/kafka/lane.py",
+        "len(self.away) < LIMIT and now < self._known_until",
+        "len(self.away) < LIMIT",
+        (_LANE,),
+    ),
+    Guard(
+        "a batch that is sent again goes alone",
+        "replicator/kafka/lane.py",
+        "        self._alone = True\n",
+        "",
+        (_LANE,),
     ),
     Guard(
         "batches that are sent again leave in their first order",
-        "replicator/sink/kafka/bulk.py",
-        "            waiting.insert(next(behind, len(waiting)), batch)\n",
-        "            waiting.appendleft(batch)\n",
-        ("tests/unit/sink/test_in_flight.py",),
+        "replicator/kafka/lane.py",
+        "        insort(self.waiting, batch, key=_number)\n",
+        "        self.waiting.insert(0, batch)\n",
+        (_LANE,),
+    ),
+    Guard(
+        "a batch that is sent again keeps its sequence number",
+        "replicator/kafka/lane.py",
+        "        if batch.sequence < 0:\n",
+        "        if True:\n",
+        (_LANE, "tests/unit/kafka/test_machine_idempotent.py"),
+    ),
+    Guard(
+        "no batch leaves the producer without the guard's consent",
+        "replicator/kafka/machine.py",
+        "        if not lanes or not self._allowed():\n",
+        "        if not lanes:\n",
+        ("tests/unit/kafka/test_machine_idempotent.py",),
+    ),
+    Guard(
+        "no commit leaves the producer without the guard's consent",
+        "replicator/kafka/machine.py",
+        "        return self._allowed()\n\n    def _allowed",
+        "        return True\n\n    def _allowed",
+        ("tests/unit/kafka/test_machine_transactional.py",),
+    ),
+    Guard(
+        "the first batch that fails for good ends the producer",
+        "replicator/kafka/machine.py",
+        '        self.fail(cause, KafkaError("another batch has failed"))\n',
+        "",
+        ("tests/unit/kafka/test_machine_idempotent.py",),
+    ),
+    Guard(
+        "no transaction begins over another connection than the last one ended over",
+        "replicator/kafka/transaction.py",
+        "        if peer is None or peer.generation != self._over:\n",
+        "        if peer is None:\n",
+        ("tests/unit/kafka/test_machine_transactional.py",),
+    ),
+    Guard(
+        "a commit waits until everything in its transaction is written",
+        "replicator/kafka/transaction.py",
+        "        if self.state is State.ENDING and settled:\n",
+        "        if self.state is State.ENDING:\n",
+        ("tests/unit/kafka/test_machine_transactional.py",),
     ),
     Guard(
         "a position that an operator set goes before the sink's",

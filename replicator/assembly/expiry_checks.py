@@ -76,7 +76,7 @@ def _ask_source(config: TaskConfig) -> tuple[list[Certificate], list[tuple[str, 
 
 def _ask_brokers(sink: KafkaSink) -> list[Certificate]:
     from replicator.net import certificate_expiry
-    from replicator.sink.kafka.access import certificate_days
+    from replicator.sink.kafka.connection_probe import certificate_days
 
     return [
         each for where, days in certificate_days(sink).items() for each in certificate_expiry.of_server(where, days)

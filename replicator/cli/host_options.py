@@ -16,8 +16,8 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
 def host_access(files: str = "tasks write no files") -> Callable[[F], F]:
-    """--secrets-directory, --secrets-env-prefix, --file-sink-directory. They go into the environment, where this
-    process and those that it starts find them. `files`: what holds without the last one."""
+    """--secrets-directory, --secrets-env-prefix, --commands-directory, --file-sink-directory. They go into the
+    environment, where this process and those that it starts find them. `files`: what holds without the last one."""
 
     def add(command: F) -> F:
         for option in (
@@ -25,6 +25,13 @@ def host_access(files: str = "tasks write no files") -> Callable[[F], F]:
                 "--file-sink-directory",
                 access.FILE_SINK_DIRECTORY,
                 f"Sinks of type file write below it; default: {files}.",
+                type=_DIRECTORY,
+            ),
+            _option(
+                "--commands-directory",
+                access.COMMANDS_DIRECTORY,
+                "Programs that tasks may run (sasl.token_command) are below it; repeatable; default: none.",
+                multiple=True,
                 type=_DIRECTORY,
             ),
             _option(

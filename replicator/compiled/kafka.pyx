@@ -1,7 +1,7 @@
 """Records of arenas to the bodies of Kafka's v2 record batches, sorted by partition: `sink/kafka/records.py` in one pass.
 
-Room for the 61 bytes of the batch header is left in front of each body, and around both what a request needs, so that the
-sink writes these in place (`sink/kafka/requests.py`).
+Room for the 61 bytes of the batch header is left in front of each body: the producer writes it in place
+(`kafka/batch.py`), and the batch leaves from this memory.
 """
 
 from functools import partial
@@ -18,8 +18,7 @@ from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, shrink, u
 ABI = 6
 
 cdef enum:
-    HEAD = 512 + 61  # `requests.FRONT`, and the bytes of a batch's header
-    BEHIND = 3  # `requests.BEHIND`
+    HEAD = 61  # the bytes of a batch's header
     RECORD_OVERHEAD = 40  # `records._RECORD_OVERHEAD`
     OWN_HEADERS = 4  # task, epoch, position, row
     TOO_LARGE = -5
@@ -75,7 +74,7 @@ cdef inline char* varint_at(char* o, uint64_t number) noexcept nogil:
 
 
 cdef class Body:
-    """A batch in its frame: room for its header, then `count` records. A buffer, writable.
+    """A batch: room for its header, then `count` records. A buffer, writable.
 
     Attributes:
         record: gives the only record; None where there are several.
@@ -275,9 +274,6 @@ cdef class Batches:
             free(self.closed)
             self.closed, self.closed_room = moved, room
         closed = self.closed + self.closed_count
-        if reserve(&lane.body, BEHIND) != OK:
-            return NO_MEMORY
-        lane.body.used += BEHIND
         shrink(&lane.body)
         closed.base, closed.size, closed.count = lane.body.base, lane.body.used, lane.count
         closed.first, closed.next = lane.first, -1
@@ -354,7 +350,7 @@ cdef class Batches:
             wanted += wanted // 8 + 4096
             if wanted > topic.target:
                 wanted = topic.target
-            if reserve(&lane.body, HEAD + wanted + BEHIND) != OK:
+            if reserve(&lane.body, HEAD + wanted) != OK:
                 return NO_MEMORY
             lane.body.used = HEAD
         length = (

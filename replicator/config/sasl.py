@@ -2,19 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from replicator.config.annotated import SecretRef
+from replicator.config.annotated import SecretRef, own_check
 from replicator.config.base import Model
+from replicator.errors import ConfigError
+
+_Argument = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
 class Sasl(Model):
-    mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"] = Field(
-        "SCRAM-SHA-512", description="how the password is shown; PLAIN only with tls that verifies, as it goes as it is"
+    mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER"] = Field(
+        "SCRAM-SHA-512",
+        description="how the login is proved; PLAIN and OAUTHBEARER send the password or token itself, so only with "
+        "tls that verifies the brokers",
     )
-    user: str = Field(
-        min_length=1, description="account with Write and Describe on what the task writes, and IdempotentWrite"
+    user: str | None = Field(
+        None,
+        min_length=1,
+        description="account with Write and Describe on what the task writes, and IdempotentWrite; not for OAUTHBEARER",
     )
-    password: SecretRef
+    password: SecretRef | None = Field(None, description="of the user: env:NAME or file:/path; not for OAUTHBEARER")
+    token: SecretRef | None = Field(
+        None, description="OAUTHBEARER: the token, env:NAME or file:/path; the file is read for each login"
+    )
+    token_command: Annotated[tuple[_Argument, ...], Field(min_length=1)] | None = Field(
+        None,
+        description="OAUTHBEARER: program below --commands-directory, and its arguments; prints a token for each login",
+    )
+    extensions: dict[
+        Annotated[str, Field(pattern=r"^[A-Za-z]+$")], Annotated[str, Field(pattern=r"^[\x21-\x7e \t\r\n]*$")]
+    ] = Field({}, description="OAUTHBEARER: SASL extensions, sent with the token")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Sasl:
+        return own_check(self, _check_complete)
+
+
+def _check_complete(sasl: Sasl) -> None:
+    given = {name for name in ("user", "password", "token", "token_command", "extensions") if getattr(sasl, name)}
+    if sasl.mechanism == "OAUTHBEARER":
+        wrong, missing = given & {"user", "password"}, len(given & {"token", "token_command"}) != 1
+        wanted = "either token or token_command, and neither user nor password"
+    else:
+        wrong, missing = given & {"token", "token_command", "extensions"}, not {"user", "password"} <= given
+        wanted = "user and password, and nothing of OAUTHBEARER"
+    if wrong or missing:
+        raise ConfigError(
+            "E1003",
+            f"sink.sasl does not fit its mechanism, {sasl.mechanism}",
+            found=", ".join(sorted(given)) or "neither user nor token",
+            wanted=wanted,
+        )

@@ -201,11 +201,12 @@ def _check_address(source: MySQLSource) -> None:
 
 def _check_login(sink: KafkaSink) -> None:
     verified = sink.tls is not None and not sink.tls.insecure
-    if sink.sasl is not None and sink.sasl.mechanism == "PLAIN" and not verified:
+    if sink.sasl is not None and sink.sasl.mechanism in ("PLAIN", "OAUTHBEARER") and not verified:
+        secret = "password" if sink.sasl.mechanism == "PLAIN" else "token"
         raise ConfigError(
             "E1003",
-            "sink.sasl would send the password for everybody on the way to read",
-            found="mechanism PLAIN without sink.tls, or with sink.tls.insecure",
+            f"sink.sasl would send the {secret} for everybody on the way to read",
+            found=f"mechanism {sink.sasl.mechanism} without sink.tls, or with sink.tls.insecure",
             wanted="sink.tls that verifies the brokers, or mechanism SCRAM-SHA-512",
         )
 

@@ -14,6 +14,8 @@ SECRETS_DIRECTORY: Final = "REPLICATOR_SECRETS_DIRECTORY"
 """Directories, separated by colons, below which `file:` secrets and the files of `tls` have to be."""
 SECRETS_ENV_PREFIX: Final = "REPLICATOR_SECRETS_ENV_PREFIX"
 """Prefixes, separated by blanks, of the variables that `env:` secrets may name; `*`: any variable."""
+COMMANDS_DIRECTORY: Final = "REPLICATOR_COMMANDS_DIRECTORY"
+"""Directories, separated by colons, with the programs that tasks may run (`sasl.token_command`)."""
 FILE_SINK_DIRECTORY: Final = "REPLICATOR_FILE_SINK_DIRECTORY"
 """The directory below which file sinks write."""
 
@@ -44,6 +46,17 @@ def env_prefixes() -> tuple[str, ...]:
 def allows_variable(name: str) -> bool:
     """Whether `env:NAME` may be resolved."""
     return name not in _NEVER and any(each == "*" or name.startswith(each) for each in env_prefixes())
+
+
+def commands_directories() -> tuple[Path, ...]:
+    """Empty: tasks run no programs on this host."""
+    given = os.environ.get(COMMANDS_DIRECTORY) or ""
+    return tuple(Path(each) for each in given.split(os.pathsep) if each.startswith("/"))
+
+
+def passes_to_commands(name: str) -> bool:
+    """Whether a program of a task gets this environment variable."""
+    return name not in _NEVER
 
 
 def file_sink_directory() -> Path | None:

@@ -123,12 +123,12 @@ def _bytes(line: dict[str, Any], name: str) -> bytes | None:
 
 
 class KafkaSubject:
-    def __init__(self, bootstrap: str, delivery: Any, *, bulk: bool = True) -> None:
+    def __init__(self, bootstrap: str, delivery: Any, *, batches: bool = True) -> None:
         self.name = f"kafka-{delivery}"
         self.task = f"copy-{uuid.uuid4().hex[:8]}"
         self.transactional = self.holds_position = delivery == "exactly_once"
         self.max_in_flight = 1 << 20
-        self._bulk = bulk
+        self._batches = batches
         self._topics: set[str] = set()
         self._bootstrap = bootstrap
         self.config = KafkaSink(
@@ -142,7 +142,7 @@ class KafkaSubject:
 
     def make(self) -> Sink:
         sink: Any = open_sink(self.config, self.task)
-        sink._bulk = self._bulk
+        sink._batches = self._batches
         made: Sink = sink
         return made
 

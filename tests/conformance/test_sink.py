@@ -44,7 +44,7 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
     delivery, _, feed = rest.partition("-")
     if kind == "memory":
         return MemorySubject(delivery)
-    return KafkaSubject(request.getfixturevalue("kafka").bootstrap, delivery, bulk=feed != "plain")
+    return KafkaSubject(request.getfixturevalue("kafka").bootstrap, delivery, batches=feed != "plain")
 
 
 @pytest.fixture

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import time
 from typing import Any, Final
 
 from dev.fetch.once import run
@@ -11,9 +14,12 @@ from dev.servers.ports import free_port
 from tests.support.authority import Authority
 
 USER, PASSWORD = "bus", "s3cret-of-the-bus"
-_LISTENERS: Final = {"TLS": "SSL", "MUTUAL": "SSL", "LOGIN": "SASL_PLAINTEXT", "BOTH": "SASL_SSL"}
+SESSION_MS: Final = 3000
+"""Of logins by a token: the broker then wants another one."""
+
+_LISTENERS: Final = {"TLS": "SSL", "MUTUAL": "SSL", "LOGIN": "SASL_PLAINTEXT", "BOTH": "SASL_SSL", "TOKEN": "SASL_SSL"}
 _SECURITY: Final = "org.apache.kafka.common.security."
-_LOGINS: Final = {"LOGIN": ("SCRAM-SHA-256",), "BOTH": ("SCRAM-SHA-512", "PLAIN")}
+_LOGINS: Final = {"LOGIN": ("SCRAM-SHA-256",), "BOTH": ("SCRAM-SHA-512", "PLAIN"), "TOKEN": ("OAUTHBEARER",)}
 
 
 class SecureKafka(Kafka):
@@ -51,8 +57,19 @@ class SecureKafka(Kafka):
                 module = "scram.ScramLoginModule required;"
                 if mechanism == "PLAIN":
                     module = f'plain.PlainLoginModule required user_{USER}="{PASSWORD}";'
+                if mechanism == "OAUTHBEARER":  # it takes unsigned tokens of any subject
+                    module = f'oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="{USER}";'
+                    settings[f"{prefix}.oauthbearer.connections.max.reauth.ms"] = SESSION_MS
                 settings[f"{prefix}.{mechanism.lower()}.sasl.jaas.config"] = _SECURITY + module
         return settings
+
+    @staticmethod
+    def token(seconds: float = 60, user: str = USER) -> str:
+        """An unsigned JSON Web Token that is valid for so long."""
+        now = time.time()
+        claims = {"sub": user, "iat": now - 1, "exp": now + seconds}
+        parts = [json.dumps(each).encode() for each in ({"alg": "none"}, claims)]
+        return ".".join(base64.urlsafe_b64encode(each).decode().rstrip("=") for each in parts) + "."
 
     def _format(self, tool: list[str], settings: str) -> None:
         command = [*tool, "format", "--standalone", "-t", random_uuid(), "-c", settings]

@@ -24,10 +24,10 @@ class AtLeastOnceSink:
     left = None
     holds_position = False
 
-    def __init__(self, config: KafkaSink, task: str, installation: str = "", *, bulk: bool = True) -> None:
+    def __init__(self, config: KafkaSink, task: str, installation: str = "", *, batches: bool = True) -> None:
         self._config = config
         self._task = task
-        self._bulk = bulk
+        self._batches = batches
         self._letters = dead_letters(config, task)
         self._topics = Topics(config, task, self._letters.topic if self._letters else None, installation)
         self._session: Session | None = None
@@ -35,7 +35,7 @@ class AtLeastOnceSink:
     def open(self, term: Term) -> Position | None:
         self.close()
         term.check()
-        self._session = Session(self._config, self._topics, term, None, letters=self._letters, bulk=self._bulk)
+        self._session = Session(self._config, self._topics, term, None, letters=self._letters, batches=self._batches)
         return None
 
     @property

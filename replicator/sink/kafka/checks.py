@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaTimeoutError
 
 from replicator.config.task import KafkaSink
 from replicator.errors import ReplicatorError, SinkError
+from replicator.kafka.batch import Batch
+from replicator.kafka.producer import Producer
 from replicator.model.finding import Finding, Severity
 from replicator.net import encryption_checks
-from replicator.sink.kafka import access
-from replicator.sink.kafka.bulk import discard
+from replicator.sink.kafka.admin import connect_library_admin
+from replicator.sink.kafka.batch_producer import batch_of
+from replicator.sink.kafka.connect import connect_producer
+from replicator.sink.kafka.connection_probe import certificate_days
 from replicator.sink.kafka.consumers import check_consumers, late_consumers
 from replicator.sink.kafka.errors import translating
-from replicator.sink.kafka.fit import unfit
 from replicator.sink.kafka.names import position_topic, transactional_id
-from replicator.sink.kafka.producer import connect_admin, connect_producer
-from replicator.sink.kafka.records import BATCH_OVERHEAD
+from replicator.sink.kafka.records import BATCH_OVERHEAD, encode_plain
 
-_OLDEST = (2, 5)  # producers are fenced by epoch, and may go on after an error (KIP-360)
+_OLDEST = (2, 8)  # the oldest whose messages our producer speaks
+_SECONDS = 10.0
 _DAY_MS = 86_400_000
 _SLACK = 1024  # our default limit and Kafka's differ by less: nothing to worry a person with
 
@@ -34,7 +39,7 @@ def check(config: KafkaSink, task: str, topics: list[str]) -> list[Finding]:
         topics: of the tables that the source would send; [] when they are not known.
     """
     try:
-        admin = connect_admin(config)
+        admin = connect_library_admin(config)
     except ReplicatorError as error:
         return [Finding.of_error("sink.reachable", error)]
     try:
@@ -47,7 +52,7 @@ def check(config: KafkaSink, task: str, topics: list[str]) -> list[Finding]:
 
 def late(config: KafkaSink, task: str, topics: list[str]) -> dict[str, str]:
     """See `late_consumers`: of those of these topics that exist. Raises SinkUnavailable, SinkError."""
-    admin = connect_admin(config)
+    admin = connect_library_admin(config)
     try:
         with translating("the brokers could not be asked"):
             asked = _Check(config, task, admin)
@@ -90,7 +95,7 @@ class _Check:
 
     def _encryption(self) -> list[Finding]:
         found = [encryption_checks.encrypted("sink", self._config.tls, self._config.bootstrap_servers)]
-        for where, days in access.certificate_days(self._config).items():
+        for where, days in certificate_days(self._config).items():
             found += encryption_checks.server_certificate("sink", where, days, "Give the broker a new one.")
         return found + encryption_checks.ending_files("sink", self._config.tls)
 
@@ -189,19 +194,29 @@ class _Check:
 
 
 def _try_transaction(config: KafkaSink, own_id: str, topic: str | None) -> None:
-    producer = connect_producer(config, own_id)
+    producer = connect_producer(config, own_id, lambda: None)
     try:
         with translating("a test transaction failed"):
-            producer.init_transactions()
-            producer.begin_transaction()
+            producer.identify(_SECONDS)
+            producer.begin()
             if topic is not None:
-                producer.send(topic, key=b"check", value=b"", partition=0).get(timeout=10)
-            producer.abort_transaction()
+                _send(producer, topic)
+            producer.end(_SECONDS, commit=False)
     finally:
-        if not unfit(producer):
-            discard(producer, 2.0)
-        else:
-            producer.close(timeout=5)
+        producer.close(2.0)
+
+
+def _send(producer: Producer, topic: str) -> None:
+    """Raises KafkaError."""
+    outcome: list[BaseException | None] = []
+    data = batch_of(encode_plain(b"check", b""))
+    producer.append(Batch((topic, 0), data, 1, time.time_ns() // 1_000_000, outcome.append))
+    producer.push()
+    producer.wait(lambda: bool(outcome), time.monotonic() + _SECONDS)
+    if not outcome:
+        raise KafkaTimeoutError(f"no answer within {_SECONDS:.0f} s")
+    if outcome[0] is not None:
+        raise outcome[0]
 
 
 def _settings(

@@ -7,9 +7,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import KafkaAdminClient, OffsetSpec, TopicPartition
 from kafka.errors import KafkaError
-from kafka.protocol.consumer.offsets import OffsetSpec
 
 from replicator.model.finding import Finding
 

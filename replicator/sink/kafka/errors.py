@@ -10,6 +10,7 @@ from kafka import errors as kafka_errors
 from kafka.errors import KafkaError
 
 from replicator.errors import ReplicatorError, SinkError, SinkFenced, SinkUnavailable
+from replicator.kafka.failure import ConnectionFailure
 from replicator.model.batch import Record
 from replicator.sink.kafka.records import BATCH_OVERHEAD, too_large
 from replicator.sink.kafka.topic import Topic
@@ -20,7 +21,7 @@ def translating(what: str) -> Iterator[None]:
     """Errors of the client become ours inside this block."""
     try:
         yield
-    except (KafkaError, OSError) as error:
+    except (KafkaError, ConnectionFailure, OSError) as error:
         raise translate(error, what) from error
 
 
@@ -48,6 +49,8 @@ def translate(error: BaseException, what: str) -> ReplicatorError:
     """The error of ours that says what an error of the client means for a task."""
     if isinstance(error, ReplicatorError):
         return error
+    if isinstance(error, ConnectionFailure):
+        return _of_connection(error, what)
     cause = _innermost(error)
     if isinstance(cause, ReplicatorError):
         return cause
@@ -61,6 +64,14 @@ def translate(error: BaseException, what: str) -> ReplicatorError:
     if isinstance(cause, _RESUMABLE) or type(cause) is KafkaError:
         return SinkUnavailable("E3002", what, found=found)
     return SinkError("E3107", what, found=found)
+
+
+def _of_connection(failure: ConnectionFailure, what: str) -> ReplicatorError:
+    if failure.final and failure.kind == "authentication":
+        return SinkError("E3103", f"{what}: the broker does not let us in", found=str(failure))
+    if failure.final and failure.kind == "tls":
+        return SinkError("E3110", what, found=str(failure))
+    return SinkUnavailable("E3002", what, found=str(failure))
 
 
 def refused_size(cause: BaseException, topic: Topic, size: int, single: Record | None) -> ReplicatorError | None:
@@ -105,4 +116,5 @@ def describe(error: BaseException) -> str:
     """Kind and text of an error of the client, for `found`; the broker's own words where it has any."""
     words = _BROKERS_WORDS.search(str(error))
     text = words[1] if words else _EMPTY_WORDS.sub("", str(error))
-    return f"{type(error).__name__}: {text}"[:300].rstrip(": ")
+    name = type(error).__name__
+    return f"{name}: {text.removeprefix(f'{name}: ')}"[:300].rstrip(": ")

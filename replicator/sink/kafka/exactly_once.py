@@ -17,7 +17,7 @@ from replicator.model.term import Term
 from replicator.sink.kafka import inheritance
 from replicator.sink.kafka import position as positions
 from replicator.sink.kafka.dead_letters import dead_letters
-from replicator.sink.kafka.hanging import Hanging
+from replicator.sink.kafka.hanging_transactions import HangingTransactions
 from replicator.sink.kafka.names import position_topic, transactional_id
 from replicator.sink.kafka.session import Session
 from replicator.sink.kafka.topic import Topic
@@ -37,13 +37,13 @@ class ExactlyOnceSink:
 
     holds_position = True
 
-    def __init__(self, config: KafkaSink, task: str, installation: str = "", *, bulk: bool = True) -> None:
+    def __init__(self, config: KafkaSink, task: str, installation: str = "", *, batches: bool = True) -> None:
         self._config = config
         self._task = task
-        self._bulk = bulk
+        self._batches = batches
         self._letters = dead_letters(config, task)
         self._topics = Topics(config, task, self._letters.topic if self._letters else None, installation)
-        self._hanging = Hanging(self._topics, task, installation)
+        self._hanging = HangingTransactions(self._topics, task, installation)
         self._position_name = position_topic(task, installation)
         self._id = transactional_id(task, installation)
         self.left: Position | None = None
@@ -68,7 +68,7 @@ class ExactlyOnceSink:
         return self._committed
 
     def _fence(self, term: Term) -> Position | None:
-        session = Session(self._config, self._topics, term, self._id, letters=self._letters, bulk=self._bulk)
+        session = Session(self._config, self._topics, term, self._id, letters=self._letters, batches=self._batches)
         self._session = session
         topic = self._position_topic = session.know(self._topics.position(self._position_name))
         self._read(topic, term)  # who is not of this task's history is not fenced out
@@ -105,7 +105,7 @@ class ExactlyOnceSink:
         session.term.check()
         self._begin(session)
         try:
-            session.write(batch.records)
+            session.write(batch.records, more=True)
         except SinkFenced as error:
             raise self._fenced_or_late(error) from error
 
@@ -123,6 +123,7 @@ class ExactlyOnceSink:
     def acknowledged(self) -> Position | None:
         """Also commits a position that has waited long enough for rows to go with."""
         session = self._opened
+        session.producer.push()
         session.window.acknowledged()
         idle = time.monotonic() - self._last_commit
         if self._waiting is not None and self._begun is None and idle >= _IDLE_SECONDS:
@@ -142,7 +143,7 @@ class ExactlyOnceSink:
         self._waiting = None
         if session is not None:
             if begun is not None:
-                session.feed.abort(_ABORT_SECONDS)  # else read_committed consumers wait until it times out
+                session.producer.abort(_ABORT_SECONDS)  # else read_committed consumers wait until it times out
             session.close()
         self._topics.disconnect()
 
@@ -159,12 +160,13 @@ class ExactlyOnceSink:
         deadline = time.monotonic() + limit
         self._begin(session)
         try:
-            session.feed.send_plain(topic, self._task.encode(), positions.dump(session.term, position))
+            session.producer.send_plain(topic, self._task.encode(), positions.dump(session.term, position))
             if self._old_topic is not None:
-                session.feed.send_plain(self._old_topic, self._task.encode(), positions.dump_moved(session.term))
+                session.producer.send_plain(self._old_topic, self._task.encode(), positions.dump_moved(session.term))
+            session.producer.push()
             session.window.drain(limit)
             session.term.check()
-            session.feed.commit(max(0.5, deadline - time.monotonic()))
+            session.producer.commit(max(0.5, deadline - time.monotonic()))
         except SinkFenced as error:
             raise self._fenced_or_late(error) from error
         self._begun = self._waiting = self._old_topic = None

@@ -12,13 +12,13 @@ import logging
 from typing import Final
 
 import msgspec
-from kafka import KafkaAdminClient
 
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkError
+from replicator.kafka.admin_client import AdminClient
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.sink.kafka.hanging import Hanging
+from replicator.sink.kafka.hanging_transactions import HangingTransactions
 from replicator.sink.kafka.names import (
     former_position_topic,
     position_topic,
@@ -51,7 +51,7 @@ def find(config: KafkaSink, topics: Topics, term: Term) -> Inherited:
         SinkFenced: E3111.
     """
     own, plain = position_topic(term.task, term.installation), position_topic(term.task)
-    names = topics.ask("the topics could not be listed", KafkaAdminClient.list_topics)
+    names = topics.ask("the topics could not be listed", AdminClient.topics)
     found = {name: _read(topics, name, term) for name in position_topics(term.task, names) if name != own}
     former = former_position_topic(term.task, term.installation)
     mine = found.get(former)
@@ -76,7 +76,7 @@ def _read(topics: Topics, name: str, term: Term) -> PositionRecord | None:
 
 def _carry_over(config: KafkaSink, topics: Topics, term: Term, plain: str) -> Inherited:
     before = Topics(config, term.task)
-    hanging, session = Hanging(before, term.task), None
+    hanging, session = HangingTransactions(before, term.task), None
     try:
         hanging.look()
         term.check()

@@ -12,13 +12,14 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
-from kafka.structs import TopicPartition
+from kafka import TopicPartition
 
 from replicator.errors import SinkError
+from replicator.kafka.admin_client import AdminClient
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink import unknown_term
-from replicator.sink.kafka.admin import Admin, Ask
+from replicator.sink.kafka.admin import Ask
 
 VERSION = 1
 MOVED = 2
@@ -108,7 +109,7 @@ def refuse_unknown(record: PositionRecord, term: Term) -> None:
         )
 
 
-def _last_value(admin: Admin, place: TopicPartition, key: bytes, deadline: float) -> bytes | None:
+def _last_value(admin: AdminClient, place: TopicPartition, key: bytes, deadline: float) -> bytes | None:
     """b"" for a tombstone, by which an operator resets it."""
     begin, until = admin.ends(place, deadline)
     look, end = _FIRST_LOOK, until

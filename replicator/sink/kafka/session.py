@@ -6,6 +6,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Iterable
+from functools import partial
 
 from replicator import compiled
 from replicator.config.task import KafkaSink
@@ -13,17 +14,15 @@ from replicator.errors import SinkUnavailable
 from replicator.model.batch import Record
 from replicator.model.packed import PackedRecords
 from replicator.model.term import Term
-from replicator.sink.kafka.bulk import BulkFeed
+from replicator.sink.kafka.batch_producer import BatchProducer
 from replicator.sink.kafka.compression import CODECS
-from replicator.sink.kafka.counts import dump
+from replicator.sink.kafka.connect import connect_plain, connect_producer
 from replicator.sink.kafka.dead_letters import DeadLetters
-from replicator.sink.kafka.errors import translating
-from replicator.sink.kafka.feed import Feed
-from replicator.sink.kafka.fit import unfit
-from replicator.sink.kafka.hanging import Hanging
+from replicator.sink.kafka.hanging_transactions import HangingTransactions
+from replicator.sink.kafka.partition_counts import dump
 from replicator.sink.kafka.partitioner import murmur2, partition_of
-from replicator.sink.kafka.plain import PlainFeed
-from replicator.sink.kafka.producer import connect_producer
+from replicator.sink.kafka.producer_port import ProducerPort
+from replicator.sink.kafka.record_producer import RecordProducer
 from replicator.sink.kafka.records import Stamp
 from replicator.sink.kafka.topic import Topic
 from replicator.sink.kafka.topics import Topics
@@ -41,7 +40,7 @@ class Session:
     Args:
         transactional_id: None for at_least_once.
         letters: what takes the place of records that are too large; None: such a one is an error.
-        bulk: False takes the slow feed even where the fast one fits.
+        batches: False sends record by record with kafka-python's own producer, for comparison.
     """
 
     def __init__(
@@ -52,49 +51,51 @@ class Session:
         transactional_id: str | None,
         *,
         letters: DeadLetters | None = None,
-        bulk: bool = True,
+        batches: bool = True,
     ) -> None:
         self.term = term
         self._topics = topics
         self._letters = letters
         self._known: dict[str, Topic] = {}
         self._next_look = 0.0
-        self.window = Window(config.max_in_flight_bytes, max(1.0, config.delivery_timeout_ms / 1000), self._waiting)
-        self._producer = connect_producer(config, transactional_id)
-        self.feed = self._make_feed(bulk, config.compression)
+        self._stamp = Stamp(term.task, term.epoch)
+        self.producer = self._connect(config, transactional_id, batches=batches)
 
-    def _make_feed(self, bulk: bool, compression: str) -> Feed:
-        stamp = self._stamp = Stamp(self.term.task, self.term.epoch)
-        reason = unfit(self._producer) if bulk else "switched off"
-        if not reason:
-            return BulkFeed(self._producer, stamp, self.window, self.term.check, CODECS[compression])
-        how = "one by one, which is many times slower" + (", and uncompressed" if compression != "none" else "")
-        log.warning("records are sent %s: %s", how, reason)
-        return PlainFeed(self._producer, stamp, self.window, self.term.check)
+    def _connect(self, config: KafkaSink, transactional_id: str | None, *, batches: bool) -> ProducerPort:
+        seconds = max(1.0, config.delivery_timeout_ms / 1000)
+        guard = self.term.check
+        ours = connect_producer(config, transactional_id, guard)
+        drive = ours.wait if batches else None
+        window = self.window = Window(config.max_in_flight_bytes, seconds, self._waiting, drive)
+        if batches:
+            return BatchProducer(ours, self._stamp, window, guard, seconds, CODECS[config.compression])
+        if transactional_id is None:
+            ours.close(_CLOSE_SECONDS)
+        log.warning("records are sent one by one, which is many times slower, and uncompressed")
+        try:
+            make = partial(connect_plain, config, transactional_id)
+            return RecordProducer(make, ours, self._stamp, window, guard, seconds)
+        except BaseException:
+            ours.close(_CLOSE_SECONDS)
+            raise
 
-    def init_transactions(self, hanging: Hanging) -> None:
+    def init_transactions(self, hanging: HangingTransactions) -> None:
         """Fences every earlier producer of our transactional id out; its open transaction is aborted, and one without
         an end is ended."""
-        with translating("the transactional producer could not be set up"):
-            self._producer.init_transactions()
-        hanging.settle(self._producer)
+        self.producer.init_transactions(hanging)
 
-    def begin(self, position: Topic, hanging: Hanging) -> None:
+    def begin(self, position: Topic, hanging: HangingTransactions) -> None:
         """Begins a transaction. Raises SinkUnavailable also where the last one was left without an end."""
-        client = self._producer._sender._client
-        if client.coordinator_lost():
-            hanging.refuse()
-            client.take_another()
-        self.feed.begin(position)
+        self.producer.begin(position, hanging)
 
     def know(self, topic: Topic) -> Topic:
-        """Makes the producer know a topic: a batch for an unknown one would wait for the next refresh."""
-        with translating(f"the partitions of '{topic.name}' could not be read"):
-            self._producer.partitions_for(topic.name)
+        """Makes the producer know a topic."""
+        self.producer.know(topic)
         return topic
 
-    def write(self, records: Iterable[Record]) -> None:
-        """Sorts records by partition, in order, and hands them over at once: no lingering."""
+    def write(self, records: Iterable[Record], *, more: bool = False) -> None:
+        """Sorts records by partition, in order, and hands them over at once. more: little ones may wait for what comes
+        next in their transaction."""
         self.term.check()
         if not (isinstance(records, PackedRecords) and self._write_packed(records)):
             if self._letters is not None:
@@ -102,12 +103,12 @@ class Session:
             for topic, lanes in self._sort(records).values():
                 for partition, lane in enumerate(lanes):
                     if lane:
-                        self.feed.send(topic, partition, lane)
-        self.feed.pushed()
+                        self.producer.send(topic, partition, lane)
+        self.producer.push(more=more)
 
     def _write_packed(self, records: PackedRecords) -> bool:
         """Without an object per record. False, and nothing done, where that is not possible."""
-        if not isinstance(self.feed, BulkFeed) or not compiled.available():
+        if not isinstance(self.producer, BatchProducer) or not compiled.available():
             return False
         batches = compiled.module("kafka").Batches(self._stamp.prefix)
         topics = [self._topic(name) for name in batches.names(records.blocks)]
@@ -119,7 +120,7 @@ class Session:
         if made is None:  # a record is too large: the other way finds and names it
             return False
         for number, partition, body in made:
-            self.feed.send_body(topics[number], partition, body)
+            self.producer.send_body(topics[number], partition, body)
         return True
 
     def _sort(self, records: Iterable[Record]) -> dict[str, tuple[Topic, list[list[Record]]]]:
@@ -157,7 +158,7 @@ class Session:
         counts = self._topics.counts()
         if counts is not None:
             self.know(counts)
-            self.feed.send_plain(counts, topic.name.encode(), dump(topic.name, topic.partitions))
+            self.producer.send_plain(counts, topic.name.encode(), dump(topic.name, topic.partitions))
 
     def _waiting(self, age: float) -> None:
         """While something is in flight and nothing comes back."""
@@ -169,4 +170,4 @@ class Session:
                 self._topics.verify(self._known)
 
     def close(self) -> None:
-        self.feed.close(_CLOSE_SECONDS)
+        self.producer.close(_CLOSE_SECONDS)

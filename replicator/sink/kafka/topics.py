@@ -2,25 +2,24 @@
 
 Looked up when the first record for a topic comes. The number of partitions is remembered for the life of the sink and
 goes on to be used when somebody adds partitions meanwhile: another number would send the next change of a key to
-another partition, past the one before it. Beyond the life of the sink it is recorded (`counts.py`).
+another partition, past the one before it. Beyond the life of the sink it is recorded (`partition_counts.py`).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from kafka.errors import for_code
 
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkError, SinkUnavailable
-from replicator.sink.kafka.admin import Admin
-from replicator.sink.kafka.counts import changed, read_counts, read_topics
+from replicator.kafka.admin_client import AdminClient
+from replicator.sink.kafka.admin import connect_admin
 from replicator.sink.kafka.errors import translate, translating
 from replicator.sink.kafka.names import counts_topic, former_counts_topics
-from replicator.sink.kafka.producer import connect_admin
+from replicator.sink.kafka.partition_counts import changed, read_counts, read_topics
 from replicator.sink.kafka.records import BATCH_OVERHEAD
 from replicator.sink.kafka.topic import Topic
 
@@ -28,7 +27,7 @@ log = logging.getLogger(__name__)
 
 _MISSING = 3  # UNKNOWN_TOPIC_OR_PARTITION
 _NOT_ALLOWED = 29  # TOPIC_AUTHORIZATION_FAILED
-_READY_MS = 10_000
+_MOST_BYTES: Final = "max.message.bytes"
 
 T = TypeVar("T")
 
@@ -52,7 +51,7 @@ class Topics:
         self._stored: dict[str, int] | None = None  # numbers of partitions, as a term before us left them
         self._counts: dict[str, int] = {}  # and as they are in use
         self._dead_letters = dead_letters
-        self._admin: Admin | None = None
+        self._admin: AdminClient | None = None
         self._known: dict[str, Topic] = {}
         self._verified: set[str] = set()
         self._made: set[str] = set()  # by us: whatever its predecessors had, no key has moved in it
@@ -125,10 +124,7 @@ class Topics:
         admin, self._admin = self._admin, None
         self._verified.clear()
         if admin is not None:
-            try:
-                admin.close()
-            except (KafkaError, OSError, RuntimeError):
-                return  # it is being thrown away
+            admin.close()
 
     def _obtain(self, name: str, partitions: int, settings: dict[str, str]) -> Topic:
         found = self._describe(name)
@@ -160,48 +156,30 @@ class Topics:
 
     def _describe(self, name: str) -> int | None:
         """The number of partitions, None for a topic that does not exist."""
-        answer = self.ask(f"the topic '{name}' could not be looked up", lambda admin: admin.describe_topics([name]))[0]
-        code = answer["error_code"]
+        answer = self.ask(f"the topic '{name}' could not be looked up", lambda admin: admin.describe([name]))[0]
+        code = answer.error
         if code == _MISSING:
             return None
         if code == _NOT_ALLOWED:
             raise SinkError("E3103", f"the topic '{name}' may not be described", fix=f"Grant Describe on {name}.")
         if code:
             raise translate(for_code(code)(), f"the topic '{name}' could not be looked up")
-        return len(answer["partitions"])
+        return len(answer.partitions)
 
     def _create(self, name: str, partitions: int, settings: dict[str, str]) -> None:
-        wanted = {
-            name: {
-                "num_partitions": partitions,
-                "replication_factor": self._config.replication_factor,
-                "configs": settings,
-            }
-        }
-
-        def create(admin: Admin) -> None:
-            try:
-                admin.create_topics(wanted, timeout_ms=_READY_MS)
-            except TopicAlreadyExistsError:
-                return  # somebody was faster: a standby's check, another task
-            finally:
-                admin.wait_for_topics([name], timeout_ms=_READY_MS)
-
-        self.ask(f"the topic '{name}' could not be created", create)
+        replicas = self._config.replication_factor
+        what = f"the topic '{name}' could not be created"
+        self.ask(what, lambda admin: admin.create(name, partitions, replicas, settings))
 
     def _record_bytes(self, name: str) -> int:
         """Our limit, or the topic's when that is lower and may be read."""
-        resource = ConfigResource(ConfigResourceType.TOPIC, name, ["max.message.bytes"])
-        answer = self.ask(
-            f"the settings of '{name}' could not be read",
-            lambda admin: admin.describe_configs([resource], config_filter="all"),
-        )
-        entry = answer.get("topic", {}).get(name, {}).get("max.message.bytes")
-        if entry is None or entry.get("value") is None:
+        what = f"the settings of '{name}' could not be read"
+        most = self.ask(what, lambda admin: admin.settings(name, (_MOST_BYTES,))).get(_MOST_BYTES)
+        if most is None:
             return self._config.max_record_bytes
-        return min(self._config.max_record_bytes, max(1, int(entry["value"]) - BATCH_OVERHEAD))
+        return min(self._config.max_record_bytes, max(1, int(most) - BATCH_OVERHEAD))
 
-    def ask(self, what: str, question: Callable[[Admin], T]) -> T:
+    def ask(self, what: str, question: Callable[[AdminClient], T]) -> T:
         """Asks over the one connection that there is for it. `what` could not be done, if it can't: SinkUnavailable,
         SinkError."""
         if self._admin is None:

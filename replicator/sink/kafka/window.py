@@ -1,7 +1,6 @@
 """What is in flight: bounded in bytes and in time, and the first failure ends everything.
 
-The writing thread is admitted and waits; the client's sender thread reports what is done. kafka-python 3 bounds neither
-memory nor time by itself.
+The writing thread is admitted and waits; what is done is reported by whichever thread reads the broker's reply.
 """
 
 from __future__ import annotations
@@ -9,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import TypeAlias
 
 from replicator.errors import ReplicatorError, SinkUnavailable
 from replicator.model.position import Position
@@ -16,18 +16,24 @@ from replicator.sink.prefix import Prefix
 
 _POLL_SECONDS = 0.05
 
+Drive: TypeAlias = Callable[[Callable[[], bool], float], bool]
+"""Reads replies until something holds or, then False, until a monotonic time."""
+
 
 class Window:
     """Args:
     limit: bytes in flight; a single larger piece is admitted alone.
     timeout: seconds after which the oldest piece counts as failed (E3002).
     poll: called about every 50 ms while waiting, with the age in seconds of the oldest piece; raises to end the wait.
+    drive: how the writing thread waits; None: another thread reads the replies.
     """
 
-    def __init__(self, limit: int, timeout: float, poll: Callable[[float], None]) -> None:
+    def __init__(self, limit: int, timeout: float, poll: Callable[[float], None], drive: Drive | None = None) -> None:
         self._limit = limit
         self._timeout = timeout
         self._poll = poll
+        self._drive = drive
+        self._reports = 0
         self._condition = threading.Condition()
         self._prefix = Prefix()
         self._sent: dict[int, tuple[int, float]] = {}  # number -> size, time; in order of sending
@@ -55,8 +61,9 @@ class Window:
             return number
 
     def done(self, number: int, error: ReplicatorError | None = None) -> None:
-        """From the sender thread: a piece is durable, or failed. Only the first failure is kept: it is the cause."""
+        """From any thread: a piece is durable, or failed. Only the first failure is kept: it is the cause."""
         with self._condition:
+            self._reports += 1
             size, _ = self._sent.pop(number)
             self.bytes -= size
             if error is None:
@@ -98,14 +105,25 @@ class Window:
                 raise SinkUnavailable(
                     "E3002", "not everything was acknowledged in time", found=f"{self.bytes} bytes still in flight"
                 )
-            if self._condition.wait(_POLL_SECONDS):
+            if self._await_report():
                 continue
             age = self._age()
-            self._condition.release()  # poll may take its time: the sender thread must get on
+            self._condition.release()  # poll may take its time: who reports must get on
             try:
                 self._poll(age)
             finally:
                 self._condition.acquire()
+
+    def _await_report(self) -> bool:
+        """Waits for a report for some time. False: there was none."""
+        if self._drive is None:
+            return self._condition.wait(_POLL_SECONDS)
+        before, until = self._reports, time.monotonic() + _POLL_SECONDS
+        self._condition.release()
+        try:
+            return self._drive(lambda: self._reports != before, until)
+        finally:
+            self._condition.acquire()
 
     def _age(self) -> float:
         for _, since in self._sent.values():

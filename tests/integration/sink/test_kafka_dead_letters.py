@@ -28,11 +28,11 @@ DELIVERIES = ["exactly_once", "at_least_once"]
 def make(kafka: Any, task: str) -> Iterator[Callable[..., Any]]:
     made: list[Sink] = []
 
-    def one(delivery: str = "exactly_once", *, bulk: bool = True, **options: Any) -> Any:
+    def one(delivery: str = "exactly_once", *, batches: bool = True, **options: Any) -> Any:
         settings = {"oversize": "dead_letter", "max_record_bytes": 5000, "partitions": 2, **options}
         config = KafkaSink(type="kafka", bootstrap_servers=(kafka.bootstrap,), delivery=delivery, **settings)
         sink: Any = open_sink(config, task)
-        sink._bulk = bulk
+        sink._batches = batches
         made.append(sink)
         return sink
 
@@ -45,12 +45,12 @@ def term(task: str, epoch: int = 1) -> Term:
     return Term(task, "u1", epoch, lambda: float("inf"))
 
 
-@pytest.mark.parametrize("bulk", [True, False])
+@pytest.mark.parametrize("batches", [True, False])
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_the_rest_flows_and_the_letter_goes_where_it_should(
-    kafka: Any, task: str, make: Callable[..., Any], delivery: str, bulk: bool
+    kafka: Any, task: str, make: Callable[..., Any], delivery: str, batches: bool
 ) -> None:
-    sink, topic = make(delivery, bulk=bulk), task + ".orders"
+    sink, topic = make(delivery, batches=batches), task + ".orders"
     sink.open(term(task))
     given = batch(100, (topic, b"a", b"1"), (topic, b"b", b"x" * 9000), (topic, b"c", b"3"))
     sink.write(given)

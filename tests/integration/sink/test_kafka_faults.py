@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from kafka import TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 
 from dev.servers import Kafka
 from replicator.errors import LeadershipLost, ReplicatorError, SinkError, SinkFenced, SinkUnavailable
+from replicator.kafka.cluster import NOBODY, Cluster
+from replicator.kafka.lane import LIMIT
 from replicator.pipeline.ports import Sink
-from replicator.sink.kafka import fit
-from replicator.sink.kafka.in_flight import LIMIT
 from tests.conformance.sinks import Lease, at, batch
 from tests.servers import started
 from tests.support.consume import read_all
@@ -59,6 +57,7 @@ def in_background(call: Callable[[], None]) -> tuple[threading.Thread, list[Base
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_no_broker(make: Callable[..., Sink], task: str, delivery: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replicator.sink.kafka.connect.BOOTSTRAP_SECONDS", 1.0)
     monkeypatch.setattr("replicator.sink.kafka.producer.BOOTSTRAP_MS", 1000)
     threads = threading.active_count()
     sink = make("127.0.0.1:1", task, delivery=delivery)
@@ -184,9 +183,7 @@ def test_topic_deleted_in_flight(make: Callable[..., Sink], kafka: Any, task: st
 def test_a_leader_that_is_unknown_for_a_moment(
     make: Callable[..., Sink], kafka: Any, task: str, delivery: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The library's sender goes to sleep until the batch expires when no answer about the leader wakes it."""
-    from kafka.cluster import ClusterMetadata
-
+    """Batches wait for it, and leave as soon as it is known."""
     topic = task + ".orders"
     sink = make(kafka.bootstrap, task, delivery=delivery)
     sink.open(term(task))
@@ -194,11 +191,8 @@ def test_a_leader_that_is_unknown_for_a_moment(
     sink.commit(at(0))
     sink.flush(10)
     known = time.monotonic() + 0.3
-    ask = ClusterMetadata.leader_for_partition
-    monkeypatch.setattr(
-        ClusterMetadata, "leader_for_partition", lambda self, tp: ask(self, tp) if time.monotonic() > known else None
-    )
-    monkeypatch.setattr(ClusterMetadata, "request_update", lambda self: None)
+    ask = Cluster.leader
+    monkeypatch.setattr(Cluster, "leader", lambda self, place: ask(self, place) if time.monotonic() > known else NOBODY)
     began = time.monotonic()
     sink.write(batch(1, (topic, b"k", b"1")))
     sink.commit(at(1))
@@ -258,8 +252,7 @@ def test_limit_lowered_while_running(make: Callable[..., Sink], kafka: Any, task
 
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_nothing_leaves_after_a_failed_batch(make: Callable[..., Sink], kafka: Any, task: str, delivery: str) -> None:
-    """A batch expires before it was sent; the one behind it must not fill its place. (The library sends it, with the
-    sequence number that the first one never used: nobody would notice the gap.)"""
+    """A batch expires before it was sent; the one behind it must not take its place, and its sequence number."""
     topic = task + ".orders"
     kafka.create_topic(topic, partitions=1)
     sink: Any = make(kafka.bootstrap, task, delivery=delivery)
@@ -267,17 +260,20 @@ def test_nothing_leaves_after_a_failed_batch(make: Callable[..., Sink], kafka: A
     sink.write(batch(0, (topic, b"k", b"0")))
     sink.commit(at(0))
     sink.flush(10)
-    accumulator, place = sink._session.feed._accumulator, TopicPartition(topic, 0)
-    for _ in range(LIMIT):
-        accumulator.muted.add(place)  # the sender passes this partition over, as if its leader were away
+    producer = sink._session.producer._producer
+    lane = producer._machine._lanes[topic, 0]
+    with producer._lock:
+        lane.retry_at = float("inf")  # as if its leader were away
     sink.write(batch(1, (topic, b"k", b"1")))
     sink.write(batch(2, (topic, b"k", b"2")))
-    accumulator._batches[place][0].created -= 60
+    with producer._lock:
+        lane.waiting[0].created -= 60
     with pytest.raises(SinkUnavailable):
         sink.flush(10)
         sink.commit(at(2))
         sink.flush(10)
-    sink._session.feed._sender.wakeup()
+    lane.retry_at = 0.0
+    producer.push()
     time.sleep(0.5)
     values = [record.value for record in read_all(kafka.bootstrap, topic, "read_uncommitted")]
     assert values == [b"0"]
@@ -310,6 +306,7 @@ def test_open_transaction_does_not_hold_consumers_up_after_close(
     sink = make(kafka.bootstrap, task)
     sink.open(term(task))
     sink.write(batch(0, (topic, b"k", b"0")))
+    sink.acknowledged()  # what was held back for the position leaves
     eventually(lambda: len(read_all(kafka.bootstrap, topic, "read_uncommitted")) == 1)
     sink.close()
     other = make(kafka.bootstrap, task + "2")
@@ -382,42 +379,3 @@ def test_a_transaction_that_stays_open_too_long(make: Callable[..., Sink], victi
     with pytest.raises(SinkUnavailable, match="transaction_timeout_ms"):
         sink.commit(at(1))
     assert sink.open(term(task)) == at(0)
-
-
-def test_the_slow_feed_is_taken_when_the_library_moved(
-    make: Callable[..., Sink], kafka: Any, task: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(fit, "VERSION", "99.")
-    fit.moved.cache_clear()
-    try:
-        sink: Any = make(kafka.bootstrap, task)
-        sink.open(term(task))
-    finally:
-        fit.moved.cache_clear()
-    assert type(sink._session.feed).__name__ == "PlainFeed"
-    assert "one by one" in caplog.text
-    sink.write(batch(0, (task + ".orders", b"k", b"0")))
-    sink.commit(at(0))
-    sink.close()
-    assert [record.value for record in read_all(kafka.bootstrap, task + ".orders")] == [b"0"]
-
-
-def test_partitions_added_while_running(make: Callable[..., Sink], kafka: Any, task: str) -> None:
-    """Keys stay where they were until the task is made anew."""
-    topic = task + ".orders"
-    kafka.create_topic(topic, partitions=2)
-    sink = make(kafka.bootstrap, task)
-    sink.open(term(task))
-    keys = [b"k%d" % n for n in range(40)]
-    sink.write(batch(0, *[(topic, key, b"0") for key in keys]))
-    sink.commit(at(0))
-    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
-    admin.create_partitions({topic: 7})
-    admin.close()
-    sink.open(term(task))
-    sink.write(batch(1, *[(topic, key, b"1") for key in keys]))
-    sink.commit(at(1))
-    places = defaultdict(set)
-    for record in read_all(kafka.bootstrap, topic):
-        places[record.key].add(record.partition)
-    assert all(len(partitions) == 1 for partitions in places.values())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaConnectionError
 
 from dev.servers import Kafka
 from replicator.errors import SinkUnavailable
@@ -18,7 +18,6 @@ from replicator.sink.kafka.names import position_topic, transactional_id
 from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all
 from tests.support.numbered import term
-from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers
 
@@ -153,26 +152,34 @@ def test_another_application_in_the_same_topic(make: Make, kafka: Kafka, task: s
 
 
 def drop_coordinator(sink: Any) -> None:
-    """The connection over which the sink's transactions go."""
-    client = sink._session._producer._sender._client
-    connection = client._last
-    client._manager._net.call_soon(lambda: connection.close(KafkaConnectionError("by the test")))
-    sink._session._producer._sender.wakeup()
-    eventually(client.coordinator_lost)
+    """Ends the connection over which the sink's transactions go."""
+    producer = sink._session.producer._producer
+    with producer._lock:
+        link = producer._links.peers[producer._machine.transactions.coordinator]
+        link.close()
+        producer._links.advance_all(time.monotonic())
+    assert producer.coordinator_lost()
 
 
-@pytest.mark.parametrize("bulk", [True, False])
-def test_a_lost_connection_between_transactions_is_nothing(
-    make: Make, kafka: Kafka, task: str, delivered: str, bulk: bool
-) -> None:
+def test_a_lost_connection_between_transactions_is_nothing(make: Make, kafka: Kafka, task: str, delivered: str) -> None:
     sink = make(kafka.bootstrap, task)
-    sink._bulk = bulk
     sink.open(term(task, 2))
     for number in range(2, 5):
         deliver(sink, delivered, number)
         drop_coordinator(sink)
     deliver(sink, delivered, 5)
     assert rows(kafka, delivered) == list(range(6))
+
+
+def test_record_by_record_looks_for_hanging_transactions_each_time(
+    make: Make, kafka: Kafka, task: str, delivered: str
+) -> None:
+    sink = make(kafka.bootstrap, task)
+    sink._batches = False
+    sink.open(term(task, 2))
+    for number in range(2, 5):
+        deliver(sink, delivered, number)
+    assert rows(kafka, delivered) == list(range(5))
 
 
 def test_a_transaction_goes_on_over_another_connection(make: Make, kafka: Kafka, task: str, delivered: str) -> None:
@@ -191,7 +198,7 @@ def test_none_begins_over_another_connection(make: Make, kafka: Kafka, task: str
     sink = make(kafka.bootstrap, task)
     sink.open(term(task, 2))
     drop_coordinator(sink)
-    sink._session._producer._sender._client.coordinator_lost = lambda: False
+    sink._session.producer._producer.coordinator_lost = lambda: False
     with pytest.raises(SinkUnavailable) as raised:
         sink.write(batch(2, (delivered, b"k", b"2")))
         sink.commit(at(2))
@@ -205,7 +212,7 @@ def test_none_follows_one_without_an_end(
     make: Make, kafka: Kafka, task: str, delivered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a broker leaves it that was away while the sink was idle."""
-    monkeypatch.setattr("replicator.sink.kafka.hanging._REFUSE_SECONDS", 0.2)
+    monkeypatch.setattr("replicator.sink.kafka.hanging_transactions._REFUSE_SECONDS", 0.2)
     sink = make(kafka.bootstrap, task)
     sink.open(term(task, 2))
     deliver(sink, delivered, 2)

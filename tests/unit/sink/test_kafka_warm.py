@@ -1,21 +1,21 @@
-"""What the template of the workers has ready of the Kafka client."""
+"""What the template of the workers has ready of the Kafka sinks."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
+from replicator.sink.kafka.warm import warm
+
 _FROZEN = """
 import gc, sys
 import core.template
-print(gc.get_freeze_count() > 10_000, "replicator.sink.kafka.bulk" in sys.modules)
+print(gc.get_freeze_count() > 10_000, "replicator.kafka.producer" in sys.modules)
 """
 
 
-def test_every_message_is_found() -> None:
-    from replicator.sink.kafka.warm import MESSAGES, warm
-
-    assert warm() == 2 * sum(map(len, MESSAGES.values()))
+def test_records_of_our_own_can_be_written_and_read() -> None:
+    warm()
 
 
 def test_the_template_is_frozen_with_the_data_path_in_it() -> None:
