@@ -106,7 +106,7 @@ class Machine:
     def wanted(self, now: float) -> set[int]:
         """The nodes that are needed, `NOBODY` for any."""
         found = {self.cluster.leader(place) for place in self._waiting}
-        if self.cluster.topics_to_ask(now) is not None or self.transactions.producer_id < 0:
+        if self.cluster.topics_to_ask(now) is not None or not self.transactions.identified:
             found.add(NOBODY)
         if self.transactions.transactional_id is not None:
             found.add(self.transactions.coordinator)

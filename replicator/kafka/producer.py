@@ -101,7 +101,9 @@ class Producer:
         """Gets a producer id. With a transactional id every earlier producer that has it is fenced; its open
         transaction is aborted."""
         transactions = self._machine.transactions
-        self._await(lambda: transactions.state is not State.NEW, timeout, "no producer id")
+        with self._lock:
+            transactions.identify()
+        self._await(lambda: transactions.identified, timeout, "no producer id")
 
     def partitions(self, topic: str, timeout: float) -> int:
         """The number of partitions of a topic that exists."""
@@ -254,7 +256,7 @@ class Producer:
     def _timeout(self, now: float) -> float:
         """Seconds for which nothing has to be done if nothing happens."""
         machine = self._machine
-        unfinished = machine.outstanding or machine.transactions.state in (State.NEW, State.ENDING)
+        unfinished = machine.outstanding or machine.transactions.state in (State.IDENTIFYING, State.ENDING)
         most = _BUSY_SECONDS if unfinished else _IDLE_SECONDS
         return max(0.0, min(machine.deadline(now) - now, self._links.deadline(now) - now, most))
 

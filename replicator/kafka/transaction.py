@@ -29,6 +29,7 @@ _NOBODY: Final = -1
 
 class State(Enum):
     NEW = auto()
+    IDENTIFYING = auto()
     READY = auto()
     OPEN = auto()
     ENDING = auto()
@@ -74,6 +75,15 @@ class Transactions:
         self._over: int | None = None  # the connection over which a transaction may begin, by its generation
 
     # What the producer asks for.
+
+    def identify(self) -> None:
+        """Gets a producer id. With a transactional id this fences earlier producers, so it is not done by itself."""
+        if self.state is State.NEW:
+            self.state = State.IDENTIFYING
+
+    @property
+    def identified(self) -> bool:
+        return self.state not in (State.NEW, State.IDENTIFYING)
 
     def begin(self, peers: Peers, *, second: bool = True) -> None:
         """Begins a transaction; the broker learns of it with the first partition. second: the second protocol may be
@@ -179,6 +189,8 @@ class Transactions:
 
     def _wanted(self, settled: bool) -> Callable[[int, Peers], Request | None] | None:
         if self.state is State.NEW:
+            return None
+        if self.state is State.IDENTIFYING:
             return self._init
         if self._to_add:
             return self._add

@@ -60,6 +60,7 @@ class ModelNetwork:
         self.cluster = cluster
         self.now = 1000.0
         self.machine = Machine(settings or Settings(), guard)
+        self.machine.transactions.identify()
         self.peers: dict[int, ModelPeer] = {}
         self.written: dict[Place, list[bytes]] = {}
         self.outcomes: dict[bytes, BaseException | None] = {}

@@ -11,7 +11,6 @@ from replicator import compiled
 from replicator.model.batch import Record
 from replicator.sink.kafka.partitioner import murmur2, partition_of
 from replicator.sink.kafka.records import BATCH_OVERHEAD, Stamp, encode
-from replicator.sink.kafka.requests import inside
 from tests.unit.compiled.test_arena import filled, records
 
 STAMP = Stamp("orders", 7)
@@ -50,7 +49,7 @@ def test_batches(given: list[list[Record]], partitions: int, target: int) -> Non
     every = [record for some in given for record in some]
     blocks = tuple((filled(some), 0, len(some)) for some in given)
     made = ours(blocks, partitions, target) or []
-    found = [(name, lane, body.count, bytes(inside(body)[BATCH_OVERHEAD:])) for name, lane, body in made]
+    found = [(name, lane, body.count, bytes(memoryview(body)[BATCH_OVERHEAD:])) for name, lane, body in made]
     assert found == twin(every, partitions, target)
     singles = [body.record() for _, _, body in made if body.count == 1]
     assert all(single in every for single in singles)
@@ -66,7 +65,7 @@ def test_a_record_that_is_too_large_is_left_to_the_twin() -> None:
 def test_more_partitions_and_rows_than_one_byte_can_count() -> None:
     every: list[Record] = [("t", b"%d" % row, b"v" * 10, b"f:4", row, ()) for row in range(5000)]
     found = [
-        (name, lane, body.count, bytes(inside(body)[BATCH_OVERHEAD:]))
+        (name, lane, body.count, bytes(memoryview(body)[BATCH_OVERHEAD:]))
         for name, lane, body in ours(((filled(every), 0, 5000),), 300, 100_000)
     ]
     assert found == twin(every, 300, 100_000)

@@ -1,4 +1,4 @@
-"""The idempotent producer against a cluster in memory: whatever is lost, refused or moved, nothing is lost or doubled."""
+"""The idempotent producer against a cluster in memory: replies are lost, batches refused, leaders moved."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Faulty(RuleBasedStateMachine):
         self.cluster = ModelCluster(PLACES)
         self.cluster.refuse = lambda place: self.before.pop(place, 0)
         self.cluster.refuse_after = lambda place: self.after.pop(place, 0)
-        self.network = ModelNetwork(self.cluster, Settings(delivery_seconds=1e6, request_bytes=100 if alone else 1 << 20))
+        size = 100 if alone else 1 << 20
+        self.network = ModelNetwork(self.cluster, Settings(delivery_seconds=1e6, request_bytes=size))
 
     @rule(place=st.sampled_from(PLACES), count=st.integers(1, 3))
     def append(self, place: Any, count: int) -> None:

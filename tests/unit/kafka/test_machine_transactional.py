@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from replicator.kafka import errors
-from replicator.kafka.machine import Settings
-from replicator.kafka.messages import add_partitions, end_transaction, find_coordinator, init_producer_id
+from replicator.kafka.machine import Machine, Settings
+from replicator.kafka.messages import add_partitions, end_transaction, find_coordinator, init_producer_id, metadata
 from replicator.kafka.transaction import State
 from tests.support.model_broker import ModelCluster
 from tests.support.model_network import ModelNetwork
@@ -209,6 +209,35 @@ def test_the_second_protocol_gives_an_epoch_to_each_transaction_and_asks_no_coor
         commit(net, b"%d" % number)
     assert net.machine.transactions.epoch == epoch + 3
     assert keys == [end_transaction.KEY] * 3
+
+
+def test_nobody_is_fenced_before_it_is_asked_for() -> None:
+    net = network()
+    later = Machine(SETTINGS, lambda: None)
+    for _ in range(20):
+        assert not [each for each in later.requests(net.peers, net.now) if each.key != metadata.KEY]
+    commit(net, b"1")
+    assert net.cluster.visible(("a", 0)) == [b"1"]
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_no_commit_leaves_without_the_guard(second: bool) -> None:
+    allowed = [True]
+
+    def guard() -> None:
+        if not allowed[0]:
+            raise PermissionError("the lease is over")
+
+    net = ModelNetwork(ModelCluster(PLACES, second=second), SETTINGS, guard)
+    net.settle()
+    net.machine.transactions.begin(net.peers)
+    net.append(("a", 0), b"1")
+    net.settle()
+    allowed[0] = False
+    net.machine.end(commit=True)
+    net.settle()
+    assert isinstance(net.machine.error, PermissionError)
+    assert net.cluster.visible(("a", 0)) == []
 
 
 @pytest.mark.parametrize("second", [False, True])

@@ -13,10 +13,10 @@ import pytest
 import zstandard
 
 from replicator.config.task import KafkaSink
+from replicator.kafka.batch import Batch
+from replicator.sink.kafka.batch_producer import batch_of, compressed
 from replicator.sink.kafka.compression import CODECS
-from replicator.sink.kafka.prebuilt import Prebuilt, compressed
 from replicator.sink.kafka.records import BATCH_OVERHEAD
-from replicator.sink.kafka.requests import framed
 
 
 def unsnappy(data: bytes) -> bytes:
@@ -66,21 +66,17 @@ def test_blocks_of_lz4_are_independent() -> None:
 def test_a_batch_says_how_it_is_compressed(name: str) -> None:
     codec = CODECS[name]
     assert codec is not None
-    room, code = compressed(framed(ROWS), codec)
+    room, code = compressed(batch_of(ROWS), codec)
     assert len(room) < len(ROWS) // 5
-    batch = Prebuilt(20_000, room, 1, code)
-    batch.set_producer_state(1, 2, 3, True)
-    batch.close()
-    written = batch.buffer()
-    assert written is not None
-    (attributes,) = struct.unpack_from(">h", written, 21)
+    Batch(("t", 0), room, 20_000, 1, lambda error: None, code).seal(1, 2, 3, transactional=True)
+    (attributes,) = struct.unpack_from(">h", room, 21)
     assert attributes == codec.code | 0x10
-    assert READERS[name](bytes(written[BATCH_OVERHEAD:])) == ROWS
+    assert READERS[name](bytes(room[BATCH_OVERHEAD:])) == ROWS
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_what_would_grow_stays_as_it_is(name: str) -> None:
     codec = CODECS[name]
     assert codec is not None
-    room = framed(NOISE)
+    room = batch_of(NOISE)
     assert compressed(room, codec) == (room, 0)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecords
 
 from replicator.errors import SinkError
+from replicator.kafka.batch import Batch
 from replicator.model.batch import Record
-from replicator.sink.kafka.prebuilt import Prebuilt
-from replicator.sink.kafka.records import BATCH_OVERHEAD, Stamp, encode, encode_plain, varint, zigzag
-from replicator.sink.kafka.requests import framed
+from replicator.sink.kafka.batch_producer import batch_of
+from replicator.sink.kafka.records import Stamp, encode, encode_plain, varint, zigzag
 
 STAMP = Stamp("copy_hot_item", 4711)
 OWN = [("task", b"copy_hot_item"), ("epoch", b"4711")]
@@ -21,10 +21,9 @@ OWN = [("task", b"copy_hot_item"), ("epoch", b"4711")]
 
 def read(count: int, body: bytes) -> list[Any]:
     """Records of one batch by the library's reader, checksum included."""
-    batch = Prebuilt(count, framed(body), 1_700_000_000_000)
-    batch.set_producer_state(9, 3, 100, True)
-    batch.close()
-    (whole,) = list(MemoryRecords(bytes(batch.buffer() or b"")))
+    data = batch_of(body)
+    Batch(("t", 0), data, count, 1_700_000_000_000, lambda error: None).seal(9, 3, 100, transactional=True)
+    (whole,) = list(MemoryRecords(bytes(data)))
     assert whole.validate_crc()
     assert whole.is_transactional
     assert (whole.producer_id, whole.producer_epoch, whole.base_sequence) == (9, 3, 100)
@@ -93,18 +92,6 @@ def test_the_limit_counts_headers_too() -> None:
     list(encode([record(b"v" * 900)], STAMP, 1 << 20, size + 5))
     with pytest.raises(SinkError):
         list(encode([record(b"v" * 900)], STAMP, 1 << 20, size - 5))
-
-
-def test_a_batch_is_written_once() -> None:
-    """A retry goes out byte for byte as the first attempt, sequence included."""
-    (pair,) = encode([record(b"v")], STAMP, 100, 1000)
-    batch = Prebuilt(pair[0], framed(pair[1]), 1)
-    batch.set_producer_state(1, 0, 0, False)
-    assert batch.size_in_bytes() == len(pair[1]) + BATCH_OVERHEAD
-    batch.close()
-    first = batch.buffer()
-    batch.close()
-    assert batch.buffer() is first
 
 
 def test_plain_record_has_no_headers() -> None:
