@@ -31,6 +31,8 @@ def output(command: Sequence[str], directories: Iterable[Path], seconds: float =
         files.NotUsable: the program is not there; files.NotAllowed, which is one: it is somewhere else.
         CommandFailed
     """
+    if not command[0].startswith("/"):
+        raise files.NotAllowed("not an absolute path")
     program, _ = files.locate(command[0], directories)
     environment = {name: value for name, value in os.environ.items() if access.passes_to_commands(name)}
     try:

@@ -58,4 +58,7 @@ def test_relative_directories_are_of_where_the_process_starts(tmp_path: Path, mo
 @pytest.mark.parametrize("command", [core, run.command, check.command])
 def test_every_command_that_resolves_secrets_has_them(command: click.Command) -> None:
     text = CliRunner().invoke(command, ["--help"]).output
-    assert all(name in text for name in ("--file-sink-directory", "--secrets-directory", "--secrets-env-prefix"))
+    assert all(
+        name in text
+        for name in ("--file-sink-directory", "--secrets-directory", "--secrets-env-prefix", "--commands-directory")
+    )

@@ -179,6 +179,37 @@ def test_a_login_at_kafka() -> None:
     assert load_task(plain + "  tls: {}\n").sink.tls is not None  # type: ignore[union-attr]
 
 
+def test_a_login_by_token() -> None:
+    def sink(sasl: str, tls: str = "  tls: {}\n") -> str:
+        addresses = "  bootstrap_servers: ['127.0.0.1:9092']\n"
+        return GOOD.replace('  bootstrap_servers: ["127.0.0.1:9092"]\n', f"{addresses}  sasl: {{{sasl}}}\n{tls}")
+
+    mechanism = "mechanism: OAUTHBEARER"
+    for source in (
+        "token: 'file:/t'",
+        "token_command: [/usr/libexec/token, kafka], extensions: {logicalCluster: lkc-1}",
+    ):
+        assert load_task(sink(f"{mechanism}, {source}")).sink.sasl.user is None  # type: ignore[union-attr]
+    for wrong in (
+        mechanism,
+        f"{mechanism}, token: 'env:T', token_command: [/t]",
+        f"{mechanism}, token: 'env:T', user: bus",
+        f"{mechanism}, token: 'env:T', password: 'env:P'",
+        "user: bus",
+        "password: 'env:P'",
+        "user: bus, password: 'env:P', token: 'env:T'",
+        "user: bus, password: 'env:P', extensions: {a: b}",
+        "",
+    ):
+        error = only(sink(wrong))
+        assert error.code == "E1003" and "does not fit its mechanism" in error.what, wrong
+    assert only(sink(f"{mechanism}, token: hunter2")).code == "E1005"
+    assert "hunter2" not in str(only(sink(f"{mechanism}, token: hunter2")))
+    for tls in ("", "  tls: {insecure: true}\n"):
+        error = only(sink(f"{mechanism}, token: 'env:T'", tls))
+        assert error.code == "E1003" and "send the token" in error.what
+
+
 @pytest.mark.parametrize(
     "text", ["hunter2", "- hunter2", "source: hunter2", "a: !hunter2", "source: [hunter2]", "sink: {passwd: hunter2}"]
 )
