@@ -82,16 +82,13 @@ class Producer:
     # Beginning.
 
     def connect(self, timeout: float) -> None:
-        """Connects to a broker. Raises KafkaConnectionError, whose cause is a ConnectionFailure: none could be reached,
-        or one refuses us for good."""
+        """Connects to a broker that answers. Raises KafkaConnectionError, whose cause is a ConnectionFailure: none could
+        be reached, or one refuses us for good."""
         deadline = time.monotonic() + timeout
         self._caretaker.start()
-        while not self._links.peers:
-            failure = self._links.failure
-            if failure is not None and failure.final:
-                raise _unreachable(failure)
-            if not self.wait(lambda: bool(self._links.peers) or self._fatal(), deadline):
-                raise _unreachable(self._links.failure)
+        cluster = self._machine.cluster
+        if not self.wait(lambda: bool(cluster.brokers) or self._fatal(), deadline) or self._fatal():
+            raise _unreachable(self._links.failure)
 
     def _fatal(self) -> bool:
         failure = self._links.failure

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ssl
 from typing import Final
 
-from replicator.net import tls
 from replicator.config.addresses import addresses
 from replicator.config.sasl import Sasl
 from replicator.config.task import KafkaSink
@@ -20,6 +19,7 @@ from replicator.kafka.handshake import ILLEGAL_SASL_STATE, UNSUPPORTED_MECHANISM
 from replicator.kafka.messages import sasl as messages
 from replicator.kafka.sasl import TokenUnavailable
 from replicator.kafka.security import PLAINTEXT, Security
+from replicator.net import tls
 from replicator.sink.kafka.errors import describe, translate
 from replicator.sink.kafka.security import security
 

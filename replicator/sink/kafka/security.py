@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from kafka.net.sasl.oauth import AbstractTokenProvider  # the class that kafka-python's option asks for by this name
 
-from replicator.net import tls
 from replicator.config.sasl import Sasl as SaslConfig
 from replicator.config.secrets import resolve
 from replicator.config.task import KafkaSink
@@ -16,6 +15,7 @@ from replicator.errors import ConfigError, ReplicatorError, SinkError
 from replicator.host import access, commands, files
 from replicator.kafka.sasl import Bearer, Password, TokenUnavailable
 from replicator.kafka.security import Security
+from replicator.net import tls
 
 _PROTOCOLS: Final = {
     (False, False): "PLAINTEXT",
