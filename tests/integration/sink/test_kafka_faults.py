@@ -58,7 +58,6 @@ def in_background(call: Callable[[], None]) -> tuple[threading.Thread, list[Base
 @pytest.mark.parametrize("delivery", DELIVERIES)
 def test_no_broker(make: Callable[..., Sink], task: str, delivery: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("replicator.sink.kafka.connect.BOOTSTRAP_SECONDS", 1.0)
-    monkeypatch.setattr("replicator.sink.kafka.producer.BOOTSTRAP_MS", 1000)
     threads = threading.active_count()
     sink = make("127.0.0.1:1", task, delivery=delivery)
     for _ in range(3):

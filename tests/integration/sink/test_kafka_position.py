@@ -16,7 +16,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
-from replicator.sink.kafka.admin import connect_admin, connect_producer
+from replicator.sink.kafka.producer import connect_admin, connect_producer
 from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all
 
