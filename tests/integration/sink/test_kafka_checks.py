@@ -33,8 +33,7 @@ def by_id(findings: list[Finding]) -> dict[str, Finding]:
     return {finding.id: finding for finding in findings}
 
 
-def test_not_reachable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replicator.sink.kafka.producer.BOOTSTRAP_MS", 500)
+def test_not_reachable() -> None:
     (finding,) = check(config("127.0.0.1:1"), "copy", topics("copy"))
     assert (finding.id, finding.severity) == ("sink.reachable", "fail")
     assert "E3001" in finding.found

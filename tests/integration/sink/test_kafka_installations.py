@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from kafka import KafkaAdminClient
 
 from replicator.errors import SinkError, SinkFenced, UnknownTerm
 from replicator.model.position import Position
@@ -163,7 +164,7 @@ class TestFromBeforeIds:
 
     def test_the_numbers_of_partitions_go_on(self, kafka: Any, make: Make, old: Any, task: str) -> None:
         old.close()
-        admin = connect_admin(config(kafka.bootstrap))
+        admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
         admin.create_partitions({f"{task}.t": 3})
         admin.close()
         new = make(HERE)

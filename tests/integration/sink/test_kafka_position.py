@@ -16,7 +16,6 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
-from replicator.sink.kafka.producer import connect_admin, connect_producer
 from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all
 
@@ -149,15 +148,3 @@ def test_a_waiting_position_is_written_by_and_by(sink: Sink, task: str, monkeypa
     monkeypatch.setattr("replicator.sink.kafka.exactly_once._IDLE_SECONDS", 0.0)
     assert sink.acknowledged() == at(101)
     assert sink.open(term(task)) == at(101)
-
-
-def test_no_client_waits_between_its_first_two_requests_for_metadata(kafka: Any) -> None:
-    """The library has no setting for this pause; a take-over would pay 100 ms of it twice."""
-    config = KafkaSink(type="kafka", bootstrap_servers=(kafka.bootstrap,))
-    producer, admin = connect_producer(config, "quick"), connect_admin(config)
-    try:
-        for cluster in (producer._metadata, admin._client.cluster):
-            assert cluster.refresh_backoff() <= 20
-    finally:
-        admin.close()
-        producer.close(timeout=5)
