@@ -287,8 +287,8 @@ GUARDS: tuple[Guard, ...] = (
     Guard(
         "no batch leaves the producer without the guard's consent",
         "replicator/kafka/machine.py",
-        "        if not lanes or not self._allowed():\n",
-        "        if not lanes:\n",
+        "        if self.error is not None or (self.outstanding and not self._allowed()):\n",
+        "        if self.error is not None:\n",
         ("tests/unit/kafka/test_machine_idempotent.py",),
     ),
     Guard(

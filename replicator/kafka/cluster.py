@@ -97,7 +97,7 @@ class Cluster:
             return True  # as it is: whoever waits is told
         if topic.error or not topic.partitions:
             return False
-        same = self._ids.get(topic.name) == topic.id
+        same = any(topic.id) and self._ids.get(topic.name) == topic.id
         self._ids[topic.name] = topic.id
         self._counts[topic.name] = len(topic.partitions)
         complete = True

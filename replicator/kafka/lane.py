@@ -92,8 +92,8 @@ class Lane:
         """It has to be sent again, before those that come after it."""
         self.away.remove(batch)
         insort(self.waiting, batch, key=_number)
+        self.failures += not self._alone  # one for all that were in flight
         self._alone = True
-        self.failures += 1
         self.retry_at = retry_at
 
     def follows(self, batch: Batch) -> bool:

@@ -43,11 +43,13 @@ class Settings(NamedTuple):
 class Machine:
     """
     Args:
-        guard: raises when nothing may be sent any more; asked before each Produce request and each commit.
+        guard: raises when nothing may be sent any more; asked each time while a batch is unfinished, and before each
+            commit.
 
     Attributes:
         error: what has ended the producer.
         outstanding: the number of batches that are not finished.
+        muted: until when nothing is sent to a node that is over its quota.
     """
 
     def __init__(self, settings: Settings, guard: Callable[[], None]) -> None:
@@ -62,7 +64,7 @@ class Machine:
         self._lanes: dict[Place, Lane] = {}
         self._waiting: dict[Place, Lane] = {}  # those with batches to send
         self._in_flight: dict[int, int] = {}  # Produce requests by node
-        self._muted: dict[int, float] = {}  # until when nothing is sent to a node that is over its quota
+        self.muted: dict[int, float] = {}
 
     def append(self, batch: Batch, now: float) -> None:
         """The batch leaves as soon as it may. After an error it fails at once."""
@@ -79,7 +81,8 @@ class Machine:
         self.transactions.add(batch.place)
 
     def end(self, *, commit: bool) -> None:
-        """Ends the transaction. An abort drops the batches that have not left."""
+        """Ends the transaction. An abort drops the batches that have not left; nothing can be sent after it, as the
+        sequence numbers of those that were to be sent again are missing."""
         if not commit:
             self._drop_waiting()
         self.transactions.end(commit=commit, empty=not self.outstanding)
@@ -114,11 +117,12 @@ class Machine:
 
     def requests(self, peers: Peers, now: float) -> list[Request]:
         """What leaves now, at most one Produce request for each broker. To be asked again until there is nothing."""
-        if self.error is not None:
+        if self.error is not None or (self.outstanding and not self._allowed()):
             return []
         self._expire(now)
         found: list[Request] = []
-        anyone = next((node for node in peers if self._muted.get(node, 0.0) <= now), None)
+        free = [node for node in peers if self.muted.get(node, 0.0) <= now]
+        anyone = min(free, key=lambda node: peers[node].unanswered, default=None)
         if anyone is not None and (request := self._look_up(anyone, peers, now)):
             found.append(request)
         if self._may_ask() and (
@@ -132,7 +136,7 @@ class Machine:
     def deadline(self, now: float) -> float:
         """Monotonic time after `now` at which `requests` has to be asked again, whatever happens."""
         transactions = self.transactions
-        soon = [self.cluster.due, *self._muted.values(), *(lane.retry_at for lane in self._waiting.values())]
+        soon = [self.cluster.due, *self.muted.values(), *(lane.retry_at for lane in self._waiting.values())]
         soon.append(transactions.retry_at)
         return min((moment for moment in soon if moment > now), default=float("inf"))
 
@@ -186,8 +190,6 @@ class Machine:
                 lanes.setdefault(node, []).append(lane)
             if self.error is not None:
                 return []
-        if not lanes or not self._allowed():
-            return []
         return [request for node, each in lanes.items() if (request := self._batches(node, each, peers, now))]
 
     def _no_leader(self, place: Place, now: float) -> None:
@@ -200,9 +202,9 @@ class Machine:
         peer = peers.get(node)
         if peer is None or peer.unsent or self._in_flight.get(node, 0) >= _REQUESTS:
             return False
-        until = self._muted.get(node)
+        until = self.muted.get(node)
         if until is not None and until <= now:
-            del self._muted[node]
+            del self.muted[node]
         return until is None or until <= now
 
     def _batches(self, node: int, lanes: list[Lane], peers: Peers, now: float) -> Request | None:
@@ -298,7 +300,7 @@ class Machine:
 
     def _throttle(self, node: int, milliseconds: int, now: float) -> None:
         if milliseconds > 0:
-            self._muted[node] = now + milliseconds / 1000
+            self.muted[node] = now + milliseconds / 1000
 
     def _renewed(self) -> None:
         for lane in self._lanes.values():

@@ -82,8 +82,8 @@ class Producer:
     # Beginning.
 
     def connect(self, timeout: float) -> None:
-        """Connects to a broker that answers. Raises KafkaConnectionError, whose cause is a ConnectionFailure: none could
-        be reached, or one refuses us for good."""
+        """Connects to a broker that answers. Raises KafkaConnectionError, whose cause is a ConnectionFailure: there is
+        none, or one refuses us for good."""
         deadline = time.monotonic() + timeout
         self._caretaker.start()
         cluster = self._machine.cluster
@@ -240,6 +240,9 @@ class Producer:
                 self._heard(self._alarm)
                 links.advance_all(now)
         links.tick(now)
+        if machine.error is not None:
+            links.close(now)  # by a reset: what has not arrived yet never shall
+            return
         cluster, transactions = machine.cluster, machine.transactions
         if transactions.address is not None:
             cluster.brokers.setdefault(transactions.coordinator, transactions.address)
@@ -248,6 +251,12 @@ class Producer:
         while requests := machine.requests(links.peers, now):
             for request in requests:
                 links.send(request, now)
+        if machine.error is not None:
+            links.close(now)
+            return
+        for node, until in machine.muted.items():
+            if node in links.peers:
+                links.peers[node].excuse(until)  # it answers nothing before
         links.want(machine.wanted(now), cluster.brokers, now)
 
     def _timeout(self, now: float) -> float:

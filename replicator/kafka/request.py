@@ -19,6 +19,11 @@ class Peer(Protocol):
         ...
 
     @property
+    def unanswered(self) -> int:
+        """The number of requests without a reply."""
+        ...
+
+    @property
     def unsent(self) -> int:
         """Bytes of requests that the kernel has not taken yet."""
         ...

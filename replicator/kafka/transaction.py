@@ -13,7 +13,7 @@ from typing import Final
 
 from kafka.errors import KafkaError, UnsupportedVersionError
 
-from replicator.kafka import errors
+from replicator.kafka import errors, wire
 from replicator.kafka.batch import Place
 from replicator.kafka.messages import add_partitions, end_transaction, find_coordinator, init_producer_id, produce
 from replicator.kafka.request import Peer, Peers, Request
@@ -248,7 +248,9 @@ class Transactions:
 
         def replied(reader: Reader, now: float) -> None:
             found = add_partitions.reply(reader).errors
-            codes = [found.get(place, errors.NONE) for place in places]
+            if any(place not in found for place in places):
+                raise wire.MalformedMessage("a partition without an answer")
+            codes = [found[place] for place in places]
             worst = next((code for code in codes if code not in (errors.NONE, errors.OPERATION_NOT_ATTEMPTED)), 0)
             if self._succeeded(worst or max(codes), now):
                 self._started = True

@@ -25,6 +25,10 @@ class ModelPeer:
         self.sent: deque[Request] = deque()
         self.answered: deque[tuple[Request, bytes]] = deque()
 
+    @property
+    def unanswered(self) -> int:
+        return len(self.sent) + len(self.answered)
+
     def version(self, key: int, lowest: int, highest: int) -> int | None:
         return self._cluster.version(key, lowest, highest)
 

@@ -17,6 +17,8 @@ from replicator.sink.kafka.security import library_settings, security
 
 BOOTSTRAP_SECONDS: Final = 10.0
 REQUEST_MS: Final = 10_000
+_REPLICA_MS: Final = 8_000
+"""Less than a connection may be silent: the broker's answer that its replicas are late has to arrive."""
 _IDENTIFY_SECONDS: Final = 10.0
 
 
@@ -31,7 +33,7 @@ def connect_producer(config: KafkaSink, transactional_id: str | None, guard: Cal
         transactional_id=transactional_id,
         transaction_timeout_ms=max(1000, config.transaction_timeout_ms),
         delivery_seconds=delivery_ms / 1000,
-        replica_timeout_ms=min(REQUEST_MS, delivery_ms),
+        replica_timeout_ms=min(_REPLICA_MS, delivery_ms),
     )
     producer = Producer(addresses(config.bootstrap_servers), settings, guard, security(config))
     try:
