@@ -91,6 +91,7 @@ class Connection:
         self._connect_by = now + connect_timeout
         self._greeted = False
         self._heard = now  # when the last byte was taken or arrived, or the first request was sent
+        self._excused = now
         self._login_at = math.inf
         self._talk: Talk | None = None
         self._fetch: _Fetch | None = None
@@ -127,8 +128,7 @@ class Connection:
             return -math.inf
         if not self._established:
             return self._connect_by
-        quiet = self._heard + self._request_timeout if self._sent else math.inf
-        return min(quiet, self._login_at)
+        return min(self._quiet_until if self._sent else math.inf, self._login_at)
 
     @property
     def features(self) -> Mapping[str, int]:
@@ -180,6 +180,11 @@ class Connection:
             self._fail(error)
         return replies
 
+    def excuse(self, until: float) -> None:
+        """The broker does not read before `until`, monotonic: it has said that we are over a quota (KIP-219). The
+        time-out of requests that are on their way begins then."""
+        self._excused = max(self._excused, until)
+
     def abandoned(self) -> list[Any]:
         """After the end: the tokens of requests without a reply, in order of sending, once."""
         if self._transport is not None:
@@ -197,6 +202,10 @@ class Connection:
         self._sent.clear()
         if transport is not None:
             transport.close()
+
+    @property
+    def _quiet_until(self) -> float:
+        return max(self._heard, self._excused) + self._request_timeout
 
     @property
     def _established(self) -> bool:
@@ -323,7 +332,7 @@ class Connection:
     def _check_time(self, now: float) -> None:
         if now >= self._connect_by:
             raise ConnectionFailure("timeout", f"no connection to {self.address} in time")
-        if self._established and self._sent and now >= self._heard + self._request_timeout:
+        if self._established and self._sent and now >= self._quiet_until:
             seconds = f"{self._request_timeout:.0f} s"
             raise ConnectionFailure("timeout", f"{self.address} has not answered for {seconds}")
 

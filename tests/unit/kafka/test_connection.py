@@ -233,6 +233,26 @@ def test_slow_progress_is_no_time_out() -> None:
         connection.close()
 
 
+def test_a_broker_that_throttles_us_is_no_silent_one() -> None:
+    """It answers, and does not read the connection for as long as it says (KIP-219)."""
+
+    def play(client: Conversation) -> None:
+        client.greet()
+        first, second = (client.request(flexible=True) for _ in range(2))
+        client.reply(first, b"slow down", flexible=True)
+        time.sleep(0.9)
+        client.reply(second, b"", flexible=True)
+
+    with ScriptedBroker(play) as broker:
+        connection = ready(connect(broker, request_timeout=0.4))
+        for token in (1, 2):
+            send(connection, token=token)
+        assert until(connection, len)
+        connection.excuse(time.monotonic() + 0.8)
+        assert [reply.token for reply in until(connection, len)] == [2], connection.failure
+        connection.close()
+
+
 def test_a_broker_that_does_not_take_the_connection_times_out() -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
