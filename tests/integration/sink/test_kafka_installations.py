@@ -15,7 +15,6 @@ from replicator.model.term import Term
 from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
 from replicator.sink.kafka import exactly_once
-from replicator.sink.kafka.admin import connect_admin
 from replicator.sink.kafka.names import former_position_topic
 from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all
