@@ -108,7 +108,7 @@ class Faulty(RuleBasedStateMachine):
 
 
 TestFaulty = Faulty.TestCase
-TestFaulty.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestFaulty.settings = settings(max_examples=80, stateful_step_count=50, deadline=None)
 
 
 @pytest.mark.parametrize("code", [10, 18, 29, 45, 47, 48, 59, 74 + 13, 90])
