@@ -93,6 +93,11 @@ class Machine:
             lane.waiting.clear()
         self._waiting.clear()
 
+    def check(self) -> None:
+        """Asks the guard while a batch is unfinished; bytes of it may wait in a connection."""
+        if self.error is None and self.outstanding:
+            self._allowed()
+
     def fail(self, cause: BaseException, others: BaseException | None = None) -> None:
         """Ends the producer. others: the error of the unfinished batches, where that is another one."""
         if self.error is not None:

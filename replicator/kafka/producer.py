@@ -234,15 +234,16 @@ class Producer:
         if self._closed:
             return
         machine, links = self._machine, self._links
+        machine.check()  # first of all: a process that was stopped may wake after its lease
+        if machine.error is not None:
+            links.close(now)  # by a reset: what has not arrived yet never shall
+            return
         if events:
             links.handle(events, now)
             if any(fd == self._alarm for fd, _ in events):
                 self._heard(self._alarm)
                 links.advance_all(now)
         links.tick(now)
-        if machine.error is not None:
-            links.close(now)  # by a reset: what has not arrived yet never shall
-            return
         cluster, transactions = machine.cluster, machine.transactions
         if transactions.address is not None:
             cluster.brokers.setdefault(transactions.coordinator, transactions.address)
