@@ -42,7 +42,7 @@ _SOON: Final = 0.05
 class Producer:
     """Idempotent; transactional with a transactional id. After an error nothing leaves any more: make another one.
 
-    Methods may be called from one thread at a time; `close` from any. Those that wait raise KafkaError, and what
+    Methods are called from one thread. Those that wait raise KafkaError, and what
     `guard` raised.
 
     Args:
@@ -288,6 +288,8 @@ class Producer:
                     continue
                 self._care_once()
         except Exception as error:
+            if self._closed:
+                return  # under its feet
             log.exception("the producer's thread failed")
             with self._lock:
                 self._machine.fail(error if isinstance(error, KafkaError) else KafkaError(str(error)))
