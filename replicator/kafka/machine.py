@@ -28,6 +28,10 @@ _RETRY_SECONDS, _MOST_SECONDS = 0.02, 0.5
 _BUSY_SECONDS: Final = 0.002
 
 
+def _age(lane: Lane) -> float:
+    return lane.waiting[0].created
+
+
 class Settings(NamedTuple):
     """transaction_timeout_ms: after which the broker aborts a transaction; delivery_seconds: after which a batch that
     was not sent has failed; replica_timeout_ms: for which a leader waits for its replicas; request_bytes: at which a
@@ -223,6 +227,7 @@ class Machine:
             return None
         batches: list[Batch] = []
         size = 0
+        lanes.sort(key=_age)  # else a partition that always has more would hold up the others
         for lane in lanes:
             more = len(lane.waiting[0].data)
             if batches and size + more > settings.request_bytes + OVERHEAD:

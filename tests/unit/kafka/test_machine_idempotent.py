@@ -158,3 +158,16 @@ def test_a_batch_that_waits_too_long_ends_the_producer() -> None:
     network.now += 31
     network.send()
     assert "waited for 31 s" in str(network.outcomes[b"1"])
+
+
+def test_partitions_take_turns_where_a_request_holds_one_batch_alone() -> None:
+    """What was handed over first leaves first: a position counts when everything before it is written."""
+    cluster = ModelCluster([("a", 0), ("a", 1)], nodes=1)
+    network = ModelNetwork(cluster, Settings(request_bytes=10))
+    network.settle()
+    for number in range(6):
+        network.append(("a", number % 2), b"%d" % number)
+        network.now += 1
+    order: list[bytes] = []
+    network.settle(lambda: order.extend(each for each in network.outcomes if each not in order) or network.idle)
+    assert order == [b"%d" % number for number in range(6)]
