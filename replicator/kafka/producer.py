@@ -310,6 +310,8 @@ class Producer:
                 return
             if any(fd == self._leave for fd, _ in found):
                 self._heard(self._leave)
+            if self._waiting:
+                return  # a reply that is read here would not end that wait
             self._step(self._poller.poll(0), time.monotonic())
 
 
