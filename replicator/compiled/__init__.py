@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, Final
 
 MODULES: Final = ("arena", "kafka", "late", "loop", "program", "steps", "tables", "transactions")
-ABI: Final = 6
+ABI: Final = 7
 """Raised with every change of what the modules and their users agree on, so that a module left over from another
 version is not used."""
 

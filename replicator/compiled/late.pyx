@@ -7,7 +7,7 @@ from replicator.compiled.arena cimport MOST_PIECES, LateText
 from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport DECLINED, OK, Out, put, put_unsigned
 
-ABI = 6
+ABI = 7
 
 _LATE_KINDS = {
     "xid": LATE_XID, "end_pos": LATE_END_POS, "gtid": LATE_GTID, "file": LATE_FILE, "server_id": LATE_SERVER_ID,

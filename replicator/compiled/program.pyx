@@ -18,7 +18,7 @@ from replicator.compiled.steps cimport (
 )
 from replicator.compiled.values cimport write_value
 
-ABI = 6
+ABI = 7
 
 
 cdef class Program(Steps):

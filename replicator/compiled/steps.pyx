@@ -13,7 +13,7 @@ from replicator.compiled.values cimport (
     TIME_TEXT, TIME_US, UNSCALED, UNSIGNED, UNSIGNED_STRING,
 )
 
-ABI = 6
+ABI = 7
 
 VARIABLES = {
     "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,

@@ -7,7 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from replicator.compiled.late cimport LateProgram
 from replicator.compiled.program cimport Program
 
-ABI = 6
+ABI = 7
 
 
 cdef class Tables:
