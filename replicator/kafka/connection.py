@@ -225,7 +225,7 @@ class Connection:
                 self._check_time(now)
                 return
             self._begin(now)
-        if readable or transport.broken is not None:
+        if readable or transport.broken is not None or (writable and transport.reads_when_writable):
             self._read(transport, replies, now)
         if writable and transport.unsent and transport.flush():
             self._heard = now

@@ -89,6 +89,11 @@ class Transport:
             return not self._connected or self._tls_writes
         return self.broken is None and (self._tls_writes or (bool(self.unsent) and not self._write_reads))
 
+    @property
+    def reads_when_writable(self) -> bool:
+        """TLS has to write before it can go on reading."""
+        return self.established and self._tls_writes
+
     def establish(self, *, writable: bool) -> bool:
         """Goes on with connecting and TLS. True once data can be exchanged."""
         if not self._connected:
@@ -131,7 +136,7 @@ class Transport:
         """What has arrived, about READ_BYTES at most; each piece is valid until the next. The failure that ends the
         connection comes behind it."""
         chunk, total = self._chunk, 0
-        self._write_reads = False
+        self._write_reads = self._tls_writes = False
         while total < READ_BYTES or (self._secure is not None and self._secure.pending()):
             try:
                 count = self._socket.recv_into(chunk)
@@ -158,7 +163,6 @@ class Transport:
 
     def flush(self) -> int:
         """Sends as much as the socket takes. Returns the number of bytes. Sets `broken` where it fails."""
-        self._tls_writes = False
         before = self.unsent
         try:
             while (

@@ -132,6 +132,26 @@ def test_a_handshake_that_hangs_times_out(client: ssl.SSLContext) -> None:
     assert failure is not None and failure.kind == "timeout"
 
 
+def test_tls_that_has_to_write_before_it_reads(
+    server: ssl.SSLContext, client: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked again once it can write, and not over and over afterwards."""
+    with ScriptedBroker(lambda peer: (peer.greet(), peer.closed_by()), tls=server) as broker:
+        connection = ready(connect(broker, Security(client)))
+        tries: list[object] = []
+
+        def receive(buffer: object) -> int:
+            tries.append(buffer)
+            raise ssl.SSLWantWriteError if len(tries) == 1 else ssl.SSLWantReadError
+
+        monkeypatch.setattr(connection.certificate, "recv_into", receive)
+        connection.advance(readable=True, writable=False, now=time.monotonic())
+        assert connection.wants_write
+        connection.advance(readable=False, writable=True, now=time.monotonic())
+        assert len(tries) == 2 and not connection.wants_write and connection.failure is None
+        connection.close()
+
+
 def test_an_orderly_end(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
     def play(peer: Conversation) -> None:
         peer.greet()
