@@ -23,12 +23,12 @@ from core.reachability import Reachability
 from core.schema_history_service import SchemaHistoryService
 from core.task_runner import TaskRunner
 from replicator.coordination.layout import Layout
-from replicator.coordination.machines import Machines
+from replicator.coordination.leadership.state import State
+from replicator.coordination.leadership.view import Validate
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import TaskFigures
-from replicator.coordination.registry import Registry
-from replicator.coordination.state import State
-from replicator.coordination.view import Validate
+from replicator.coordination.tasks.registry import Registry
 from replicator.errors import CoordinationError, NotConnected, ReplicatorError
 from replicator.model import lease_clock
 from replicator.telemetry import log

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import msgspec
 
 from core.protocol import Progress
-from replicator.coordination.progress import TermProgress
+from replicator.coordination.leadership.progress import TermProgress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected
 from replicator.model.checkpoint import Checkpoint
 

@@ -14,9 +14,9 @@ from core.protocol import ToWorker, WorkerSpec
 from core.schema_history_service import SchemaHistoryService
 from replicator.assembly.expiry_checks import ExpiryReport
 from replicator.coordination.layout import Layout
-from replicator.coordination.participant import Identity
+from replicator.coordination.leadership.contender import Identity
+from replicator.coordination.leadership.view import Validate
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.view import Validate
 
 
 class WorkerProcess(Speaker, Protocol):

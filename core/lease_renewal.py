@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from replicator.coordination.grace import margin
-from replicator.coordination.lease import Lease
+from replicator.coordination.leadership.grace import margin
+from replicator.coordination.leadership.lease import Lease
 from replicator.coordination.ports import Connection, Coordinator, Stat
 from replicator.errors import LeadershipLost, NotConnected
 from replicator.model import lease_clock

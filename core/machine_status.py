@@ -11,8 +11,8 @@ from importlib.metadata import PackageNotFoundError, version
 import psutil
 
 from replicator.coordination.clock import now_ms
-from replicator.coordination.machines import Machines
-from replicator.coordination.participant import Identity
+from replicator.coordination.leadership.contender import Identity
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import MachineRecord, TaskFigures
 from replicator.errors import CoordinationError, NodeExists, NotConnected

@@ -13,12 +13,13 @@ from core.watchdog import Watchdog
 from replicator.coordination.clock import now_ms
 from replicator.coordination.ids import ReplicaIds
 from replicator.coordination.installation import installation_id
-from replicator.coordination.participant import Leading, Participant
-from replicator.coordination.progress import TermProgress
+from replicator.coordination.leadership.contender import Leading
+from replicator.coordination.leadership.participant import Participant
+from replicator.coordination.leadership.progress import TermProgress
+from replicator.coordination.leadership.state import State
+from replicator.coordination.leadership.view import Config
 from replicator.coordination.records import TaskFigures
-from replicator.coordination.schema_nodes import SchemaNodes
-from replicator.coordination.state import State
-from replicator.coordination.view import Config
+from replicator.coordination.tasks.schema_nodes import SchemaNodes
 from replicator.errors import CoordinationError, LeadershipLost, ProcessError
 from replicator.model.checkpoint import Checkpoint
 from replicator.telemetry import log

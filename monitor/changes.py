@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from replicator.coordination.history import Entry
 from replicator.coordination.records import HistoryRecord
+from replicator.coordination.tasks.history import Entry
 
 Tone = Literal["ok", "warn", "bad", "idle"]
 

@@ -12,7 +12,7 @@ import msgspec
 from monitor.changes import Change
 from monitor.reader import Snapshot, TaskNode
 from monitor.takeovers import Takeovers
-from replicator.coordination.machines import MachineNode
+from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.records import MachineRecord
 
 SPARK_SECONDS = 5.0

@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from replicator.coordination.history import Entry
 from replicator.coordination.layout import Layout
-from replicator.coordination.machines import MachineNode
-from replicator.coordination.maintenance import Maintenance
+from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import HistoryRecord, MaintenanceRecord, ServerRecord, load
+from replicator.coordination.tasks.history import Entry
+from replicator.coordination.tasks.maintenance import Maintenance
 from replicator.errors import CoordinationError, NodeMissing
 
 HISTORY_PER_TASK = 20

@@ -9,7 +9,7 @@ import msgspec
 
 from monitor.view import Error, Tone
 from monitor.words import count, duration
-from replicator.coordination.machines import MachineNode
+from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import TaskOverview
 from replicator.coordination.records import TaskFigures
 

@@ -11,18 +11,18 @@ from replicator.config.identity import check_change
 from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.coordination.clock import now_ms
-from replicator.coordination.commands import Commands
-from replicator.coordination.history import Entry, History
 from replicator.coordination.layout import Layout
-from replicator.coordination.machines import MachineNode
-from replicator.coordination.maintenance import Maintenance
+from replicator.coordination.leadership.state import State
+from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import InstanceOverview, Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.quarantines import Ordered, Quarantines
 from replicator.coordination.records import CommandRecord, HistoryRecord
-from replicator.coordination.registry import Registry
-from replicator.coordination.state import State
-from replicator.coordination.status import Status
+from replicator.coordination.tasks.commands import Commands
+from replicator.coordination.tasks.history import Entry, History
+from replicator.coordination.tasks.maintenance import Maintenance
+from replicator.coordination.tasks.quarantines import Ordered, Quarantines
+from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tasks.status import Status
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, ProcessError, VersionConflict
 from replicator.model.quarantine import Orders
 

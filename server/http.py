@@ -24,7 +24,7 @@ ANSWERS = (
     views.MachineList,
     views.Accepted,
     views.Health,
-    views.Trail,
+    views.PositionHistory,
     views.Moved,
     views.Skipped,
     views.Maintained,

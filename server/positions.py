@@ -7,19 +7,19 @@ from typing import Any
 
 import msgspec
 
-from replicator.coordination import moves
 from replicator.coordination.clock import now_ms
-from replicator.coordination.commands import Commands
-from replicator.coordination.commits import Commit, Commits
-from replicator.coordination.history import History
 from replicator.coordination.layout import Layout
-from replicator.coordination.moves import Move, Target, stood
+from replicator.coordination.leadership.state import State
 from replicator.coordination.overview import Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
-from replicator.coordination.skips import skip
-from replicator.coordination.state import State
-from replicator.coordination.trail import Trail
+from replicator.coordination.tasks import position_changes
+from replicator.coordination.tasks.commands import Commands
+from replicator.coordination.tasks.commits import Commit, Commits
+from replicator.coordination.tasks.history import History
+from replicator.coordination.tasks.position_changes import PositionChange, Target, stood
+from replicator.coordination.tasks.position_history import PositionHistory
+from replicator.coordination.tasks.skips import skip
 from replicator.errors import ConfigError, NodeExists, ProcessError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Orders, left_out
@@ -37,7 +37,7 @@ class Positions:
         self._commits = Commits(coordinator, layout)
         self._commands = Commands(coordinator, layout)
         self._history = History(coordinator, layout)
-        self._trail = Trail(coordinator, layout)
+        self._trail = PositionHistory(coordinator, layout)
 
     def trail(self, name: str) -> list[Checkpoint]:
         """Oldest first."""
@@ -46,7 +46,7 @@ class Positions:
 
     def point(self, name: str, text: str) -> Checkpoint:
         """The last point of the trail at or before a time. Raises ProcessError E5007 when there is none."""
-        at = moves.moment(text)
+        at = position_changes.moment(text)
         found = self._trail.at(name, at)
         if found is None:
             points = self._trail.read(name)
@@ -59,11 +59,11 @@ class Positions:
             )
         return found
 
-    def preview(self, name: str, target: Target) -> Move:
+    def preview(self, name: str, target: Target) -> PositionChange:
         view = self._overview.task(name)
-        return moves.move(self._commit(name).checkpoint, target, is_mariadb(view), now_ms())
+        return position_changes.move(self._commit(name).checkpoint, target, is_mariadb(view), now_ms())
 
-    def set(self, name: str, target: Target, by: str, reason: str) -> Move:
+    def set(self, name: str, target: Target, by: str, reason: str) -> PositionChange:
         """Orders the move: the instance that leads carries it out, or, where nobody stands, we do.
 
         Raises:
@@ -72,10 +72,10 @@ class Positions:
         """
         view = self._overview.task(name)
         commit = self._commit(name)
-        move = moves.move(commit.checkpoint, target, is_mariadb(view), now_ms())
+        move = position_changes.move(commit.checkpoint, target, is_mariadb(view), now_ms())
         must_stand_still(view, "position")
         still = move.direction == "nowhere" and not move.forgets_server
-        if still and not isinstance(target, moves.TransactionStart):
+        if still and not isinstance(target, position_changes.TransactionStart):
             raise ProcessError("E5007", f"'{name}' stands there already", found=str(move.after.position))
         if view.running is None:
             self._write(name, commit, move, by, reason)
@@ -83,7 +83,9 @@ class Positions:
             self._order(name, move, by, reason)
         return move
 
-    def skip(self, name: str, transaction: str, by: str, reason: str, dry_run: bool) -> tuple[Move, dict[str, str]]:
+    def skip(
+        self, name: str, transaction: str, by: str, reason: str, dry_run: bool
+    ) -> tuple[PositionChange, dict[str, str]]:
         """Has the transaction skipped that the FAILED task met its error in, and the task tried again. Returns the move
         and the error. The leader compares `transaction` with its own error when it carries the command out.
 
@@ -127,7 +129,7 @@ class Positions:
     def _commit(self, name: str) -> Commit:
         return self._commits.read(name)
 
-    def _write(self, name: str, commit: Commit, move: Move, by: str, reason: str) -> None:
+    def _write(self, name: str, commit: Commit, move: PositionChange, by: str, reason: str) -> None:
         try:
             self._commits.overwrite(name, commit, move.after)
         except (VersionConflict, NodeExists) as error:
@@ -136,7 +138,7 @@ class Positions:
         record = HistoryRecord(kind="position", time_ms=now_ms(), by=by, reason=reason, position=position)
         self._history.append(name, record)
 
-    def _order(self, name: str, move: Move, by: str, reason: str) -> CommandRecord:
+    def _order(self, name: str, move: PositionChange, by: str, reason: str) -> CommandRecord:
         arguments = {
             "checkpoint": msgspec.json.encode(move.after).decode(),
             "stood": stood(move.before).decode(),

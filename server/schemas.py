@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from replicator.coordination.clock import now_ms
-from replicator.coordination.commits import Commits
-from replicator.coordination.history import History
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import HistoryRecord
-from replicator.coordination.schema_nodes import SchemaNodes
+from replicator.coordination.tasks.commits import Commits
+from replicator.coordination.tasks.history import History
+from replicator.coordination.tasks.schema_nodes import SchemaNodes
 from replicator.errors import ProcessError
 from replicator.model.table import Table
 from server.positions import is_mariadb, must_stand_still

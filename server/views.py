@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from replicator.coordination.history import Entry
-from replicator.coordination.machines import MachineNode
-from replicator.coordination.moves import Move
+from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview
+from replicator.coordination.tasks.history import Entry
+from replicator.coordination.tasks.position_changes import PositionChange
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Orders, Quarantined, left_out
 
@@ -163,8 +163,8 @@ class Point(msgspec.Struct, kw_only=True):
     transactions: int
 
 
-class Trail(View, kw_only=True):
-    kind: str = "Trail"
+class PositionHistory(View, kw_only=True):
+    kind: str = "PositionHistory"
     name: str
     items: list[Point]
 
@@ -317,7 +317,7 @@ def point(checkpoint: Checkpoint) -> Point:
     )
 
 
-def moved(name: str, move: Move, *, done: bool) -> Moved:
+def moved(name: str, move: PositionChange, *, done: bool) -> Moved:
     return Moved(
         task=name,
         before=point(move.before) if move.before else None,
@@ -329,7 +329,7 @@ def moved(name: str, move: Move, *, done: bool) -> Moved:
     )
 
 
-def skipped(name: str, move: Move, error: dict[str, str], *, done: bool) -> Skipped:
+def skipped(name: str, move: PositionChange, error: dict[str, str], *, done: bool) -> Skipped:
     before = move.before.position if move.before else None
     return Skipped(
         task=name,

@@ -22,7 +22,7 @@ from dev.servers import ZooKeeper
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
-from replicator.coordination.registry import Registry
+from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import connect
 
 _TRIES = 3

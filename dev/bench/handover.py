@@ -21,10 +21,10 @@ from dev.job import Job
 from dev.kafka_sockets import PROXY_URL
 from dev.progress import say
 from dev.servers.stack import Stack
-from replicator.coordination.commands import Commands
-from replicator.coordination.grace import LEASE
 from replicator.coordination.layout import Layout
+from replicator.coordination.leadership.grace import LEASE
 from replicator.coordination.overview import Overview, TaskOverview
+from replicator.coordination.tasks.commands import Commands
 from replicator.zookeeper.client import connect
 
 HOSTS = ("host-a", "host-b")

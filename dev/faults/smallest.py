@@ -24,9 +24,9 @@ from dev.paths import TREE
 from dev.progress import say
 from dev.servers.stack import Stack
 from dev.soak.archive import conditions
-from replicator.coordination.history import History
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
+from replicator.coordination.tasks.history import History
 from replicator.errors import ReplicatorError
 from replicator.zookeeper.client import connect
 

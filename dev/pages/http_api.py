@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from dev.pages.markdown import row, table
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.memory import MemoryEnsemble
 from server.app import create_routes
 
 _HEAD = """# HTTP API of the Server

@@ -14,8 +14,8 @@ from dev.errors import ServerFailed
 from dev.job import Job
 from dev.servers.database import Database
 from replicator.coordination.layout import Layout
+from replicator.coordination.leadership.state import State
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.state import State
 
 LARGE_TRANSACTIONS, LARGE_ROWS = 6, 20_000
 """Written while a configuration changes, so that the change finds the task inside a transaction."""

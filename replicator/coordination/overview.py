@@ -1,4 +1,4 @@
-"""All tasks as they stand now, for the Server, the Monitor and the CLI. Reads only."""
+"""All tasks and machines as they are now, for the Server, the Monitor and the CLI. Reads only."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from replicator.coordination.commits import Commit, Commits
-from replicator.coordination.election import Contender, Election
 from replicator.coordination.layout import Layout
-from replicator.coordination.machines import MachineNode, Machines
-from replicator.coordination.maintenance import Maintenance
+from replicator.coordination.leadership.election import Contender, Election
+from replicator.coordination.leadership.state import State
+from replicator.coordination.machines.machines import MachineNode, Machines
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.quarantines import Quarantines
 from replicator.coordination.records import CommitRecord, StatusRecord, TaskFigures
-from replicator.coordination.registry import Registry
-from replicator.coordination.state import State
-from replicator.coordination.status import UNKNOWN, Status
+from replicator.coordination.tasks.commits import Commit, Commits
+from replicator.coordination.tasks.maintenance import Maintenance
+from replicator.coordination.tasks.quarantines import Quarantines
+from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tasks.status import UNKNOWN, Status
 from replicator.errors import CoordinationError, NodeMissing
 from replicator.model.quarantine import Orders
 

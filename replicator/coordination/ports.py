@@ -1,7 +1,7 @@
 """The coordinator as the rest of us sees it: a small tree of versioned nodes with sessions.
 
 Everything that we do with ZooKeeper (registry, election, lease, checkpoint, commands) is written once over this port.
-`replicator/zookeeper` implements it on kazoo, `coordination/memory.py` in memory; tests/conformance holds both to it.
+`replicator/zookeeper` implements it on kazoo, `coordination/in_memory/` in memory; tests/conformance holds both to it.
 """
 
 from __future__ import annotations

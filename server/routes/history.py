@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from replicator.coordination.history import KEPT
+from replicator.coordination.tasks.history import KEPT
 from server import views
 from server.http import ControlOf, Name, documented, reply
 

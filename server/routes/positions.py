@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from replicator.config.load import parse_task
-from replicator.coordination.moves import Target, ToFile, ToGtid, ToPoint, TransactionStart
+from replicator.coordination.tasks.position_changes import Target, ToFile, ToGtid, ToPoint, TransactionStart
 from replicator.errors import ConfigError
 from server import views
 from server.http import Arguments, By, ControlOf, Name, PositionsOf, body_of, documented, only, reply
@@ -28,11 +28,11 @@ _FORK = _body(name=_TEXT, at=_TEXT)
 DryRun = Annotated[bool, Query(description="say what would be repeated or skipped, change nothing")]
 
 
-@router.get("/tasks/{name}/trail", responses=documented(views.Trail), operation_id="readTrail")
+@router.get("/tasks/{name}/trail", responses=documented(views.PositionHistory), operation_id="readTrail")
 def trail(positions: PositionsOf, name: Name) -> Response:
     """Where the task stood: once a minute for a day, once an hour for a month."""
     points = [views.point(checkpoint) for checkpoint in positions.trail(name)]
-    return reply(views.Trail(name=name, items=points))
+    return reply(views.PositionHistory(name=name, items=points))
 
 
 @router.post(

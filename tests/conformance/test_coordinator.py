@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.ports import Change, Check, Connection, Coordinator, Create, Delete, Set, Stat
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotConnected, VersionConflict
 from replicator.zookeeper.client import connect

@@ -12,11 +12,11 @@ import pytest
 
 from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.sqlite import SqliteStore
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.memory import MemoryEnsemble
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import dump
-from replicator.coordination.schema_nodes import SchemaNodes, SchemaPart
+from replicator.coordination.tasks.schema_nodes import SchemaNodes, SchemaPart
 from replicator.errors import CoordinationError, LeadershipLost, ProcessError
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord

@@ -7,16 +7,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from replicator.coordination.commands import Commands
-from replicator.coordination.commits import Commit, Commits
-from replicator.coordination.election import Election
-from replicator.coordination.history import KEPT, History
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.machines import Machines
-from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.leadership.election import Election
+from replicator.coordination.leadership.progress import TermProgress
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.overview import Overview
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.progress import TermProgress
 from replicator.coordination.records import (
     CommitRecord,
     HistoryRecord,
@@ -26,8 +23,11 @@ from replicator.coordination.records import (
     TaskRecord,
     dump,
 )
-from replicator.coordination.registry import Registry
-from replicator.coordination.status import Status
+from replicator.coordination.tasks.commands import Commands
+from replicator.coordination.tasks.commits import Commit, Commits
+from replicator.coordination.tasks.history import KEPT, History
+from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tasks.status import Status
 from replicator.errors import (
     CoordinationError,
     LeadershipLost,

@@ -17,7 +17,7 @@ from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
-from replicator.coordination.registry import Registry
+from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import connect
 
 SESSION_SECONDS = 2.0

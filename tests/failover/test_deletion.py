@@ -12,7 +12,7 @@ import pytest
 
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import dump
-from replicator.coordination.schema_nodes import SchemaPart
+from replicator.coordination.tasks.schema_nodes import SchemaPart
 from replicator.errors import ReplicatorError
 from replicator.zookeeper.client import connect
 from server.control import Control

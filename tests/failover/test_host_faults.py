@@ -14,7 +14,7 @@ from dev.cluster import Cluster, wait_for
 from dev.faults.island import Island
 from dev.faults.small_disk import SmallDisk
 from dev.servers import Kafka, MySQL, ZooKeeper
-from replicator.coordination.history import History
+from replicator.coordination.tasks.history import History
 from tests.failover.bus import Bus
 
 pytestmark = [

@@ -12,7 +12,7 @@ import pytest
 
 from dev.cluster import wait_for
 from dev.servers import MariaDB, MySQL, ZooKeeper
-from replicator.coordination.history import History
+from replicator.coordination.tasks.history import History
 from tests.failover.bus import SESSION_SECONDS, Bus
 
 pytestmark = pytest.mark.timeout(180)

@@ -11,7 +11,7 @@ import pytest
 
 from dev.faults.island import Island
 from dev.servers import Kafka, MySQL, ZooKeeper
-from replicator.coordination.history import History
+from replicator.coordination.tasks.history import History
 from tests.failover.bus import Bus
 
 pytestmark = [

@@ -12,7 +12,7 @@ import pytest
 
 from dev.cluster import wait_for
 from dev.errors import ServerFailed
-from replicator.coordination.history import History
+from replicator.coordination.tasks.history import History
 from replicator.model.quarantine import Quarantined
 from tests.failover.bus import Bus
 

@@ -13,7 +13,7 @@ import pytest
 from dev.checker.consumer import read_topics
 from dev.cluster import CLI
 from dev.servers import MySQL
-from replicator.coordination.history import History
+from replicator.coordination.tasks.history import History
 from tests.failover.bus import Bus
 
 pytestmark = pytest.mark.timeout(240)

@@ -16,9 +16,9 @@ from dev.faults.clock import still_by, wrong_by
 from dev.faults.proxy import Proxy
 from dev.servers import ZooKeeper
 from dev.servers.ensembles import ZooKeeperEnsemble
-from replicator.coordination.commits import Commits
-from replicator.coordination.election import Election
 from replicator.coordination.layout import parse_contender
+from replicator.coordination.leadership.election import Election
+from replicator.coordination.tasks.commits import Commits
 from tests.failover.bus import Bus
 
 pytestmark = pytest.mark.timeout(240)

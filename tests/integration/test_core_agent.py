@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from replicator.coordination.commits import Commits
-from replicator.coordination.election import Election
-from replicator.coordination.machines import Machines
-from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
+from replicator.coordination.leadership.election import Election
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommitRecord, InstanceRecord, MachineRecord
+from replicator.coordination.tasks.commits import Commits
 from replicator.errors import NodeMissing
 from replicator.zookeeper.client import connect
 from tests.support.site import TASK, TIMEOUT, Site, end_session

@@ -16,7 +16,7 @@ import pytest
 
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
-from replicator.coordination.registry import Registry
+from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import connect
 from tests.support.waiting import eventually
 

@@ -19,9 +19,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from replicator.coordination.layout import Layout
-from replicator.coordination.machines import Machines
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.records import HistoryRecord, InstanceRecord, MachineRecord, TaskFigures, dump
-from replicator.coordination.registry import Registry
+from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from tests.integration.test_monitor import monitor
 from tests.support.waiting import eventually

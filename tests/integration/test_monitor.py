@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from replicator.coordination.layout import DEFAULT_ROOT, Layout
-from replicator.coordination.registry import Registry
+from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import connect
 from tests.support.waiting import eventually
 

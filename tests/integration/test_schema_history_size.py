@@ -14,7 +14,7 @@ from dev.servers import Database, ZooKeeper
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Create
 from replicator.coordination.records import dump
-from replicator.coordination.schema_nodes import SchemaNodes, SchemaPart
+from replicator.coordination.tasks.schema_nodes import SchemaNodes, SchemaPart
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
 from replicator.schema import history

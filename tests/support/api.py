@@ -13,10 +13,10 @@ import httpx
 import uvicorn
 
 from replicator.coordination.clock import now_ms
-from replicator.coordination.election import Election
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.machines import Machines
-from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.leadership.election import Election
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import InstanceRecord, MachineRecord, TaskFigures
 from replicator.telemetry import hosts

@@ -7,15 +7,16 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.lease import Lease
-from replicator.coordination.machines import Machines
-from replicator.coordination.memory import MemoryEnsemble
-from replicator.coordination.participant import Identity, Leading, Participant
+from replicator.coordination.leadership.contender import Identity, Leading
+from replicator.coordination.leadership.lease import Lease
+from replicator.coordination.leadership.participant import Participant
+from replicator.coordination.leadership.progress import TermProgress
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Connection
-from replicator.coordination.progress import TermProgress
 from replicator.coordination.records import MachineRecord, TaskFigures
-from replicator.coordination.registry import Registry
+from replicator.coordination.tasks.registry import Registry
 from replicator.errors import ConfigError, CoordinationError, LeadershipLost, NodeExists, NotConnected
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position

@@ -7,15 +7,15 @@ from collections.abc import Callable
 
 from kazoo.client import KazooClient
 
-from replicator.coordination.commands import Commands
-from replicator.coordination.history import History
+from replicator.coordination.in_memory.coordinator import MemoryCoordinator
 from replicator.coordination.layout import Layout
-from replicator.coordination.machines import Machines
-from replicator.coordination.memory import MemoryCoordinator
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.overview import Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.registry import Registry
-from replicator.coordination.status import Status
+from replicator.coordination.tasks.commands import Commands
+from replicator.coordination.tasks.history import History
+from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tasks.status import Status
 from replicator.errors import NotConnected
 from replicator.zookeeper.client import ZookeeperCoordinator
 from tests.support.agents import FakeWorker, RunningAgent

@@ -14,11 +14,12 @@ import pytest
 from dev.cluster import wait_for
 from dev.servers import ZooKeeper
 from replicator.coordination.layout import Layout, parse_contender
-from replicator.coordination.machines import Machines
-from replicator.coordination.participant import Identity, Participant
+from replicator.coordination.leadership.contender import Identity
+from replicator.coordination.leadership.participant import Participant
+from replicator.coordination.leadership.state import State
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.records import MachineRecord
-from replicator.coordination.registry import Registry
-from replicator.coordination.state import State
+from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
 
 CONTENDERS = 50

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from replicator.coordination.commands import Commands
 from replicator.coordination.records import CommitRecord, dump
+from replicator.coordination.tasks.commands import Commands
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from tests.support.api import TASK, World

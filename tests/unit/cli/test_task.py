@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from replicator.cli import terminal
-from replicator.coordination.status import Status
+from replicator.coordination.tasks.status import Status
 from tests.support.api import TASK, TOKEN, World
 from tests.unit.cli.conftest import Cli
 

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicator.coordination.ids import ReplicaIds
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.memory import MemoryEnsemble
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.registry import Registry
-from replicator.coordination.status import Status
+from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tasks.status import Status
 from replicator.errors import ProcessError
 from replicator.model.replica_id import derived
 

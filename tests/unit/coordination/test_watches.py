@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from replicator.coordination.commands import Commands
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.memory import MemoryEnsemble
-from replicator.coordination.registry import Registry
-from replicator.coordination.status import Status
+from replicator.coordination.tasks.commands import Commands
+from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tasks.status import Status
 from replicator.coordination.watches import Watches
 from replicator.errors import NodeMissing, NotConnected
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from core.lease_renewal import LeaseRenewal
-from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.errors import LeadershipLost, NotConnected
 from tests.support.cores import FakeClock
 

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from core.machine_status import MachineStatus
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.machines import Machines
-from replicator.coordination.memory import MemoryEnsemble
+from replicator.coordination.machines.machines import Machines
 from replicator.coordination.records import MachineRecord
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import time
 import uuid
 
+from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.memory import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.records import (
     CommitRecord,
     HistoryRecord,

@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 
 from monitor.app import create_app
-from replicator.coordination.memory import MemoryCoordinator
+from replicator.coordination.in_memory.coordinator import MemoryCoordinator
 from replicator.telemetry.hosts import guarded, names
 from replicator.telemetry.http import Address, bind, secure
 from tests.support.waiting import eventually

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from monitor.changes import Change, changes, latest
-from replicator.coordination.history import Entry
 from replicator.coordination.records import HistoryRecord
+from replicator.coordination.tasks.history import Entry
 
 
 def told(*records: HistoryRecord) -> list[Change]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from replicator.config.load import load_task
+from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.memory import MemoryCoordinator, MemoryEnsemble
 from server.control import Control
 from server.duties import Duties
 from server.membership import Membership

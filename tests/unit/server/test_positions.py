@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from replicator.coordination.commands import Commands
-from replicator.coordination.commits import Commits
-from replicator.coordination.history import History
-from replicator.coordination.moves import stood
+from replicator.coordination.leadership.state import State
 from replicator.coordination.ports import Set
 from replicator.coordination.records import CommandRecord, CommitRecord, TrailRecord, dump, load
-from replicator.coordination.state import State
+from replicator.coordination.tasks.commands import Commands
+from replicator.coordination.tasks.commits import Commits
+from replicator.coordination.tasks.history import History
+from replicator.coordination.tasks.position_changes import stood
 from replicator.errors import VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position

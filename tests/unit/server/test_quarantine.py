@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from replicator.config.load import parse_task
-from replicator.coordination.quarantines import Quarantines
 from replicator.coordination.records import CommitRecord, dump
-from replicator.coordination.registry import Registry
+from replicator.coordination.tasks.quarantines import Quarantines
+from replicator.coordination.tasks.registry import Registry
 from replicator.errors import ConfigError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from replicator.coordination.commands import Commands
 from replicator.coordination.ports import Connection
-from replicator.coordination.status import Status
+from replicator.coordination.tasks.commands import Commands
+from replicator.coordination.tasks.status import Status
 from tests.support.api import TASK, World
 
 NAME = "copy_hot_item"

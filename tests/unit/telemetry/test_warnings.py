@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from monitor.app import create_app as create_monitor
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.memory import MemoryEnsemble
 from replicator.telemetry.hosts import WITHOUT_TLS, App, guarded, names
 from server.app import create_app as create_server
 

@@ -1,0 +1,1 @@
+"""The coordinator in memory, for tests."""

@@ -1,0 +1,307 @@
+"""One Core's part in one task: reads the view, decides, acts, until there is nothing to do.
+
+No threads, no clock of its own, no kazoo: the agent drives it with real workers and a real ZooKeeper, the Hypothesis
+state machine with simulated ones. All calls come from one thread.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.leadership.actions import Action, Hold
+from replicator.coordination.leadership.contender import Identity, Leading, Workers
+from replicator.coordination.leadership.decision import decide
+from replicator.coordination.leadership.election import Election
+from replicator.coordination.leadership.epochs import sink_epoch
+from replicator.coordination.leadership.facts import DRAIN_LIMIT, STOP_LIMIT, Facts, Failure, Fenced, Stuck
+from replicator.coordination.leadership.grace import remember
+from replicator.coordination.leadership.host_faults import due, told
+from replicator.coordination.leadership.progress_lease import side_of
+from replicator.coordination.leadership.state import LEADING, Event, State, step
+from replicator.coordination.leadership.steps import Steps
+from replicator.coordination.leadership.view import Problem, TaskView, Tried, Validate, ViewReader
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import InstanceRecord
+from replicator.coordination.watches import Watches
+from replicator.errors import CoordinationError, NotConnected, VersionConflict
+from replicator.model.checkpoint import Checkpoint
+
+MAX_STEPS = 20
+"""Of one turn. More would mean that two decisions undo each other; the next turn is then a second away."""
+BACK_OFF = (0.2, 30.0)
+"""Seconds before a worker that died is started again: the first and the longest; doubled each time."""
+
+
+class Participant:
+    """Args:
+    task: name of the task.
+    workers: runs this task's worker.
+    clock: monotonic seconds.
+    validate: checks configurations.
+    wake: called from any thread when a watch says that a turn is due; must not block.
+    """
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        layout: Layout,
+        task: str,
+        identity: Identity,
+        workers: Workers,
+        clock: Callable[[], float],
+        validate: Validate,
+        wake: Callable[[], None] = lambda: None,
+        new_guid: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
+        self.task = task
+        self.identity = identity
+        self.facts = Facts(guid=new_guid())
+        self.view: TaskView | None = None
+        self.since = 0.0
+        """Monotonic time at which the state was entered."""
+        self.hold_until = 0.0
+        """Monotonic time of the next turn that a decision asked for; 0.0 for none."""
+        self.coordinator = coordinator
+        self.layout = layout
+        self.workers = workers
+        self.clock = clock
+        self._new_guid = new_guid
+        self._election = Election(coordinator, layout)
+        self._reader = ViewReader(coordinator, layout, task, validate)
+        self._steps = Steps(self)
+        self._watches = Watches(wake)
+        self._deaths = 0
+        self._looked_around = 0.0
+        self._tried: tuple[Tried, ...] = ()
+        self._described: tuple[str, State] | None = None
+
+    # Turns
+
+    @property
+    def state(self) -> State:
+        return self.facts.state
+
+    @property
+    def leads(self) -> bool:
+        return self.facts.state in LEADING
+
+    def turn(self) -> None:
+        """Reads, decides and acts until there is nothing left to do now.
+
+        Raises NotConnected: what was not done is decided anew by the next turn.
+        """
+        self.hold_until = 0.0
+        for _ in range(MAX_STEPS):
+            actions = decide(self.facts, self._read(), self.clock())
+            if all(self._rests(action) for action in actions):
+                break
+            self._perform(actions)
+        else:
+            self.hold_until = self.clock() + 1.0
+        self._describe()
+        self._steps.write_notes()
+
+    def _rests(self, action: Action) -> bool:
+        """True for actions after which nothing new is to be decided at once."""
+        if isinstance(action, Hold):
+            self.hold_until = action.until
+            return True
+        return self._steps.rests(action)
+
+    def _perform(self, actions: list[Action]) -> None:
+        for action in actions:
+            try:
+                self._steps.perform(action)
+            except NotConnected:
+                raise
+            except VersionConflict as error:
+                if "would move back" in error.what:
+                    self.fail(error.to_dict())
+                return  # somebody wrote meanwhile: read again and decide anew
+            except CoordinationError as error:
+                self._steps.refused(action, error)
+                return
+
+    def _read(self) -> TaskView:
+        facts = self.facts
+        stuck = facts.stuck.side if facts.stuck and self.leads else ""
+        failing = self.leads and due(facts, self._looked_around, self.clock())
+        view = self._reader.read(facts.guid, self._watches, self.leads, not self.leads, stuck, failing)
+        now = self.clock()
+        if view.uid and facts.memory.uid and view.uid != facts.memory.uid:
+            facts = msgspec.structs.replace(facts, good=None, checkpoint=None, failure=None)
+            self._steps.forget_notes()
+        self.facts = msgspec.structs.replace(
+            facts, memory=remember(facts.memory, view, now), good=view.config or facts.good
+        )
+        self.view = view
+        if failing:
+            self._looked_around, self._tried = now, view.tried
+        if view.own is not None:
+            self.watch_node(self.layout.contender(self.task, view.own.name))
+        return view
+
+    def watch_node(self, path: str) -> bool:
+        """Watches for a node's end. False when it is gone already."""
+        with self._watches.on("data", path) as watcher:
+            return watcher is None or self.coordinator.exists(path, watcher) is not None
+
+    def _describe(self) -> None:
+        """Our state, for people, in our own node."""
+        view = self.view
+        if view is None or view.own is None or self._described == (view.own.name, self.state):
+            return
+        if view.own.record is None or view.own.record.state != self.state.value:
+            self._election.describe(self.task, view.own.name, self.instance_record())
+        self._described = (view.own.name, self.state)
+
+    def leading(self, name: str) -> Leading:
+        """Our term, under the node of that name."""
+        facts, uid = self.facts, self.view.incarnation if self.view else ""
+        epoch = sink_epoch(facts.czxid, facts.above)
+        return Leading(name, facts.czxid, uid, epoch, facts.previous or None, facts.above)
+
+    def instance_record(self, state: State | None = None) -> InstanceRecord:
+        own = self.view.own if self.view else None
+        since = own.record.since_ms if own and own.record else self._steps.now_ms()
+        return InstanceRecord(
+            host=self.identity.host,
+            pid=self.identity.pid,
+            process=self.identity.process,
+            since_ms=since,
+            state=(state or self.state).value,
+            timeout_s=self.coordinator.session_timeout,
+        )
+
+    def move(self, event: Event, **changes: Any) -> None:
+        """One transition, together with the facts that change with it."""
+        state = step(self.facts.state, event)
+        if state is not self.facts.state:
+            self.since = self.clock()
+        self.facts = msgspec.structs.replace(self.facts, state=state, **changes)
+
+    # What the worker and the session tell
+
+    def on_streaming(self, position: str) -> None:
+        worker = self.facts.worker
+        if worker is None:
+            return
+        first, stuck = self.facts.state is State.STARTING, self.facts.stuck
+        # A host that has no room reaches its source each time, and delivers nothing.
+        lacking = stuck if stuck is not None and stuck.side == "host" else None
+        self.move(Event.STREAMING, worker=msgspec.structs.replace(worker, streaming=True), stuck=lacking)
+        self._deaths = 0
+        if first:
+            self._steps.note_running(position)
+
+    def on_waiting(self, error: Problem) -> None:
+        """The worker tries again and again. Only what another host may reach, or have, makes it stuck."""
+        code = error.get("code", "")
+        side = side_of(code)
+        if side is None or self.facts.worker is None:
+            return
+        known = self.facts.stuck
+        if known is None or known.side != side:
+            self.facts = msgspec.structs.replace(self.facts, stuck=Stuck(side, self.clock(), code))
+
+    def on_progress(self, checkpoint: Checkpoint) -> None:
+        known = self.facts.checkpoint or (self.view.commit.checkpoint if self.view else None)
+        self._steps.note_quarantine(known.quarantined if known else (), checkpoint.quarantined)
+        if known is None or known.position != checkpoint.position:
+            self.on_acknowledged()
+        self.facts = msgspec.structs.replace(self.facts, checkpoint=checkpoint)
+
+    def on_acknowledged(self) -> None:
+        """The sink acknowledges something: a worker that drains gets its time anew, and a host lacks nothing."""
+        worker, stuck = self.facts.worker, self.facts.stuck
+        if stuck is not None and stuck.side == "host":
+            self.facts = msgspec.structs.replace(self.facts, stuck=None)
+        if worker is not None and worker.drain_reason:
+            limit = STOP_LIMIT if worker.drain_reason == "stop" else DRAIN_LIMIT
+            until = max(worker.drain_until, min(self.clock() + limit, worker.drain_most))
+            self.facts = msgspec.structs.replace(self.facts, worker=msgspec.structs.replace(worker, drain_until=until))
+
+    def on_drained(self, checkpoint: Checkpoint | None) -> None:
+        if self.facts.worker is None:
+            return
+        if self.facts.state is not State.DRAINING:
+            self.on_died()
+            return
+        self.move(Event.DRAINED, worker=None, checkpoint=checkpoint or self.facts.checkpoint)
+
+    def on_died(self) -> None:
+        """The worker is gone without a word. In a drain that is an end like another: what it delivered is known."""
+        if self.facts.worker is None:
+            return
+        wait = min(BACK_OFF[0] * 2**self._deaths, BACK_OFF[1])
+        self._deaths += 1
+        self.move(Event.DIED, worker=None, restart_at=self.clock() + wait)
+
+    def on_lease_over(self) -> None:
+        """The worker stopped because its lease was over, and our node may stand all the same (the connection came
+        back in time): the same term goes on when a lease is confirmed again."""
+        if self.facts.worker is not None:
+            self.move(Event.DIED, worker=None, restart_at=self.clock())
+
+    def on_fenced(self, error: Problem, epoch: int = 0) -> None:
+        """The sink knows of a term that is not ours; `epoch`: which, 0: it does not say. Our own node says what that
+        means, and the next turn asks for it."""
+        if self.facts.worker is not None:
+            self.move(Event.DIED, worker=None, fenced=Fenced(error, epoch))
+
+    def on_failed(self, error: Problem) -> None:
+        if self.facts.worker is not None:
+            self.fail(error)
+
+    def fail(self, error: Problem, epoch: int = 0) -> None:
+        seen = self.view
+        config, orders = (seen.config_version, seen.orders_version) if seen else (-1, -1)
+        failure = Failure(error, config, self.clock(), orders, epoch)
+        if self.facts.worker is not None:
+            self.workers.kill()
+        if self.state is State.FAILED:
+            self.facts = msgspec.structs.replace(self.facts, failure=failure)
+            return
+        self.move(Event.FAIL, worker=None, failure=failure)
+        self._steps.note("failed", reason=f"{error['code']} {error['what']}")
+
+    def on_session_lost(self) -> None:
+        """All of our nodes are gone with the session. A new identity joins at the back."""
+        self.workers.kill()
+        self.reset()
+        self._watches.clear()
+
+    def stop(self) -> None:
+        """The process ends: turns from now on drain, release and withdraw."""
+        self.facts = msgspec.structs.replace(self.facts, stopping=True)
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why the task is FAILED here, and on other hosts before."""
+        failure = self.facts.failure
+        return told(failure.error, self._tried, self.identity.process) if failure is not None else None
+
+    @property
+    def drains_until(self) -> float:
+        """Monotonic time up to which the worker may drain; 0.0 when none does."""
+        worker = self.facts.worker
+        return worker.drain_until if worker is not None else 0.0
+
+    @property
+    def gone(self) -> bool:
+        """Nothing of ours stands any more."""
+        return self.facts.state is State.ABSENT
+
+    def reset(self) -> None:
+        """Back to the start, with a new identity. The worker is dead."""
+        self.move(Event.WITHDRAWN)
+        self.facts = Facts(
+            guid=self._new_guid(), good=self.facts.good, stopping=self.facts.stopping, memory=self.facts.memory
+        )
+        self.hold_until = 0.0
+        self._deaths = 0

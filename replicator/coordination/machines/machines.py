@@ -1,0 +1,87 @@
+"""The machines: one ephemeral node per Core process, with its vitals and the live figures of all its tasks."""
+
+from __future__ import annotations
+
+import msgspec
+
+from replicator.coordination.layout import Layout, unescape
+from replicator.coordination.machines.payload import pack, unpack
+from replicator.coordination.ports import Coordinator, Watcher
+from replicator.coordination.records import MachineRecord
+from replicator.errors import CoordinationError, NodeExists, NodeMissing
+
+
+class MachineNode(msgspec.Struct, frozen=True):
+    """A Core process that is online. `name`: its host name, or `HOST~xxxx` for a second process of that name;
+    `owner`: its session; `record` None: its content is not understood."""
+
+    name: str
+    owner: int
+    record: MachineRecord | None
+
+
+class Machines:
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._coordinator = coordinator
+        self._layout = layout
+
+    def publish(self, name: str, record: MachineRecord) -> None:
+        """Writes our own node, and makes it again when somebody deleted it.
+
+        Raises NodeExists E5002 when the name belongs to another session: nothing is written then.
+        """
+        path = self._layout.machine(name)
+        stat = self._coordinator.exists(path)
+        if stat is None:
+            self._create(path, name, record)
+        elif stat.owner == self._coordinator.session_id:
+            self._set(path, name, record)
+        else:
+            raise _taken(name, self.read(name))
+
+    def _create(self, path: str, name: str, record: MachineRecord) -> None:
+        try:
+            self._coordinator.create(path, pack(record), ephemeral=True, parents=True)
+        except NodeExists:
+            present = self.read(name)
+            if present is None or present.owner != self._coordinator.session_id:
+                raise _taken(name, present) from None
+            # another thread of ours was faster
+
+    def _set(self, path: str, name: str, record: MachineRecord) -> None:
+        try:
+            self._coordinator.set(path, pack(record))
+        except NodeMissing:
+            self._create(path, name, record)
+
+    def read(self, name: str, watch: Watcher | None = None) -> MachineNode | None:
+        path = self._layout.machine(name)
+        try:
+            node = self._coordinator.get(path, watch)
+        except NodeMissing:
+            return None
+        try:
+            return MachineNode(name, node.stat.owner, unpack(node.data, path))
+        except CoordinationError:
+            return MachineNode(name, node.stat.owner, None)
+
+    def list(self, watch: Watcher | None = None) -> list[MachineNode]:
+        """All that are online. `watch` fires when one comes or goes, not at each of their writes."""
+        try:
+            children = self._coordinator.children(self._layout.machines, watch)
+        except NodeMissing:
+            return []
+        found = [self.read(unescape(child)) for child in children]
+        return sorted((machine for machine in found if machine is not None), key=lambda machine: machine.name)
+
+    def withdraw(self, name: str) -> None:
+        """Deletes our own node. Fine when it is gone."""
+        machine = self.read(name)
+        if machine is not None and machine.owner == self._coordinator.session_id:
+            self._coordinator.delete(self._layout.machine(name))
+
+
+def _taken(name: str, machine: MachineNode | None) -> NodeExists:
+    record = machine.record if machine else None
+    found = f"process {record.pid} ({record.process[:8]})" if record else "a session of another process"
+    return NodeExists("E5002", f"another Core goes by the name '{name}'", found=found)

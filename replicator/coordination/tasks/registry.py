@@ -1,0 +1,183 @@
+"""The register of tasks: creates, configures and joins them.
+
+A task's znode and the empty nodes below it are made in one transaction, so that nobody ever sees half a task.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from typing import Any, Final
+
+import msgspec
+
+from replicator.coordination.clock import now_ms
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator, Create, Watcher
+from replicator.coordination.records import CommitRecord, QuarantineRecord, StatusRecord, TaskRecord, dump, load
+from replicator.coordination.tasks.quarantines import Quarantines
+from replicator.coordination.tasks.removal import Removal
+from replicator.errors import CoordinationError, NodeExists, NodeMissing
+from replicator.model.quarantine import Orders
+
+_TRIES: Final = 3
+
+
+class TaskNode(msgspec.Struct, frozen=True):
+    """A task as it stands in its znode. `version` is the configuration's version: give it back to `configure`.
+    `czxid`: of the node, as far as it was read."""
+
+    name: str
+    record: TaskRecord
+    version: int
+    czxid: int = 0
+
+    @property
+    def configured(self) -> bool:
+        return self.record.config is not None
+
+
+class Registry:
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._coordinator = coordinator
+        self._layout = layout
+
+    def names(self, watch: Watcher | None = None) -> list[str]:
+        """All tasks, sorted; nodes with names that none of us would make are left out. Makes the parent when it is not
+        there, so that the watch is always set."""
+        try:
+            children = self._coordinator.children(self._layout.tasks, watch)
+        except NodeMissing:
+            self._make_root()
+            children = self._coordinator.children(self._layout.tasks, watch)
+        return sorted(self._layout.task_name(child) for child in children if self._layout.is_task(child))
+
+    def _make_root(self) -> None:
+        try:
+            self._coordinator.create(self._layout.tasks, parents=True)
+        except NodeExists:
+            return  # somebody else was first
+
+    def read(self, task: str, watch: Watcher | None = None) -> TaskNode:
+        """Raises NodeMissing E5003 (no such task), CoordinationError E4009/E4010 (content not understood)."""
+        path = self._layout.task(task)
+        try:
+            node = self._coordinator.get(path, watch)
+        except NodeMissing:
+            raise NodeMissing("E5003", f"there is no task '{task}'") from None
+        record = load(TaskRecord, node.data, path)
+        _drop_state(record.config)
+        return TaskNode(task, record, node.stat.version, node.stat.czxid)
+
+    def register(self, task: str, by: str) -> TaskNode:
+        """What a Core does: creates the task, not yet configured, when it is first; joins it otherwise."""
+        return self._make_or_read(task, TaskRecord(uid=uuid.uuid4().hex, updated_ms=now_ms(), updated_by=by))
+
+    def create(self, task: str, config: dict[str, Any], by: str, orders: Orders | None = None) -> TaskNode:
+        """What the Server does. A task that a Core registered and nobody configured yet is configured. `orders`: of
+        tables that are left out from its beginning; they are there before anybody sees the configuration.
+
+        Raises NodeExists E5004 for a task that is configured already.
+        """
+        record = TaskRecord(uid=uuid.uuid4().hex, config=config, updated_ms=now_ms(), updated_by=by)
+        present = self._make_or_read(task, record, orders)
+        if present.record is record:
+            return present
+        if present.configured:
+            raise NodeExists("E5004", f"task '{task}' exists")
+        if orders is not None:
+            quarantines = Quarantines(self._coordinator, self._layout)
+            quarantines.write(task, orders, quarantines.read(task).version)
+        return self.configure(task, config, by, present.version)
+
+    def _make_or_read(self, task: str, record: TaskRecord, orders: Orders | None = None) -> TaskNode:
+        """The task as created from `record`, or as it is already. One that is deleted in between is created."""
+        for _ in range(_TRIES):
+            try:
+                return self._make(task, record, orders)
+            except NodeExists:
+                with contextlib.suppress(NodeMissing):
+                    return self.read(task)
+        raise NodeMissing("E5003", f"task '{task}' is deleted as fast as it is created")
+
+    def _make(self, task: str, record: TaskRecord, orders: Orders | None = None) -> TaskNode:
+        self.names()
+        layout = self._layout
+        status = StatusRecord(by=record.updated_by, time_ms=record.updated_ms)
+        self._coordinator.multi(
+            [
+                Create(layout.task(task), dump(record)),
+                Create(layout.election(task)),
+                Create(layout.status(task), dump(status)),
+                Create(layout.commands(task)),
+                Create(layout.history(task)),
+                *([Create(layout.quarantine(task), dump(QuarantineRecord(orders=orders)))] if orders else []),
+            ]
+        )
+        return TaskNode(task, record, 0)
+
+    def configure(self, task: str, config: dict[str, Any], by: str, version: int) -> TaskNode:
+        """Writes a new configuration. Also mends a znode whose content nobody understands.
+
+        Args:
+            version: of the configuration that this one replaces.
+
+        Raises:
+            VersionConflict: somebody else changed it since.
+            NodeMissing: E5003.
+        """
+        record = TaskRecord(uid=self._uid(task), config=config, updated_ms=now_ms(), updated_by=by)
+        try:
+            stat = self._coordinator.set(self._layout.task(task), dump(record), version)
+        except NodeMissing:
+            raise NodeMissing("E5003", f"there is no task '{task}'") from None
+        return TaskNode(task, record, stat.version)
+
+    def _uid(self, task: str) -> str:
+        """The incarnation goes on when only its configuration is damaged: its progress knows the uid too."""
+        try:
+            return self.read(task).record.uid
+        except NodeMissing:
+            raise
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return self._uid_of_commit(task) or uuid.uuid4().hex
+
+    def _uid_of_commit(self, task: str) -> str:
+        path = self._layout.last_commit(task)
+        try:
+            return load(CommitRecord, self._coordinator.get(path).data, path).uid
+        except NodeMissing:
+            return ""
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return ""
+
+    def version(self, task: str) -> int:
+        """Of the configuration, also when its content is not understood. Raises NodeMissing E5003."""
+        stat = self._coordinator.exists(self._layout.task(task))
+        if stat is None:
+            raise NodeMissing("E5003", f"there is no task '{task}'")
+        return stat.version
+
+    def remove(self, task: str) -> bool:
+        """Removes a task whose status is "deleted", with everything below it; see `removal`. False when there is
+        nothing to remove: it is gone already, or a task of the name was created again.
+
+        Raises ProcessError E5007 while anybody stands for it: the Cores withdraw when they see the status.
+        """
+        return Removal(self._coordinator, self._layout, task).run()
+
+
+def _drop_state(config: dict[str, Any] | None) -> None:
+    """Earlier versions kept what operators had ordered of tables in the configuration, most of the time nothing. Marks
+    in lastCommit end by an order alone, so that nothing is lost with past orders; a choice that may not have become a
+    mark yet stays, and is refused (E1013)."""
+    source = (config or {}).get("source")
+    if isinstance(source, dict):
+        source.pop("mended", None)
+        source.pop("replay", None)
+        if not source.get("quarantine", True):
+            del source["quarantine"]

@@ -1,0 +1,82 @@
+"""The state that operators want of a task: running, paused or deleted."""
+
+from __future__ import annotations
+
+import contextlib
+
+from replicator.coordination.clock import now_ms
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator, Create, Watcher
+from replicator.coordination.records import StatusRecord, dump, load
+from replicator.coordination.tasks.nodes import create_in_task
+from replicator.errors import CoordinationError, NodeExists, NodeMissing, ProcessError, VersionConflict
+
+DESIRED = ("running", "paused", "deleted")
+UNKNOWN = "unknown"
+"""What a process says of a status that it can't read, a newer version's for instance. It may mean "paused": nothing is
+started under it, while a worker that runs goes on."""
+_TRIES = 5
+
+
+class Status:
+    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._coordinator = coordinator
+        self._layout = layout
+
+    def read(self, task: str) -> StatusRecord:
+        """A task without a status runs. Raises CoordinationError E4009/E4010."""
+        return self.find(task) or StatusRecord()
+
+    def find(self, task: str, watch: Watcher | None = None) -> StatusRecord | None:
+        """None for a task without a status; `watch` then waits for one. Raises CoordinationError E4009/E4010, also for
+        a wish that we don't know."""
+        path = self._layout.status(task)
+        try:
+            record = load(StatusRecord, self._coordinator.get(path, watch).data, path)
+        except NodeMissing:
+            if watch is not None:
+                self._coordinator.exists(path, watch)
+            return None
+        if record.desired not in DESIRED:
+            wanted = " or ".join(DESIRED)
+            raise CoordinationError("E4010", f"{path} has an unknown wish", found=repr(record.desired), wanted=wanted)
+        return record
+
+    def set(self, task: str, desired: str, by: str, reason: str = "") -> StatusRecord:
+        """Writes what is wanted. "deleted" is final: the task's nodes may be half removed.
+
+        Raises:
+            NodeMissing: E5003, no such task.
+            ProcessError: E5007, the task is being deleted.
+            ValueError: a word that is not in DESIRED.
+        """
+        if desired not in DESIRED:
+            raise ValueError(f"desired state {desired!r} is none of {DESIRED}")
+        record = StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason)
+        for _ in range(_TRIES):
+            with contextlib.suppress(VersionConflict, NodeExists):
+                self._write(task, record)
+                return record
+        raise VersionConflict("E4006", f"the status of '{task}' changes as fast as it is read")
+
+    def _write(self, task: str, record: StatusRecord) -> None:
+        path = self._layout.status(task)
+        try:
+            node = self._coordinator.get(path)
+        except NodeMissing:
+            create_in_task(self._coordinator, self._layout, task, Create(path, dump(record)))
+            return
+        if record.desired != "deleted" and _is_deleted(node.data, path):
+            raise ProcessError("E5007", f"task '{task}' is being deleted", fix="Wait until it is gone.")
+        try:
+            self._coordinator.set(path, dump(record), node.stat.version)
+        except NodeMissing:
+            raise NodeMissing("E5003", f"there is no task '{task}'") from None
+
+
+def _is_deleted(data: bytes, path: str) -> bool:
+    """False for content that can't be read: whatever is wanted next replaces it."""
+    try:
+        return load(StatusRecord, data, path).desired == "deleted"
+    except CoordinationError:
+        return False

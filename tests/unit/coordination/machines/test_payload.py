@@ -1,0 +1,76 @@
+"""The size of a machine node, whatever its tasks report."""
+
+from __future__ import annotations
+
+import uuid
+import zlib
+
+import pytest
+
+from replicator.coordination.machines.payload import BUDGET, pack, unpack
+from replicator.coordination.records import MachineRecord, TaskFigures, dump
+from replicator.errors import CoordinationError
+
+ERROR = {"code": "E2306", "what": "w" * 300, "found": "CREATE TABLE " + "f" * 200_000, "wanted": "", "fix": "x" * 90}
+
+
+def record(tasks: dict[str, TaskFigures]) -> MachineRecord:
+    return MachineRecord(host="host-a", pid=1, process="p", started_ms=1, time_ms=2, tasks=tasks)
+
+
+def uuids(count: int) -> str:
+    return ",".join(f"{uuid.uuid4()}:1-{number * 977}" for number in range(1, count + 1))
+
+
+def figures(gtid: str = "", error: dict[str, str] | None = None) -> TaskFigures:
+    return TaskFigures(
+        state="running",
+        guid=uuid.uuid4().hex,
+        epoch=12345,
+        sequence=3,
+        since_ms=1_700_000_000_000,
+        position="binlog.000042:88123456",
+        gtid=gtid,
+        lag_s=0.25,
+        rows=987_654,
+        transactions=4321,
+        rows_per_s=812.5,
+        checkpoint_ms=1_700_000_000_000,
+        reach={"source": True, "sink": True},
+        worker_pid=4711,
+        error=error,
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "gtid", "error"),
+    [(125, uuids(150), None), (1000, uuids(3), None), (1000, uuids(150), None), (1000, "", ERROR), (20_000, "", ERROR)],
+)
+def test_it_fits_whatever_is_reported(count: int, gtid: str, error: dict[str, str] | None) -> None:
+    data = pack(record({f"copy_{number}": figures(gtid, error) for number in range(count)}))
+    assert len(data) <= BUDGET
+    read = unpack(data, "/machines/host-a")
+    assert (read.host, read.time_ms) == ("host-a", 2)
+    if count <= 1000:
+        assert len(read.tasks) == count
+        one = read.tasks["copy_7"]
+        assert (one.state, one.reach, one.worker_pid) == ("running", {"source": True, "sink": True}, 4711)
+        assert (one.error or {}).get("code") == (error or {}).get("code")
+
+
+def test_what_is_small_is_not_touched() -> None:
+    whole = record({"copy": figures(uuids(3), {**ERROR, "found": "3 columns"})})
+    assert pack(whole) == dump(whole)
+    assert unpack(dump(whole), "") == whole
+
+
+def test_more_tasks_than_any_step_has_room_for() -> None:
+    data = pack(record({uuid.uuid4().hex * 4: figures() for _ in range(20_000)}))
+    assert len(data) <= BUDGET
+    assert unpack(data, "").tasks == {}
+
+
+@pytest.mark.parametrize("data", [b"zlib1 junk", b"zlib1 ", b"zlib1 " + zlib.compress(b"{"), b"", b"\xff"])
+def test_garbage_has_a_code(data: bytes) -> None:
+    with pytest.raises(CoordinationError, match="E4009"):
+        unpack(data, "/machines/host-a")
