@@ -33,7 +33,7 @@ from core.protocol import (
 from core.retention import watch_retention
 from core.role_log import watched
 from core.schema_history_client import SchemaHistoryClient
-from replicator.assembly.pipeline import build_pipeline, build_source
+from replicator.assembly.pipeline import build_pipeline, build_sink, build_source
 from replicator.config.load import parse_task
 from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced, UnknownTerm
 from replicator.model.checkpoint import Checkpoint
@@ -41,7 +41,6 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.malloc import IdleRelease
-from replicator.sink import open_sink
 from replicator.telemetry import log
 
 PROGRESS_SECONDS = 0.2
@@ -195,7 +194,7 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         pipeline = build_pipeline(
             config,
             source=source,
-            sink=watched(open_sink(config.sink, config.name, term.installation), spec.task, spec.host, spec.epoch),
+            sink=watched(build_sink(config, term.installation), spec.task, spec.host, spec.epoch),
             term=term,
             store=store,
             observer=AgentObserver(link, store, logger),

@@ -1,4 +1,4 @@
-"""What a task knows of its source's tables: shown, and told by operators while it does not run."""
+"""The table definitions of a task: shown, and supplied by operators while the task does not run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from server.positions import is_mariadb, must_stand_still
 from server.views import View
 
 if TYPE_CHECKING:
-    from replicator.schema.history import History as SchemaHistory
+    from replicator.assembly.table_definitions import TableDefinitions
 
 _SHOWN = 100
 
@@ -55,15 +55,13 @@ class Schemas:
 
     def read(self, name: str) -> Schema:
         """By database and name, as of the last statement. Raises ProcessError E5014 when the history can't be read."""
-        schema = self._schema(self._overview.task(name)).latest()
-        keys = sorted(schema.names()) if schema is not None else []
-        return Schema(name=name, items=[_known(key, schema.table(key) if schema is not None else None) for key in keys])
+        tables = self._definitions(self._overview.task(name)).tables()
+        return Schema(name=name, items=[_known(key, table) for key, table in tables.items()])
 
     def has(self, view: TaskOverview, database: str, name: str) -> bool | None:
         """Whether the table is there as of the last statement; None: no definitions were read yet. Raises ProcessError
         E5014."""
-        schema = self._schema(view).latest()
-        return schema.key((database, name)) in schema.names() if schema is not None else None
+        return self._definitions(view).has(database, name)
 
     def tell(self, name: str, statement: str, by: str, reason: str) -> None:
         """Takes a CREATE TABLE in the place of what is known of its table, as of where the task stands, or a table
@@ -72,16 +70,13 @@ class Schemas:
         Raises:
             ProcessError: E5007 while the task runs or before its first position, E5014 for another statement.
         """
-        from replicator.schema.manual_definitions import manual_definition
-
         view = self._overview.task(name)
         must_stand_still(view, "schema")
         checkpoint = self._commits.read(name).checkpoint
         if checkpoint is None:
             raise ProcessError("E5007", f"task '{name}' has no position yet", fix="Start it once.")
-        schema = self._schema(view)
         stopped = {mark.table: mark.since for mark in checkpoint.quarantined if mark.until is None}
-        schema.append(manual_definition(schema, statement, checkpoint.position, stopped))
+        self._definitions(view).define(statement, checkpoint.position, stopped)
         shown = " ".join(statement.split())[:_SHOWN]
         record = HistoryRecord(
             kind="schema",
@@ -92,11 +87,11 @@ class Schemas:
         )
         self._history.append(name, record)
 
-    def _schema(self, view: TaskOverview) -> SchemaHistory:
-        from replicator.schema.history import History as SchemaHistory
+    def _definitions(self, view: TaskOverview) -> TableDefinitions:
+        from replicator.assembly.table_definitions import TableDefinitions
 
         store = SchemaNodes(self._coordinator, self._layout, view.name, "")
-        return SchemaHistory(store, mariadb=is_mariadb(view))
+        return TableDefinitions(store, mariadb=is_mariadb(view))
 
 
 def _known(key: tuple[str, str], table: Table | None) -> KnownTable:

@@ -69,6 +69,11 @@ def build_source(config: TaskConfig, server_id: int | None = None) -> Source:
     return open_source(config, resolve(config.source.password), server_id, statements=config.sink.statements)
 
 
+def build_sink(config: TaskConfig, installation: str = "") -> Sink:
+    """`installation`: id that is part of the names of what the sink keeps for itself."""
+    return open_sink(config.sink, config.name, installation)
+
+
 def _beside(config: TaskConfig, server_id: int | None) -> Callable[[Position], Stream]:
     """Opens a second stream of the source. It is another replica to the server, which has room for one of each id."""
 
@@ -132,7 +137,7 @@ def build_pipeline(
     return Pipeline(
         source=source or build_source(config, server_id),
         make_decoder=make_decoder,
-        sink=sink or open_sink(config.sink, config.name, term.installation),
+        sink=sink or build_sink(config, term.installation),
         store=store,
         term=term,
         observer=observer,

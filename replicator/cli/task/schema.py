@@ -16,7 +16,7 @@ from replicator.cli.terminal import cells, clean, table, width
 from replicator.errors import ProcessError
 
 if TYPE_CHECKING:
-    from replicator.schema.history import History
+    from replicator.assembly.table_definitions import TableDefinitions
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _NARROWEST = 20
@@ -87,17 +87,13 @@ def _table(items: list[dict[str, Any]]) -> str:
 
 def _local(state: Path, name: str, mariadb: bool, statement: str) -> dict[str, Any]:
     """What the Server would answer."""
-    from replicator.schema.manual_definitions import manual_definition  # slow to import
-
-    with _opened(state, name, mariadb) as (history, position):
+    with _opened(state, name, mariadb) as (definitions, position):
         if statement:
             if position is None:
                 raise ProcessError("E5007", f"'{name}' has no position yet", fix="Start it once.")
-            history.append(manual_definition(history, statement, position))
-        schema = history.latest()
+            definitions.define(statement, position)
         items: list[dict[str, Any]] = []
-        for key in sorted(schema.names()) if schema is not None else []:
-            found = schema.table(key) if schema is not None else None
+        for key, found in definitions.tables().items():
             columns = [column.name for column in found.columns] if found is not None else None
             keys = [found.columns[at].name for at in found.primary_key] if found is not None else []
             items.append({"database": key[0], "name": key[1], "columns": columns, "primary_key": keys})
@@ -105,15 +101,15 @@ def _local(state: Path, name: str, mariadb: bool, statement: str) -> dict[str, A
 
 
 @contextlib.contextmanager
-def _opened(state: Path, name: str, mariadb: bool) -> Iterator[tuple[History, Any]]:
+def _opened(state: Path, name: str, mariadb: bool) -> Iterator[tuple[TableDefinitions, Any]]:
+    from replicator.assembly.table_definitions import TableDefinitions  # slow to import
     from replicator.checkpoint.sqlite import SqliteStore
-    from replicator.schema.history import History
 
     if not state.exists():
         raise ProcessError("E5010", f"there is no state file {state}")
     store = SqliteStore(state, name)
     try:
         checkpoint = store.load()
-        yield History(store.history, mariadb=mariadb), checkpoint.position if checkpoint else None
+        yield TableDefinitions(store.history, mariadb=mariadb), checkpoint.position if checkpoint else None
     finally:
         store.close()
