@@ -201,9 +201,9 @@ class Leadership(RuleBasedStateMachine):
         """And the others do, again and again."""
         for _ in range(times):
             for core in self.world.cores:
-                core.reachability = {"source": True, "sink": True}
+                core.reach = {"source": True, "sink": True}
                 if core.participant.leads:
-                    core.reachability[side] = False
+                    core.reach[side] = False
             self.world.settle(10.0, 0.5)
 
     @rule()
@@ -361,7 +361,7 @@ class Leadership(RuleBasedStateMachine):
         for core in world.cores:
             core.coordinator.lose_reply(0)
             core.coordinator.hold_write(0)
-            core.reachability = {"source": True, "sink": True}
+            core.reach = {"source": True, "sink": True}
             core.thaw()
         self.late_commits_arrive()
         Status(world.admin, world.layout).set(TASK, "running", "test")
