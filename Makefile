@@ -96,11 +96,11 @@ mutants: setup ## remove each guard once and show which test notices
 down: setup ## stop what `make up` started and remove its data
 	@$(RUN) dev.servers.up down
 
-lock: setup ## write both lock files anew: everything, and the runtime's part for the container image
+lock: setup ## write both lock files again: everything, and the runtime's part for the container image
 	@$(COMPILE) --upgrade --extra oracle --output-file requirements.lock pyproject.toml requirements-dev.in
 	@$(COMPILE) --constraints requirements.lock --output-file requirements-runtime.lock pyproject.toml
 
-docs: setup ## write the generated parts of docs/ anew
+docs: setup ## write the generated parts of docs/
 	@$(RUN) dev.docs
 
 docker: ## build the container image

@@ -10,19 +10,19 @@ from replicator.cli import host_options, options
 from replicator.cli.loading import loading
 
 
-@click.command("core", short_help="A replication host: stands for tasks and runs those it leads.")
+@click.command("core", short_help="A replication host: a contender for tasks, which runs those that it leads.")
 @options.zookeeper("Asked of ZooKeeper, seconds. A standby takes over that long after a leader's death.")
-@click.option("--task", "tasks", multiple=True, metavar="NAME", help="Stand for this task only; repeatable.")
+@click.option("--task", "tasks", multiple=True, metavar="NAME", help="Be a contender for this task only; repeatable.")
 @click.option("--host", default=socket.gethostname, help="Our name; default: this machine's.")
 @host_options.host_access()
 @options.log_format
 def command(
     zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_timeout: float, log_format: str
 ) -> None:
-    """Stand for tasks, run those that we lead, and take over from hosts that die.
+    """Be a contender for tasks, run those that it leads, and take over from hosts that die.
 
-    Without --task it stands for every task, and for new ones as they appear. SIGTERM or Ctrl-C hands everything over
-    and ends; a second one ends at once.
+    Without --task it is a contender for every task, and for new ones as they appear. SIGTERM or Ctrl-C hands
+    everything over and ends; a second one ends at once.
     """
     with loading():
         from core.process import run  # half a second, for which no help has to wait

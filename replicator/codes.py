@@ -35,7 +35,7 @@ CODES: dict[str, Entry] = {
             "E1004": ("missing key", "A required key is absent.", "Add it."),
             "E1005": (
                 "literal secret",
-                "Secrets stand in configurations by reference only.",
+                "Configurations hold references to secrets, never secrets.",
                 "Use env:NAME or file:/path.",
             ),
             "E1006": (
@@ -239,7 +239,7 @@ CODES: dict[str, Entry] = {
             ),
             "E3113": (
                 "fenced again and again",
-                "Somebody who does not stand in the task's election writes with its transactional id.",
+                "A process that is no contender in the task's election writes with its transactional id.",
                 "Find and stop the other producer; then `replicator task retry NAME`.",
             ),
             "E3114": (
@@ -292,7 +292,7 @@ CODES: dict[str, Entry] = {
             "E4002": (
                 "request refused",
                 "Not CONNECTED: the request was not sent, or its outcome is unknown.",
-                "Nothing: it is decided anew.",
+                "Nothing: it is decided again.",
             ),
             "E4003": (
                 "session lost",
@@ -301,7 +301,7 @@ CODES: dict[str, Entry] = {
             ),
             "E4004": ("no such node", "The znode is not there.", ""),
             "E4005": ("node exists", "The znode is there already.", ""),
-            "E4006": ("version conflict", "Somebody else wrote first.", "Read again and repeat the change."),
+            "E4006": ("version conflict", "Another process wrote first.", "Read again and repeat the change."),
             "E4007": ("not allowed", "An ACL refuses us.", "Check the ACLs and our credentials."),
             "E4008": (
                 "leadership lost",
@@ -367,7 +367,7 @@ CODES: dict[str, Entry] = {
             ),
             "E5020": (
                 "request from elsewhere",
-                "The Host of a request is none of ours, or a web page of somebody else makes it.",
+                "The Host of a request is not one of ours, or a foreign web page sent it.",
                 "Use the address that the process listens on, or start it with --allowed-host NAME.",
             ),
             "E5021": (

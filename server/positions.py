@@ -76,7 +76,7 @@ class Positions:
         must_stand_still(view, "position")
         still = move.direction == "nowhere" and not move.forgets_server
         if still and not isinstance(target, position_changes.TransactionStart):
-            raise ProcessError("E5007", f"'{name}' stands there already", found=str(move.after.position))
+            raise ProcessError("E5007", f"'{name}' is at that position already", found=str(move.after.position))
         if view.running is None:
             self._write(name, commit, move, by, reason)
         else:
@@ -155,7 +155,7 @@ def must_stand_still(view: TaskOverview, what: str) -> None:
         "E5007",
         f"the {what} of '{view.name}' can't be set while it runs",
         found=view.state,
-        wanted="paused, failed, or nobody standing for it",
+        wanted="paused, failed, or without a contender",
         fix=f"`replicator task pause {view.name}` first.",
     )
 

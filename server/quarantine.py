@@ -59,7 +59,7 @@ def _check_there(view: TaskOverview, schemas: Schemas, table: str) -> None:
     if not known:
         raise SourceError(
             "E2205",
-            "the task knows no such table where it stands",
+            "the task knows no such table at its position",
             found=table,
             wanted="a table that is there",
             fix=f"`replicator task schema {view.name}` lists them; letters count.",

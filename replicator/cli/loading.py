@@ -18,7 +18,7 @@ from replicator.cli.failures import INTERRUPTED
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Whoever ignores or handles the signal already goes on doing so."""
+    """A handler that is installed already, or SIG_IGN, stays."""
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

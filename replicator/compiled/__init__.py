@@ -36,7 +36,7 @@ def _load() -> tuple[dict[str, ModuleType], str]:
                 raise ImportError(f"{name} was built for another version ({abi} instead of {ABI})")
         built_from = getattr(found["arena"], "SOURCES", "")
         if sources() not in ("", built_from):
-            raise ImportError("its sources have changed since it was built; `make setup` builds it anew")
+            raise ImportError("its sources have changed since it was built; `make setup` builds it again")
     except Exception as error:
         if wanted == "1":
             raise

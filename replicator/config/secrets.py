@@ -27,7 +27,7 @@ def resolve(reference: str) -> str:
         return _from_environment(rest)
     if colon and kind == "file" and rest.startswith("/"):
         return _from_file(rest)
-    raise ConfigError("E1005", "a secret stands here literally", wanted="env:NAME or file:/path")
+    raise ConfigError("E1005", "the secret itself is given here", wanted="env:NAME or file:/path")
 
 
 def _from_environment(name: str) -> str:

@@ -97,7 +97,7 @@ def _check_route(rule: RouteRule) -> None:
     rewrite.check(rule.match, rule.topic)
     rewrite.check(rule.match, rule.key_value or "")
     if rule.key_value is not None and rule.key_field is None:
-        raise ConfigError("E1003", "key_value stands without key_field", wanted="both, or none")
+        raise ConfigError("E1003", "key_value is given without key_field", wanted="both, or none")
 
 
 class FilterRule(Model):

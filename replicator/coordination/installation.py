@@ -33,7 +33,7 @@ def installation_id(coordinator: Coordinator, layout: Layout) -> str:
             data = coordinator.get(path).data  # somebody else was first
     record = load(InstallationRecord, data, path)
     if not _ID.fullmatch(record.id):
-        fix = "Restore the node from a backup of ZooKeeper: positions in Kafka stand under that id."
+        fix = "Restore the node from a backup of ZooKeeper: positions in Kafka are stored under that id."
         raise CoordinationError(
             "E4009", f"{path} is no id of an installation", found=repr(record.id[:40]), wanted="12 digits", fix=fix
         )

@@ -179,7 +179,9 @@ class Overview:
             for index, contender in enumerate(field.contenders)
         ]
         view.problems += [
-            CoordinationError("E4009", f"a foreign node stands in the election of '{view.name}'", found=name).to_dict()
+            CoordinationError(
+                "E4009", f"there is a foreign node in the election of '{view.name}'", found=name
+            ).to_dict()
             for name in field.foreign
         ]
         if not instances:

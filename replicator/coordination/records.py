@@ -35,7 +35,7 @@ class TaskRecord(Record):
 
 
 class InstanceRecord(Record):
-    """/tasks/TASK/instance/...: who stands. `state` is a value of `coordination.state.State`; `timeout_s` is the
+    """/tasks/TASK/instance/...: a contender. `state` is a value of `leadership.state.State`; `timeout_s` is the
     session's negotiated timeout, from which the length of its lease follows."""
 
     host: str

@@ -112,8 +112,8 @@ def _is_ours(line: bytes, decoder: msgspec.json.Decoder[_Line], term: Term) -> b
 def _meddled(shown: str, at: int) -> SinkError:
     return SinkError(
         "E3203",
-        f"somebody else has written into {shown}",
+        f"another process has written into {shown}",
         found=f"content that is not of this task from byte {at} on",
         wanted="what this task has written, and nothing else",
-        fix=f"Save what stands there from byte {at} on, cut it off (truncate -s {at} {shown}), and start the task.",
+        fix=f"Save its content from byte {at} on, cut it off (truncate -s {at} {shown}), and start the task.",
     )

@@ -66,7 +66,7 @@ def maintain_all(control: ControlOf, by: By, arguments: Arguments) -> Response:
     "/tasks/{name}/maintenance", responses=documented(views.Maintained), openapi_extra=_ON, operation_id="maintainTask"
 )
 def maintain(control: ControlOf, name: Name, by: By, arguments: Arguments) -> Response:
-    """{"on": "true"}: whoever is RUNNING stays so and nobody is promoted; {"on": "false"}: that is over."""
+    """{"on": "true"}: the RUNNING instance stays and no standby is promoted; {"on": "false"}: ends it."""
     return _maintain(control, name, by, arguments)
 
 

@@ -52,7 +52,7 @@ def replace_task(
 def delete_task(
     control: ControlOf, name: Name, by: By, wait: Annotated[float, Query(ge=0, le=60, description="seconds")] = 10
 ) -> Response:
-    """Stops a task everywhere and removes it with its position. 204 when it is gone; 202 when Cores still stand for it
+    """Stops a task everywhere and removes it with its position. 204 when it is gone; 202 when it still has contenders
     after `wait` seconds: it goes when they have withdrawn."""
     control.task(name)
     if control.delete(name, by, wait):

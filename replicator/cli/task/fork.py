@@ -12,7 +12,7 @@ from replicator.cli.terminal import clean
 @click.command("fork")
 @name_argument
 @click.argument("new")
-@click.option("--at", default="", metavar="TIME", help="Where NAME stood at '2026-11-20 03:00'; default: now.")
+@click.option("--at", default="", metavar="TIME", help="The position of NAME at '2026-11-20 03:00'; default: now.")
 @click.option("--dry-run", is_flag=True, help="Check everything, write nothing.")
 @with_client
 def command(name: str, new: str, at: str, dry_run: bool, client: Client) -> None:

@@ -22,7 +22,7 @@ def server_options(function: F) -> F:
     function = click.option(
         "--token-file",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="Where the Server's token stands; also REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE.",
+        help="A file with the Server's token; also REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE.",
     )(function)
     return click.option(
         "--server",

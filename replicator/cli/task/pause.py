@@ -18,7 +18,7 @@ from replicator.cli.terminal import clean
 def command(name: str | None, reason: str, maintenance: bool, everything: bool, client: Client) -> None:
     """Stop NAME at a transaction boundary. It stays paused over fail-overs, until resumed.
 
-    With --maintenance, instead: whoever is RUNNING goes on, and nobody is promoted while you work on the machines.
+    With --maintenance, instead: the RUNNING instance goes on, and no standby is promoted meanwhile.
     """
     if maintenance:
         maintain(client, name, everything, on=True, reason=reason)

@@ -61,11 +61,11 @@ def trail(name: str, output: str, client: Client) -> None:
 @click.option("--file", default="", metavar="FILE", help="Binlog file; together with --offset.")
 @click.option("--offset", type=click.IntRange(4), help="Byte offset of a transaction's start.")
 @click.option("--gtid", default="", metavar="SET", help="Everything in the set counts as delivered, nothing else.")
-@click.option("--at", default="", metavar="TIME", help="Where the task stood at '2026-11-20 03:00' (see `trail`).")
+@click.option("--at", default="", metavar="TIME", help="The position of the task at '2026-11-20 03:00' (see `trail`).")
 @click.option(
     "--transaction-start",
     is_flag=True,
-    help="Where the task stands, with all of the transaction there again, whatever position the sink holds.",
+    help="The current position, with all of the transaction there again, whatever position the sink holds.",
 )
 @click.option("--reason", default="", help="Kept in the task's history.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be sent again or never be sent.")

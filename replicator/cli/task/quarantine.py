@@ -15,7 +15,7 @@ from replicator.cli.terminal import clean, table
 @click.command("quarantine")
 @name_argument
 @click.argument("which", metavar="DATABASE.TABLE", required=False, default="")
-@click.option("--release", is_flag=True, help="Deliver its rows again, from where the task stands then.")
+@click.option("--release", is_flag=True, help="Deliver its rows again, from the task's position at that time.")
 @click.option("--list", "listing", is_flag=True, help="The tables that are or were in quarantine, and from where on.")
 @with_client
 def command(name: str, which: str, release: bool, listing: bool, client: Client) -> None:

@@ -19,7 +19,7 @@ def command(name: str, take_over: bool, yes: bool, client: Client) -> None:
     """Try NAME again after the reason of its failure is mended. Exit status 4 when it is not failed.
 
     --take-over goes on from a position at the sink that ZooKeeper knows nothing of, because it was restored from a
-    backup. Whoever wrote that position is fenced out: be sure that nobody runs a copy of this installation.
+    backup. The writer of that position is fenced out: be sure that nobody runs a copy of this installation.
     """
     if take_over and not yes:
         for problem in client.task(name).get("problems", []):

@@ -94,7 +94,7 @@ def end_term(facts: Facts, view: TaskView, reason: str) -> Action:
 
 def _stand_by(facts: Facts, predecessor: Contender) -> Actions:
     if facts.state is not State.STANDBY:
-        return [Withdraw("somebody stands before us who did not")]
+        return [Withdraw("a new contender has a lower sequence number")]
     return [WatchPredecessor(predecessor.name)]
 
 

@@ -141,7 +141,7 @@ def _failed(facts: Facts, view: TaskView) -> Actions:
 def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Actions:
     record = pending.record
     if record is None:
-        return [Complete(pending.path, "refused", "a command that nobody understands")]
+        return [Complete(pending.path, "refused", "an unknown command")]
     match record.verb:
         case "switchover":
             return _switchover(facts, view, pending, now)
@@ -209,7 +209,7 @@ def _switchover(facts: Facts, view: TaskView, pending: Pending, now: float) -> A
         return [Complete(pending.path, "switchover", "is RUNNING already", record.by)]
     successor = _successor(view, target)
     if successor is None:
-        wanted = f"'{target}' does not stand by" if target else "nobody stands by"
+        wanted = f"'{target}' is not on standby" if target else "there is no standby"
         return [Complete(pending.path, "refused", f"switchover: {wanted}", record.by)]
     if facts.worker is None:
         return [_hand_over(facts, view, pending, successor, record.by)]

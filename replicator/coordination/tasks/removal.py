@@ -46,7 +46,7 @@ class Removal:
             if not self._is_deleted():
                 return False
             if self._is_stood_for():
-                raise ProcessError("E5007", f"task '{self._task}' has instances that stand for it")
+                raise ProcessError("E5007", f"task '{self._task}' has contenders")
             try:
                 node = self._coordinator.get(self._path)
                 if not self._is_deleted():

@@ -102,5 +102,5 @@ def _moved(record: PositionRecord, term: Term) -> SinkError:
         found=f"installation {record.installation}, up to {record.position}, by {record.host or 'an unknown host'}",
         wanted=f"installation {term.installation}, which stands in the node `installation` of ZooKeeper's tree",
         fix="Give the node `installation` its former id back and restart the Cores. In a copy of another "
-        "installation's ZooKeeper delete the tasks, and make them anew.",
+        "installation's ZooKeeper delete the tasks, and create them again.",
     )

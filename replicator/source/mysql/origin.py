@@ -58,7 +58,7 @@ def confirm(position: Position, server: str, logs: Sequence[Log], look: Look, *,
         raise _refused(position, "the binlog was restored, or has lost its end", found)
     if known.ended is not None and known.ended != now.ended:
         found = f"no event of the time {known.ended.time} (s since the epoch) from byte {known.ended.at} to there"
-        raise _refused(position, "what stands before the position is not what was read", found)
+        raise _refused(position, "the binlog before the position is not the one that was read", found)
     return msgspec.structs.replace(position, server=str(now))
 
 

@@ -120,7 +120,7 @@ def test_a_task_created_again_meanwhile_is_left_alone(bench: Bench, when: str) -
 def test_who_comes_late_delays_it(bench: Bench) -> None:
     bench.status.set(TASK, "deleted", "test")
     bench.slow.before["multi"] = lambda: Election(bench.quick, LAYOUT).stand(TASK, "a" * 32, STANDS)
-    with pytest.raises(ProcessError, match="stand for it"):
+    with pytest.raises(ProcessError, match="has contenders"):
         Registry(bench.slow, LAYOUT).remove(TASK)
     assert bench.registry.names() == [TASK]
     bench.quick.close()
