@@ -25,7 +25,7 @@ class View(msgspec.Struct, kw_only=True, rename={"api_version": "apiVersion"}):
 
 
 class Instance(msgspec.Struct, kw_only=True):
-    """One Core that stands for a task, the RUNNING one first. `online`: its machine's node is there."""
+    """One Core that is a contender for a task, the RUNNING one first. `online`: its machine's node is there."""
 
     host: str
     state: str

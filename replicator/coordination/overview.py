@@ -22,9 +22,9 @@ from replicator.model.quarantine import Orders
 
 
 class InstanceOverview(msgspec.Struct, kw_only=True):
-    """One Core that stands for a task. `machine`: name of its node under /machines (`HOST~xxxx` when another process
-    has its host name), "" when that is not there; `state`: a value of `State`; `running`: it has the smallest sequence;
-    `figures`: at most about a second old, None without a machine."""
+    """One Core that is a contender for a task. `machine`: name of its node under /machines (`HOST~xxxx` when another
+    process has its host name), "" when that is not there; `state`: a value of `State`; `running`: it has the smallest
+    sequence; `figures`: at most about a second old, None without a machine."""
 
     host: str
     guid: str
