@@ -61,10 +61,14 @@ class Link:
         self.history = SchemaHistoryClient(self.send)
 
     def send(self, message: FromWorker) -> None:
-        self._way.send(message)
+        """A closed pipe means that the agent is gone: nothing more may leave."""
+        try:
+            self._way.send(message)
+        except OSError:
+            os._exit(AGENT_GONE)
 
     def listen(self, on_drain: Any) -> None:
-        """Runs in a thread of its own. A closed pipe means that the agent is gone: nothing more may leave."""
+        """Runs in a thread of its own, and ends the process like `send` when the pipe is closed."""
         while True:
             try:
                 message: ToWorker = self._way.receive()
@@ -178,10 +182,7 @@ def main(way: socket.socket, lease: Lease, beat: Any, spec: WorkerSpec, log_styl
     end = WorkerEnd(way)
     link = Link(end)
     threading.Thread(target=_watch_lease, args=(term, beat), name="lease", daemon=True).start()
-    try:
-        link.send(_run(link, spec, term, logger))
-    except OSError:
-        os._exit(AGENT_GONE)
+    link.send(_run(link, spec, term, logger))
     end.close()
     os._exit(0)
 

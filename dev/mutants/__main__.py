@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from dev.mutants.found import Found, read, write
-from dev.mutants.guards import GUARDS, Guard
+from dev.mutants.guard import Guard
+from dev.mutants.guards import GUARDS
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("replicator", "core", "server", "monitor", "dev", "tests", "docs", "pyproject.toml")

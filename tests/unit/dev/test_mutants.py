@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dev.mutants.__main__ import without
-from dev.mutants.guards import GUARDS, Guard
+from dev.mutants.guard import Guard
+from dev.mutants.guards import GUARDS
 
 ROOT = Path(__file__).parents[3]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replicator.decode.transactions.progress import Progress
+from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.errors import SourceError
 from replicator.model.origin import Ended, Origin
 from replicator.model.position import Inside, Position
@@ -110,7 +111,7 @@ def test_another_server_by_gtid_takes_over_and_its_files_are_not_compared() -> N
 
 
 def test_positions_of_a_stream_carry_the_origin_of_their_file() -> None:
-    progress = Progress(at(OURS), "mysql")
+    progress = Progress(TransactionState(), at(OURS), "mysql")
     progress.described(2000)
     assert progress.inside(1, INSIDE).server == f"{OURS}@2000"
     assert progress.boundary().server == OURS, "the boundary is the position that was given"
@@ -124,20 +125,20 @@ def test_positions_of_a_stream_carry_the_origin_of_their_file() -> None:
 
 
 def test_positions_name_the_event_before_them() -> None:
-    progress = Progress(at(f"{OURS}@2000/369:2010"), "mysql")
+    progress = Progress(TransactionState(), at(f"{OURS}@2000/369:2010"), "mysql")
     assert progress.boundary().server == f"{OURS}@2000/369:2010" == progress.inside(3, INSIDE).server
     progress.settle()  # a heartbeat
     assert progress.boundary().server == f"{OURS}@2000/369:2010"
-    progress.at, progress.offset, progress.event_s = 400, 431, 2011
+    progress.state.at, progress.state.offset, progress.event_s = 400, 431, 2011
     progress.settle()
-    progress.start, progress.at, progress.offset = 431, 450, 500
+    progress.state.start, progress.state.at, progress.state.offset = 431, 450, 500
     assert progress.boundary().server == f"{OURS}@2000/400:2011" == progress.inside(1, INSIDE).server
     progress.rotate("binlog.000004", 4)
     assert progress.boundary().server == OURS
 
 
 def test_stream_that_goes_back_is_refused() -> None:
-    progress = Progress(at(f"{OURS}@2000"), "mysql")
+    progress = Progress(TransactionState(), at(f"{OURS}@2000"), "mysql")
     progress.rotate("binlog.000002", 4)  # by GTID, a server begins where it likes
     progress.described(1000)
     progress.rotate("binlog.000003", 4)
@@ -150,7 +151,7 @@ def test_stream_that_goes_back_is_refused() -> None:
 
 
 def test_stream_of_another_file_than_the_position_is_refused() -> None:
-    progress = Progress(at(f"{OURS}@2000"), "mysql")
+    progress = Progress(TransactionState(), at(f"{OURS}@2000"), "mysql")
     progress.described(2000)
     with pytest.raises(SourceError) as raised:
         progress.described(2001)
@@ -158,19 +159,19 @@ def test_stream_of_another_file_than_the_position_is_refused() -> None:
 
 
 def test_stream_of_the_server_that_took_over_keeps_the_origin_of_the_given_file() -> None:
-    progress = Progress(at(f"{OURS}@0", gtid=f"{OTHER}:1-5"), "mysql")
+    progress = Progress(TransactionState(), at(f"{OURS}@0", gtid=f"{OTHER}:1-5"), "mysql")
     progress.rotate("binlog.000003", 4)
     progress.described(2000)
     progress.settle()  # a heartbeat: nothing new
     assert progress.boundary().server == f"{OURS}@0"
-    progress.offset = 700
+    progress.state.offset = 700
     progress.execute((OURS, 1))
     progress.settle()
     assert progress.boundary().server == f"{OURS}@2000"
 
 
 def test_source_without_identity() -> None:
-    progress = Progress(Position("binlog.000001", 4), "mysql")
+    progress = Progress(TransactionState(), Position("binlog.000001", 4), "mysql")
     progress.described(2000)
     progress.settle()
     assert progress.boundary().server == ""

@@ -1,0 +1,15 @@
+"""One guard of the code: what it is without, and the tests that notice."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Guard(NamedTuple):
+    """`old` is text that `file` has exactly once, and `new` what takes its place; `tests`: arguments of pytest."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
