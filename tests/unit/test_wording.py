@@ -20,7 +20,6 @@ REFUSED: Final = re.compile(r"\b(anew|whoever|whosoever|heir|knocks?)\b|\bstands
 PRODUCT: Final = ("replicator", "core", "server", "monitor")
 EXCEPTIONS: Final = {
     "docs/performance-history.md": "measurements as they were written down",
-    "README.md": "one line, reported",
 }
 
 
@@ -45,7 +44,8 @@ def _texts() -> Iterator[tuple[str, str]]:
         for path in sorted((TREE / folder).rglob("*.py")):
             for line, text in _literals(path):
                 yield f"{path.relative_to(TREE)}:{line}", text
-    for path in (*sorted((TREE / "monitor" / "templates").glob("*")), *sorted((TREE / "docs").glob("*.md"))):
+    templates = sorted((TREE / "monitor" / "templates").glob("*"))
+    for path in (*templates, TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))):
         name = str(path.relative_to(TREE))
         if name not in EXCEPTIONS:
             yield from ((f"{name}:{number}", line) for number, line in enumerate(path.read_text().splitlines(), 1))
