@@ -93,7 +93,7 @@ class WatchedSink:
         return position
 
     def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
-        self._sink.flush(timeout)
+        self._sink.flush(timeout, progress)
 
     def close(self) -> None:
         self._sink.close()

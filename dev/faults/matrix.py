@@ -119,6 +119,11 @@ MATRIX: tuple[Row, ...] = (
         "Neither's reader, transactions nor position is touched by the other",
     ),
     Row(90, "A worker is stopped and its Core is killed", "The worker ends with it; a standby goes on"),
+    Row(
+        91,
+        "SIGTERM right after an outage of Kafka, over a slow path",
+        "What is in flight is waited for; little is repeated",
+    ),
     Row(92, "A host lacks what the task needs", "A host that has it goes on; when none does, all are named"),
     Row(93, "A task is deleted while Cores start it", "Nothing of it stays; the name can be used again at once"),
     Row(

@@ -34,7 +34,9 @@ class Broker(Sink):
     def acknowledged(self) -> Position | None:
         return self.durable
 
-    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None: ...
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
+        if progress is not None:
+            progress()
 
     def close(self) -> None: ...
 
@@ -94,3 +96,10 @@ def test_who_never_emitted_has_no_interval_and_other_tasks_have_theirs(sink: Sin
     assert isinstance(sink, WatchedSink)
     sink.acknowledged()
     assert read_roles(tmp_path, "orders") == [] and read_roles(tmp_path, "others") == []
+
+
+def test_a_drain_hears_of_each_acknowledgement(sink: Sink) -> None:
+    """A Core waits for a worker that drains for as long as it does."""
+    heard: list[int] = []
+    sink.flush(1, lambda: heard.append(1))
+    assert heard == [1]
