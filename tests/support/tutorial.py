@@ -6,9 +6,11 @@ a `...` in the page stands for any text.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -77,6 +79,7 @@ class Shell:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            start_new_session=True,  # what it starts in the background is ended with it
         )
 
     def run(self, line: str, timeout: float) -> str:
@@ -104,6 +107,8 @@ class Shell:
             self._process.kill()
             self._process.wait(10)
         finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.stdout.close()
 
 
