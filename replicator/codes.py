@@ -315,6 +315,11 @@ CODES: dict[str, Entry] = {
             ),
             "E4010": ("newer format", "A znode was written by a newer version.", "Upgrade this process."),
             "E4011": ("too large", "Over ZooKeeper's limit of 1 MB.", ""),
+            "E4012": (
+                "position behind",
+                "The new position of a task is before its last commit; nothing was written.",
+                "See `replicator task position get NAME`; `replicator task fork` reads from an earlier position.",
+            ),
         },
     ),
     **_table(

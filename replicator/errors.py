@@ -189,6 +189,10 @@ class VersionConflict(CoordinationError):
     pass
 
 
+class PositionBehind(CoordinationError):
+    """E4012: a write would move the position of a task back."""
+
+
 class LeadershipLost(CoordinationError):
     pass
 

@@ -33,6 +33,7 @@ from replicator.errors import (
     LeadershipLost,
     NodeExists,
     NodeMissing,
+    PositionBehind,
     ProcessError,
     VersionConflict,
 )
@@ -318,7 +319,7 @@ class TestCommits:
         commits = Commits(zk, layout)
         first = commits.write(TASK, own.name, Commit(None), CommitRecord(epoch=1, checkpoint=at(10)))
         for worse in (at(9), None, Checkpoint(Position("binlog.000001", 99))):
-            with pytest.raises(CoordinationError, match="move back"):
+            with pytest.raises(PositionBehind, match="E4012"):
                 commits.write(TASK, own.name, first, CommitRecord(epoch=1, checkpoint=worse))
         commits.write(TASK, own.name, first, CommitRecord(epoch=1, checkpoint=at(10)))
 
@@ -347,7 +348,7 @@ class TestCommits:
         zk.delete(layout.last_commit(TASK))  # by hand: we know better
         pen.save(at(3))
         assert Commits(zk, layout).read(TASK).checkpoint == at(3)
-        with pytest.raises(CoordinationError, match="move back"):
+        with pytest.raises(PositionBehind, match="E4012"):
             pen.save(at(2))
         zk.set(layout.last_commit(TASK), dump(CommitRecord(epoch=own.czxid + 1, checkpoint=at(3))))
         with pytest.raises(LeadershipLost):

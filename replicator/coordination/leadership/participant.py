@@ -119,10 +119,8 @@ class Participant:
                 self._steps.perform(action)
             except NotConnected:
                 raise
-            except VersionConflict as error:
-                if "would move back" in error.what:
-                    self.fail(error.to_dict())
-                return  # somebody wrote meanwhile: read again and decide anew
+            except VersionConflict:
+                return  # another process wrote in between: read again and decide again
             except CoordinationError as error:
                 self._steps.refused(action, error)
                 return

@@ -57,8 +57,9 @@ class TermProgress:
 
         Raises:
             LeadershipLost: our node is gone or a later term writes.
-            CoordinationError: E4006, the position would move back; E4009, lastCommit is not understood.
-            NotConnected: not written, or nobody knows; call again with this or a later checkpoint.
+            PositionBehind: E4012; nothing was written.
+            CoordinationError: E4009, lastCommit is not understood.
+            NotConnected: the outcome is unknown; call again with this or a later checkpoint.
         """
         for attempt in range(_TRIES):
             before = self._before if self._before is not None else self._read()
@@ -67,9 +68,9 @@ class TermProgress:
                 self._before = self._commits.write(self._task, self._own, before, self._record(checkpoint))
                 self._note(checkpoint)
                 return
-            except (VersionConflict, NodeMissing, NodeExists) as error:
+            except (VersionConflict, NodeMissing, NodeExists):
                 # An answer that was lost, the agent's own write, or a lastCommit deleted by hand: read and go on.
-                if "move back" in error.what or attempt == _TRIES - 1:
+                if attempt == _TRIES - 1:
                     raise
 
     def _note(self, checkpoint: Checkpoint) -> None:

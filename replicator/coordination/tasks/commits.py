@@ -7,7 +7,7 @@ import msgspec
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Check, Coordinator, Create, Delete, Op, Set, Stat
 from replicator.coordination.records import CommitRecord, dump, load
-from replicator.errors import CoordinationError, LeadershipLost, NodeMissing
+from replicator.errors import LeadershipLost, NodeMissing, PositionBehind
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.order import compared
 from replicator.model.position import Position
@@ -50,8 +50,8 @@ class Commits:
         Raises:
             LeadershipLost: our own node is gone.
             VersionConflict, NodeExists: lastCommit is not `before` any more.
-            CoordinationError: E4006, the position would move back.
-            NotConnected: not written, or nobody knows; read again.
+            PositionBehind: E4012; nothing was written.
+            NotConnected: the outcome is unknown; read again.
         """
         refuse_backward(task, before.checkpoint, record.checkpoint)
         path = self._layout.last_commit(task)
@@ -85,16 +85,15 @@ class Commits:
 
 
 def refuse_backward(task: str, before: Checkpoint | None, after: Checkpoint | None) -> None:
-    """Raises CoordinationError E4006 when `after` is an earlier position, or none, where there was one."""
+    """Raises PositionBehind E4012 when `after` is an earlier position than `before`, or is missing."""
     if before is None:
         return
     if after is None or behind(after.position, before.position):
-        raise CoordinationError(
-            "E4006",
+        raise PositionBehind(
+            "E4012",
             f"the position of '{task}' would move back",
             found=str(after.position) if after else "none",
             wanted=f"at least {before.position}",
-            fix="Nothing was written. Make a new task to start again from an earlier position.",
         )
 
 

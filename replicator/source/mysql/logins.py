@@ -55,6 +55,6 @@ def refused(where: str) -> dict[str, Any]:
 
 
 def nonsense(error: Exception, where: str) -> SourceError:
-    asks = "LOAD_LOCAL" in str(error)
+    asks = isinstance(error, RuntimeError)  # PyMySQL: this, or a missing package that we require
     found = "it asks for a file of this machine (LOAD DATA LOCAL)" if asks else type(error).__name__
     return SourceError("E2211", f"{where} is no server that we can talk to", found=found)

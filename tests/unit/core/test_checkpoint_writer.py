@@ -10,7 +10,7 @@ import pytest
 
 from core.checkpoint_writer import CheckpointWriter
 from core.protocol import Progress
-from replicator.errors import CoordinationError, LeadershipLost, NotConnected
+from replicator.errors import CoordinationError, LeadershipLost, NotConnected, PositionBehind
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from tests.support.waiting import eventually
@@ -85,7 +85,7 @@ def test_an_unknown_outcome_is_tried_again_with_the_latest(bench):
     eventually(lambda: bench.saved == [1], 2)
 
 
-@pytest.mark.parametrize("error", [LeadershipLost("E4008", "x"), CoordinationError("E4006", "x")])
+@pytest.mark.parametrize("error", [LeadershipLost("E4008", "x"), PositionBehind("E4012", "x")])
 def test_a_term_that_can_not_write_says_so_once_and_writes_no_more(bench, error):
     bench.begin(interval=0)
     bench.term.errors = [error]
