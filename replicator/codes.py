@@ -78,7 +78,8 @@ CODES: dict[str, Entry] = {
                 "password in clear",
                 "The server asks for the password as it is, or under a key of its own, over a connection that is not "
                 "verified.",
-                "Add `source.tls` with the authority of the server's certificate, or `source.server_public_key`.",
+                "Add `source.tls` with the authority of the server's certificate and without `insecure`, or, without "
+                "TLS, `source.server_public_key`.",
             ),
             "E2201": ("binlog off", "log_bin is OFF: there is nothing to read.", "Start the server with log_bin."),
             "E2202": ("binlog_format", "Only ROW events carry rows.", "SET PERSIST binlog_format = 'ROW';"),

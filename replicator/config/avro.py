@@ -41,15 +41,15 @@ class SchemaRegistry(Model):
     def _sensible(self) -> SchemaRegistry:
         if (self.user is None) != (self.password is None):
             raise _wrong("schema_registry has one of user and password", "both or none")
-        if self.user is not None and not (self.tls and self.tls.insecure) and not all(map(_is_closed, self.urls)):
-            what = "schema_registry would send the password for everybody on the way to read"
-            raise _wrong(what, "https://, or http:// to this machine")
+        if self.user is not None and not all(map(self._keeps_password, self.urls)):
+            what = "schema_registry would send the password to a server that is not verified"
+            raise _wrong(what, "https:// without tls.insecure, or a registry on this machine")
         return self
 
-
-def _is_closed(url: str) -> bool:
-    parts = urlsplit(url)
-    return parts.scheme == "https" or is_loopback(parts.hostname or "")
+    def _keeps_password(self, url: str) -> bool:
+        parts = urlsplit(url)
+        verified = parts.scheme == "https" and not (self.tls and self.tls.insecure)
+        return verified or is_loopback(parts.hostname or "")
 
 
 def _wrong(what: str, wanted: str) -> PydanticCustomError:

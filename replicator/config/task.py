@@ -108,6 +108,11 @@ class MySQLSource(Model):
     get_server_public_key: bool = Field(
         False, description="for these logins believe the key that the server sends; on loopback that is always so"
     )
+    send_password_unverified: bool = Field(
+        False,
+        description="for these logins with tls.insecure, give the password to any server that answers; on loopback "
+        "that is always so",
+    )
 
     @model_validator(mode="after")
     def _one_address(self) -> MySQLSource:

@@ -1,4 +1,4 @@
-"""Logins by caching_sha2_password and sha256_password without TLS, at a MySQL server.
+"""Logins by caching_sha2_password and sha256_password at a MySQL server that is not verified.
 
 127.1 is 127.0.0.1 to the system and a name like any other to us: a server that may be elsewhere.
 """
@@ -91,8 +91,23 @@ def test_believing_the_server_and_loopback(mysql: MySQL, account: tuple[str, str
     assert login(mysql, user, get_server_public_key=True) == f"{user}@%"
     mysql.execute("FLUSH PRIVILEGES")
     assert login(mysql, user, "127.0.0.1") == f"{user}@%"
+
+
+def test_tls_that_does_not_verify_the_server(mysql: MySQL, account: tuple[str, str]) -> None:
+    """MySQL does not take a password under its RSA key there, so only the named option and loopback send it."""
+    user, plugin = account
+    unverified = {"tls": {"insecure": True}}
+    for more in ({}, {"server_public_key": key_of(mysql)}, {"get_server_public_key": True}):
+        with pytest.raises(SourceError) as raised:
+            login(mysql, user, **unverified, **more)
+        error = raised.value
+        assert (error.code, error.transient) == ("E2105", False)
+        assert plugin in error.found and "source.tls.ca" in error.fix
+    assert login(mysql, user, "127.0.0.1", **unverified) == f"{user}@%"
+    with contextlib.nullcontext() if plugin == "caching_sha2_password" else pytest.raises(SourceError):
+        assert login(mysql, user, **unverified) == f"{user}@%", "by a proof, while the password is in the cache"
     mysql.execute("FLUSH PRIVILEGES")
-    assert login(mysql, user, tls={"insecure": True}) == f"{user}@%"
+    assert login(mysql, user, **unverified, send_password_unverified=True) == f"{user}@%"
 
 
 @pytest.mark.parametrize(

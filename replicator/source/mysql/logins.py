@@ -7,9 +7,10 @@ that gives him the password.
 from __future__ import annotations
 
 import struct
-from typing import Any, Final
+from typing import Any, Final, Never
 
 from replicator.config.task import MySQLSource
+from replicator.config.tls import Tls
 from replicator.errors import SourceError
 from replicator.host.network import is_loopback
 from replicator.source.mysql import sha2
@@ -27,12 +28,51 @@ def plugins(config: MySQLSource, where: str) -> dict[str, Any]:
     Raises SourceError E2105: the file of `server_public_key` can't be used.
     """
     if config.tls is not None:
-        return refused(where) if config.tls.insecure else {}
+        return _over_tls(config, config.tls, where)
     if config.server_public_key is not None:
         return {**refused(where), **sha2.handlers(where, sha2.public_key(config.server_public_key))}
     if config.get_server_public_key or is_loopback(config.host or ""):
         return refused(where)
     return {**refused(where), **sha2.handlers(where, None)}
+
+
+def _over_tls(config: MySQLSource, tls: Tls, where: str) -> dict[str, Any]:
+    """MySQL reads the password as it is over any TLS: a key of the server can't be used there."""
+    if not tls.insecure:
+        return {}
+    if config.send_password_unverified or is_loopback(config.host or ""):
+        return refused(where)
+    return {**refused(where), **sha2.handlers(where, None, over_tls=True)}
+
+
+class Password(bytes):
+    """A password that can't be sent as it is.
+
+    To a server that greets with sha256_password, PyMySQL answers over TLS with the password and a zero byte, before it
+    asks `auth_plugin_map`. It appends that byte wherever it sends the password as it is, and nowhere else.
+
+    Args:
+        where: host:port, for errors.
+    """
+
+    where: str
+
+    def __new__(cls, password: bytes, where: str) -> Password:
+        made = super().__new__(cls, password)
+        made.where = where
+        return made
+
+    def __add__(self, other: object) -> Never:
+        raise sha2.unverified(self.where, "sha256_password")
+
+
+def password(config: MySQLSource, text: str, where: str) -> bytes:
+    """What the client library gets as the password."""
+    encoded = text.encode()  # PyMySQL would encode text as latin-1
+    unverified = config.tls is not None and config.tls.insecure
+    if encoded and unverified and not config.send_password_unverified and not is_loopback(config.host or ""):
+        return Password(encoded, where)
+    return encoded
 
 
 def refused(where: str) -> dict[str, Any]:

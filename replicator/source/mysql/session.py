@@ -41,7 +41,7 @@ class Session:
                 host=config.host,
                 port=config.port,
                 user=config.user,
-                password=password.encode(),  # PyMySQL would encode text as latin-1
+                password=logins.password(config, password, self.where),
                 charset="utf8mb4",
                 autocommit=True,
                 connect_timeout=max(1, config.connect_timeout_s),

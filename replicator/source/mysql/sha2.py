@@ -1,9 +1,13 @@
-"""Logins by `caching_sha2_password` and `sha256_password` over a connection that is not encrypted.
+"""Logins by `caching_sha2_password` and `sha256_password` at a server that is not verified.
 
-Both send the password under an RSA key of the server. The client library asks the server for that key and believes it,
-so a server that is not the one we mean gets the password. MySQL's own clients do so only when they are told to
-(get-server-public-key; else error 2061), and so do we: the key is the configured one, or there is no login. The short
-form of caching_sha2_password, a proof that we know the password, needs no key and stays.
+Without TLS both send the password under an RSA key of the server. The client library asks the server for that key and
+believes it, so a server that is not the one we mean gets the password. MySQL's own clients do so only when they are
+told to (get-server-public-key; else error 2061), and so do we: the key is the configured one, or there is no login.
+
+Over TLS both send the password as it is, and MySQL does not accept an encrypted one there. Where TLS does not verify
+the server, there is no login.
+
+The short form of caching_sha2_password, a proof that we know the password, needs no key and is always allowed.
 """
 
 from __future__ import annotations
@@ -35,13 +39,15 @@ def public_key(path: str) -> rsa.RSAPublicKey:
     return key
 
 
-def handlers(where: str, key: rsa.RSAPublicKey | None) -> dict[str, Any]:
+def handlers(where: str, key: rsa.RSAPublicKey | None, *, over_tls: bool = False) -> dict[str, Any]:
     """For the library's `auth_plugin_map`.
 
     Args:
         where: host:port, for errors.
         key: of the server; None: the password is not sent.
+        over_tls: the connection is encrypted, to a server that is not verified.
     """
+    unsent = unverified if over_tls else _unknown_key
 
     class CachingSha2:
         def __init__(self, connection: Any) -> None:
@@ -62,7 +68,7 @@ def handlers(where: str, key: rsa.RSAPublicKey | None) -> dict[str, Any]:
                 return _read(connection)
             if said != _ASKS_FOR_PASSWORD:
                 raise RuntimeError(f"caching_sha2_password answers {said}")
-            return _answer(connection, _sealed(connection, key, where, "caching_sha2_password"))
+            return _answer(connection, _sealed(connection, key, unsent(where, "caching_sha2_password")))
 
     class Sha256:
         def __init__(self, connection: Any) -> None:
@@ -75,7 +81,7 @@ def handlers(where: str, key: rsa.RSAPublicKey | None) -> dict[str, Any]:
                 connection.salt = _salt(packet)
             if not connection.password:
                 return _answer(connection, b"\0")
-            return _answer(connection, _sealed(connection, key, where, "sha256_password"))
+            return _answer(connection, _sealed(connection, key, unsent(where, "sha256_password")))
 
     return dict(zip(PLUGINS, (CachingSha2, Sha256), strict=True))
 
@@ -87,17 +93,34 @@ def proof(password: bytes, salt: bytes) -> bytes:
     return bytes(left ^ right for left, right in zip(once, mask, strict=True))
 
 
-def _sealed(connection: Any, key: rsa.RSAPublicKey | None, where: str, plugin: str) -> bytes:
+def unverified(where: str, plugin: str) -> SourceError:
+    """The error of a login that would send the password over TLS to a server that is not verified."""
+    return SourceError(
+        "E2105",
+        f"{where} asks for the password over TLS that does not verify the server",
+        found=f"{plugin} with source.tls.insecure",
+        wanted="a server that is verified",
+        fix="Set `source.tls.ca` to the authority of the server's certificate and remove `source.tls.insecure`. "
+        "`source.send_password_unverified: true` gives the password to any server that answers.",
+    )
+
+
+def _unknown_key(where: str, plugin: str) -> SourceError:
+    return SourceError(
+        "E2105",
+        f"{where} asks for the password under a key that it gives itself",
+        found=f"{plugin} without TLS, and no source.server_public_key",
+        wanted="a server that is verified, or whose key is known",
+        fix="Add `source.tls: {ca: /path/to/ca.pem}`, or the server's public_key.pem as `source.server_public_key` "
+        "(SHOW STATUS LIKE '%rsa_public_key' on the server shows it). `source.get_server_public_key: true` accepts "
+        "any key.",
+    )
+
+
+def _sealed(connection: Any, key: rsa.RSAPublicKey | None, unsent: SourceError) -> bytes:
+    """The password under `key`. Raises `unsent` without one."""
     if key is None:
-        raise SourceError(
-            "E2105",
-            f"{where} asks for the password under a key that it gives itself",
-            found=f"{plugin} without TLS, and no source.server_public_key",
-            wanted="a server that is verified, or whose key is known",
-            fix="Add `source.tls: {ca: /path/to/ca.pem}`, or the server's public_key.pem as `source.server_public_key` "
-            "(SHOW STATUS LIKE '%rsa_public_key' on the server shows it). `source.get_server_public_key: true` accepts "
-            "any key.",
-        )
+        raise unsent
     salt = connection.salt[:_SALT_BYTES]
     text = connection.password + b"\0"
     mixed = bytes(byte ^ salt[at % len(salt)] for at, byte in enumerate(text))

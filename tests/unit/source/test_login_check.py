@@ -1,4 +1,4 @@
-"""What `check` says of logins over connections that are not encrypted."""
+"""What `check` reports about logins at servers that are not verified."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ from replicator.source.mysql.checks.check import login
         ({"server_public_key": "/etc/ssl/key.pem", "get_server_public_key": True}, ""),
         ({"server_public_key": "/etc/ssl/key.pem"}, ""),
         ({"tls": {"ca": "/etc/ssl/ca.pem"}}, ""),
+        ({"tls": {"insecure": True}}, "until its restart"),
+        ({"tls": {"insecure": True}, "server_public_key": "/etc/ssl/key.pem"}, "until its restart"),
+        ({"tls": {"insecure": True}, "send_password_unverified": True}, "any server that answers"),
+        ({"tls": {"insecure": True}, "type": "mariadb"}, ""),
+        ({"tls": {"insecure": True}, "host": "127.0.0.1"}, ""),
         ({"host": "localhost"}, ""),
         ({"host": "127.0.0.1", "get_server_public_key": True}, ""),
         ({"type": "mariadb"}, ""),

@@ -22,6 +22,7 @@ from tests.support.authority import Authority
 
 PASSWORD = "the-password-of-the-bus"
 _OK = b"\0\0\0\2\0\0\0"
+_DENIED = b"\xff" + struct.pack("<H", 1045) + b"#28000denied"
 _SSL, _PLUGIN = 1 << 11, 1 << 19
 
 
@@ -105,9 +106,12 @@ def refused(server: Rogue, **how: Any) -> SourceError:
     return raised.value
 
 
-def login(server: Rogue, *, host: str = "127.0.0.1", key: str | None = None, **tls: Any) -> Session:
+def login(
+    server: Rogue, *, host: str = "127.0.0.1", key: str | None = None, unverified: bool = False, **tls: Any
+) -> Session:
     config = {"type": "mysql", "host": host, "port": server.port, "user": "bus", "password": "env:X"}
     config |= {"connect_timeout_s": 3, "tls": tls or None, "server_public_key": key}
+    config |= {"send_password_unverified": unverified}
     return Session(MySQLSource.model_validate(config), PASSWORD)
 
 
@@ -148,6 +152,49 @@ def test_nor_over_tls_that_is_not_verified(rogue: Callable[..., Rogue], tmp_path
         login(verified, ca=str(authority.ca)).close()
     verified.close()
     assert PASSWORD.encode() in verified.heard, "which is what the plugin is for"
+
+
+@pytest.mark.parametrize("host", ["127.1", "127.0.0.1"])
+@pytest.mark.parametrize("greeting", [b"mysql_native_password", b"caching_sha2_password", b"sha256_password"])
+@pytest.mark.parametrize("plugin", [b"caching_sha2_password", b"sha256_password"])
+def test_unverified_tls_does_not_carry_the_password(
+    rogue: Callable[..., Rogue], tmp_path: Path, plugin: bytes, greeting: bytes, host: str
+) -> None:
+    """127.1 is a name to us: no loopback address. On loopback it is sent, so this test would see it."""
+
+    def act(say: Callable[[bytes], None], hear: Callable[[], bytes]) -> None:
+        if plugin != greeting:
+            say(b"\xfe" + plugin + b"\0" + b"saltsaltsaltsaltsalt\0")
+            hear()
+        if plugin == b"caching_sha2_password":
+            say(b"\1\4")
+            hear()
+        say(_DENIED)
+
+    server = rogue(act, plugin=greeting, tls=server_tls(tmp_path, "192.0.2.1"))
+    error = refused(server, host=host, insecure=True)
+    assert error.code == ("E2105" if host == "127.1" else "E2101")
+    assert (PASSWORD.encode() in server.heard) is (host == "127.0.0.1")
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_the_option_sends_it_over_unverified_tls(rogue: Callable[..., Rogue], tmp_path: Path, given: bool) -> None:
+    """And never by the plugins that are made for clear text."""
+    tls = server_tls(tmp_path, "192.0.2.1")
+    server = rogue(lambda say, hear: say(_DENIED), plugin=b"sha256_password", tls=tls)
+    refused(server, host="127.1", unverified=given, insecure=True)
+    assert (PASSWORD.encode() in server.heard) is given
+    for plugin in (b"mysql_clear_password", b"dialog", b"mysql_old_password"):
+        server = rogue(switch(plugin), tls=tls)
+        assert refused(server, host="127.1", unverified=given, insecure=True).code == "E2105"
+        assert PASSWORD.encode() not in server.heard
+
+
+def server_tls(folder: Path, address: str) -> ssl.SSLContext:
+    """What a server shows that has a certificate for another host."""
+    made = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    made.load_cert_chain(*Authority(folder, "a").leaf(address))
+    return made
 
 
 def test_a_server_without_tls_does_not_get_past_it(rogue: Callable[..., Rogue]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -62,9 +63,16 @@ def _encryption(config: MySQLSource, session: Session) -> list[Finding]:
     ]
 
 
+_CACHED: Final = "caching_sha2_password logs in only while the server has the password in its cache, until its restart"
+
+
 def login(config: MySQLSource) -> list[Finding]:
     """What a password goes out under where the server is not verified: only what somebody should know."""
-    if config.tls is not None or config.server_public_key is not None or is_loopback(config.host or ""):
+    if is_loopback(config.host or ""):
+        return []
+    if config.tls is not None:
+        return _login_over_tls(config) if config.tls.insecure else []
+    if config.server_public_key is not None:
         return []
     fix = "Add `source.tls`, or the server's public_key.pem as `source.server_public_key`."
     wanted = "a server that is verified, or whose key is known"
@@ -73,8 +81,18 @@ def login(config: MySQLSource) -> list[Finding]:
         return [Finding("source.login", "warn", found, wanted, fix)]
     if config.type != "mysql":
         return []
-    found = "caching_sha2_password logs in only while the server has the password in its cache, until its restart"
-    return [Finding("source.login", "warn", found, wanted, fix)]
+    return [Finding("source.login", "warn", _CACHED, wanted, fix)]
+
+
+def _login_over_tls(config: MySQLSource) -> list[Finding]:
+    fix = "Set `source.tls.ca` and remove `source.tls.insecure`."
+    if config.send_password_unverified:
+        found = "any server that answers gets the password (source.send_password_unverified)"
+    elif config.type == "mysql":
+        found = _CACHED
+    else:
+        return []
+    return [Finding("source.login", "warn", found, "a server that is verified", fix)]
 
 
 def _ask(
