@@ -18,7 +18,7 @@ ctypedef struct Entry:
 cdef enum:
     MOST_PIECES = 8
 
-ctypedef struct LateText:
+ctypedef struct DeferredPieces:
     # What is known at the end of a transaction: pieces, between which the number of the row stands, plus `add`.
     const char* pieces[MOST_PIECES]
     size_t sizes[MOST_PIECES]
@@ -44,12 +44,12 @@ cdef class Arena:
     cdef tuple tuple_of(self, size_t index)
     cdef int64_t _take(self, bytes text) except -2
     cdef bytes position(self, uint32_t index)
-    cdef int complete_by(self, size_t first, LateText* row, LateText* last) noexcept nogil
+    cdef int complete_by(self, size_t first, DeferredPieces* row, DeferredPieces* last) noexcept nogil
     cdef size_t size_from(self, size_t first) noexcept nogil
-    cdef size_t _growth(self, Entry* entry, LateText* row, LateText* last, int64_t* last_row) noexcept nogil
+    cdef size_t _growth(self, Entry* entry, DeferredPieces* row, DeferredPieces* last, int64_t* last_row) noexcept nogil
     cdef size_t _spread(
-        self, Entry* entry, LateText* row, LateText* last, int64_t last_row, size_t place
+        self, Entry* entry, DeferredPieces* row, DeferredPieces* last, int64_t last_row, size_t place
     ) noexcept nogil
     cdef size_t _spread_part(
-        self, size_t start, int64_t* length, LateText* text, int64_t row, size_t size, size_t place
+        self, size_t start, int64_t* length, DeferredPieces* text, int64_t row, size_t size, size_t place
     ) noexcept nogil

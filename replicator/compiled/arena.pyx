@@ -151,13 +151,13 @@ cdef class Arena:
 
     # What is known at the end of a transaction
 
-    cdef int complete_by(self, size_t first, LateText* row, LateText* last) noexcept nogil:
+    cdef int complete_by(self, size_t first, DeferredPieces* row, DeferredPieces* last) noexcept nogil:
         """Puts a text in the place of each NUL byte in keys and values from a record on: `last` for the last row that
         has such a place, `row` for the others. Otherwise than with OK nothing has changed: DECLINED for an empty text."""
         cdef size_t index, growth, place
         cdef int64_t last_row = -1
         cdef Entry* entry
-        if _late_size(row, 0) == 0 or _late_size(last, 0) == 0:
+        if _deferred_size(row, 0) == 0 or _deferred_size(last, 0) == 0:
             return DECLINED
         growth = 0
         index = self.count
@@ -178,7 +178,7 @@ cdef class Arena:
             place = self._spread(entry, row, last, last_row, place)
         return OK
 
-    cdef size_t _growth(self, Entry* entry, LateText* row, LateText* last, int64_t* last_row) noexcept nogil:
+    cdef size_t _growth(self, Entry* entry, DeferredPieces* row, DeferredPieces* last, int64_t* last_row) noexcept nogil:
         cdef const char* at = self.bytes.base + entry.at
         cdef size_t size = (entry.key if entry.key > 0 else 0) + (entry.value if entry.value > 0 else 0)
         cdef const char* end = at + size
@@ -187,19 +187,19 @@ cdef class Arena:
         while at != NULL:
             if last_row[0] < 0:
                 last_row[0] = entry.row
-            growth += _late_size(last if entry.row == last_row[0] else row, entry.row) - 1
+            growth += _deferred_size(last if entry.row == last_row[0] else row, entry.row) - 1
             at += 1
             at = <const char*>memchr(at, 0, end - at)
         return growth
 
     cdef size_t _spread(
-        self, Entry* entry, LateText* row, LateText* last, int64_t last_row, size_t place
+        self, Entry* entry, DeferredPieces* row, DeferredPieces* last, int64_t last_row, size_t place
     ) noexcept nogil:
-        """Moves a record so that it ends at `place`, its late texts put in. Returns where it begins then."""
+        """Moves a record so that it ends at `place`, its deferred texts put in. Returns where it begins then."""
         cdef char* base = self.bytes.base
-        cdef LateText* text = last if entry.row == last_row else row
+        cdef DeferredPieces* text = last if entry.row == last_row else row
         cdef size_t route = entry.route if entry.route > 0 else 0
-        cdef size_t size = _late_size(text, entry.row)
+        cdef size_t size = _deferred_size(text, entry.row)
         place = _moved(base, place, entry.at + (entry.key if entry.key > 0 else 0)
                        + (entry.value if entry.value > 0 else 0), route + entry.headers)
         if entry.value > 0:
@@ -212,7 +212,7 @@ cdef class Arena:
         return place
 
     cdef size_t _spread_part(
-        self, size_t start, int64_t* length, LateText* text, int64_t row, size_t size, size_t place
+        self, size_t start, int64_t* length, DeferredPieces* text, int64_t row, size_t size, size_t place
     ) noexcept nogil:
         cdef char* base = self.bytes.base
         cdef size_t end = start + <size_t>length[0]
@@ -225,7 +225,7 @@ cdef class Arena:
                 at = <char*>memrchr(at, 0, base + after - at)
             place = _moved(base, place, (at - base) + 1, after - (at - base) - 1)
             place -= size
-            _late_at(base + place, text, row)
+            _write_deferred(base + place, text, row)
             after = at - base
             marks += 1
             at = <char*>memchr(base + start, 0, after - start)
@@ -245,7 +245,7 @@ cdef class Arena:
     def complete(self, size_t first, row, last):
         """As `complete_by`; `row`, `last`: (pieces of text, numbers to add to the row's between them). Returns the bytes
         of keys and values from there on, or -1 when the twin has to do it."""
-        cdef LateText texts[2]
+        cdef DeferredPieces texts[2]
         cdef int index
         for index, (pieces, add) in enumerate((row, last)):
             if not 1 <= len(pieces) <= MOST_PIECES or len(add) != len(pieces) - 1:
@@ -341,7 +341,7 @@ cdef size_t _moved(char* base, size_t place, size_t start, size_t size) noexcept
     return place
 
 
-cdef size_t _late_size(LateText* text, int64_t row) noexcept nogil:
+cdef size_t _deferred_size(DeferredPieces* text, int64_t row) noexcept nogil:
     cdef char digits[24]
     cdef size_t size = 0
     cdef int index
@@ -352,7 +352,7 @@ cdef size_t _late_size(LateText* text, int64_t row) noexcept nogil:
     return size
 
 
-cdef void _late_at(char* o, LateText* text, int64_t row) noexcept nogil:
+cdef void _write_deferred(char* o, DeferredPieces* text, int64_t row) noexcept nogil:
     """What stands behind its place is not touched."""
     cdef char digits[24]
     cdef size_t size

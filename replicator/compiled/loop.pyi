@@ -2,7 +2,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from replicator.compiled.arena import Arena
-from replicator.compiled.late import LateProgram
+from replicator.compiled.deferred_fields import DeferredProgram
 from replicator.compiled.transactions import Transactions
 from replicator.decode.plan.deferred_fields import DeferredText
 
@@ -15,7 +15,7 @@ class Loop(Transactions):
     def connect(
         self,
         ids: Mapping[int, Any],
-        deferred_program: Callable[[DeferredText], LateProgram | None],
+        deferred_program: Callable[[DeferredText], DeferredProgram | None],
         statement_messages: Callable[..., Any],
         queries: bool,
     ) -> None: ...

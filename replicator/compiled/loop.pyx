@@ -74,12 +74,12 @@ cdef class Loop(Transactions):
         """
         Args:
             ids: table id -> version.
-            deferred_program: `DeferredText` -> its `LateProgram`; None where there is none.
+            deferred_program: `DeferredText` -> its `DeferredProgram`; None where there is none.
             statement_messages: the format's records of a statement behind rows: (text, `Moment`'s fields) -> records
                 without position and number.
             queries: the format wants those records.
         """
-        self.tables.ids, self.tables.late_of = ids, deferred_program
+        self.tables.ids, self.tables.find_deferred_program = ids, deferred_program
         self.statement_messages, self.queries = statement_messages, queries
 
     def run(self, bytes buffer, Py_ssize_t at, Arena arena, bint checksum):
@@ -240,8 +240,8 @@ cdef class Loop(Transactions):
             self.arena.bytes.used = used
             self.query_told, self.messages = asked, told
             return STOP
-        if known.late != NULL:
-            self.waits = known.late
+        if known.deferred != NULL:
+            self.waits = known.deferred
         self.row = row
         self.pending_messages += self.messages - told
         self.pending_rows += row - first

@@ -14,20 +14,20 @@ ctypedef struct Known:
     void* programs[3]  # NULL: ask
     uint32_t topics[3]
     bint replicated
-    void* late  # its LateProgram; NULL: its records do not wait
+    void* deferred  # its DeferredProgram; NULL: its records do not wait
 
 
 cdef class Tables:
     cdef dict ids
     cdef list held
     cdef list taken
-    cdef object late_of
+    cdef object find_deferred_program
     cdef Arena arena
     cdef Known known[TABLES]
 
     cdef begin(self, Arena arena)
     cdef end(self)
-    cdef object late_program(self, late)
+    cdef object deferred_program(self, deferred)
     cdef Known* find(self, uint64_t table_id) noexcept nogil
     cdef bint ask_program(self, Known* known, int operation) noexcept with gil
     cdef bint _ask(self, Known* known, uint64_t table_id) noexcept with gil

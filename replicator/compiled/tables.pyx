@@ -4,7 +4,7 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
-from replicator.compiled.late cimport LateProgram
+from replicator.compiled.deferred_fields cimport DeferredProgram
 from replicator.compiled.program cimport Program
 
 ABI = 7
@@ -15,7 +15,7 @@ cdef class Tables:
 
     Attributes:
         ids: table id -> version.
-        late_of: `DeferredText` -> its `LateProgram`; None where there is none.
+        find_deferred_program: `DeferredText` -> its `DeferredProgram`; None where there is none.
     """
 
     def __cinit__(self):
@@ -34,10 +34,10 @@ cdef class Tables:
         self.taken.clear()
         self.held.clear()
 
-    cdef object late_program(self, late):
+    cdef object deferred_program(self, deferred):
         """Held until the run is over; None where there is none."""
-        program = self.late_of(late)
-        if type(program) is not LateProgram:
+        program = self.find_deferred_program(deferred)
+        if type(program) is not DeferredProgram:
             return None
         self.held.append(program)
         return program
@@ -51,7 +51,7 @@ cdef class Tables:
 
     cdef bint _ask(self, Known* known, uint64_t table_id) noexcept with gil:
         cdef bytes raw
-        cdef LateProgram program
+        cdef DeferredProgram program
         try:
             version = self.ids.get(table_id)
             if version is None:
@@ -62,12 +62,12 @@ cdef class Tables:
             known.id, known.size = table_id, PyBytes_GET_SIZE(raw)
             known.version = <void*>version
             known.replicated = version.plan is not None
-            late = version.deferred
-            if late is not None:
-                program = self.late_program(late)
+            deferred = version.deferred
+            if deferred is not None:
+                program = self.deferred_program(deferred)
                 if program is None:
                     return False
-                known.late = <void*>program
+                known.deferred = <void*>program
             known.raw = PyBytes_AS_STRING(raw)
             return True
         except Exception:

@@ -19,10 +19,10 @@ cdef enum Taken:
 cdef class Transactions:
     cdef Arena arena
     cdef Tables tables
-    cdef void* waits  # LateProgram of the current transaction
+    cdef void* waits  # DeferredProgram of the current transaction
     cdef object held_deferred  # the same between runs
     cdef object other_deferred  # one that has no program
-    cdef Out late_text
+    cdef Out deferred_text
     cdef bint full
     cdef Moment moment
     cdef Out gtid_text

@@ -5,9 +5,9 @@ from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
-from replicator.compiled.arena cimport Arena, LateText
+from replicator.compiled.arena cimport Arena, DeferredPieces
 from replicator.compiled.gtids cimport Executed, Gtid, add_executed, put_gtid
-from replicator.compiled.late cimport LateProgram, complete_late
+from replicator.compiled.deferred_fields cimport DeferredProgram, complete_deferred
 from replicator.compiled.out cimport OK, Out, little, put, put_unsigned
 from replicator.compiled.tables cimport Tables
 
@@ -70,7 +70,7 @@ cdef class Transactions:
         free(self.gtid_text.base)
         free(self.position_text.base)
         free(self.done.base)
-        free(self.late_text.base)
+        free(self.deferred_text.base)
 
     cdef begin(self, Arena arena):
         """Before each run."""
@@ -127,13 +127,13 @@ cdef class Transactions:
 
     @property
     def deferred(self):
-        return self.other_deferred if self.waits == NULL else (<LateProgram>self.waits).late
+        return self.other_deferred if self.waits == NULL else (<DeferredProgram>self.waits).text
 
     @deferred.setter
     def deferred(self, value):
-        program = None if value is None else self.tables.late_of(value)
+        program = None if value is None else self.tables.find_deferred_program(value)
         self.waits, self.held_deferred, self.other_deferred = NULL, None, None
-        if type(program) is LateProgram:
+        if type(program) is DeferredProgram:
             self.held_deferred, self.waits = program, <void*>program
         else:
             self.other_deferred = value
@@ -304,13 +304,13 @@ cdef class Transactions:
 
     cdef Taken _complete(self, uint64_t xid, uint32_t server, int64_t behind) noexcept nogil:
         """Puts it into the records that wait for it."""
-        cdef LateText row, last
+        cdef DeferredPieces row, last
         cdef int64_t size
         if self.waits == NULL:
             return NEXT
-        if complete_late(
-            self.waits, &row, &last, &self.late_text, &self.moment, self.gtid_text.base, self.gtid_text.used, xid, behind,
-            self.server_id, self.thread_id,
+        if complete_deferred(
+            self.waits, &row, &last, &self.deferred_text, &self.moment, self.gtid_text.base, self.gtid_text.used, xid,
+            behind, self.server_id, self.thread_id,
         ) != OK or self.arena.complete_by(<size_t>self.finished_records, &row, &last) != OK:
             return STOP
         self.pending_size = self.arena.size_from(<size_t>self.finished_records)

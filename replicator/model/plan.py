@@ -112,7 +112,7 @@ class Each(msgspec.Struct, frozen=True, tag="each"):
     separator: str = ","
 
 
-class Deferred(msgspec.Struct, frozen=True, tag="late"):
+class Deferred(msgspec.Struct, frozen=True, tag="deferred"):
     """What is known only when the transaction ends: its records wait for that, on disk when they are many. At most one
     in a template; the same for all values of a transaction.
 

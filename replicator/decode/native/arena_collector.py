@@ -39,13 +39,13 @@ class ArenaCollector(BatchCollector):
         super()._clear(arena)
         self.arena = self.append = arena
 
-    def _complete(self, late: DeferredText, xid: int | None) -> None:
+    def _complete(self, deferred: DeferredText, xid: int | None) -> None:
         known = xid, self.state.offset, self.state
         size = self.arena.complete(
-            self.state.finished_records, _pieces(late.late.row, *known), _pieces(late.late.last, *known)
+            self.state.finished_records, _pieces(deferred.field.row, *known), _pieces(deferred.field.last, *known)
         )
         if size < 0:
-            super()._complete(late, xid)
+            super()._complete(deferred, xid)
         else:
             self.state.pending_size = size
 

@@ -24,7 +24,7 @@ from replicator.model.happening import Moment
 from replicator.model.plan import Text, Var
 
 if TYPE_CHECKING:
-    from replicator.compiled.late import LateProgram
+    from replicator.compiled.deferred_fields import DeferredProgram
     from replicator.compiled.loop import Loop
 
 _TAKEN: Final = frozenset(
@@ -76,7 +76,7 @@ class EventLoop:
         self._collector = collector
         self._progress = progress
         self._kind_at = 9 if packets else 4
-        self._programs: dict[DeferredText, LateProgram | None] = {}
+        self._programs: dict[DeferredText, DeferredProgram | None] = {}
         loop.connect(versions.ids, self._deferred_program, self._messages, metadata.queries)
 
     def __call__(self, buffer: bytes, at: int, *, checksum: bool) -> int:
@@ -139,14 +139,14 @@ class EventLoop:
             for message in self._metadata.query_messages(text, moment)
         ]
 
-    def _deferred_program(self, deferred: DeferredText) -> LateProgram | None:
+    def _deferred_program(self, deferred: DeferredText) -> DeferredProgram | None:
         """The compiled form; None where it has none."""
         if deferred not in self._programs:
             if len(self._programs) >= _MOST_PROGRAMS:
                 self._programs.clear()
-            make, late = compiled.module("late").LateProgram, deferred.late
+            make, field = compiled.module("deferred_fields").DeferredProgram, deferred.field
             try:
-                self._programs[deferred] = make(deferred, _steps(late.row), _steps(late.last))
+                self._programs[deferred] = make(deferred, _steps(field.row), _steps(field.last))
             except (KeyError, ValueError):
                 self._programs[deferred] = None
         return self._programs[deferred]

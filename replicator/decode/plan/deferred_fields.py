@@ -32,11 +32,11 @@ Writer: TypeAlias = Callable[[int, int | str, int, Context], str]
 class DeferredText:
     """A `Deferred`, ready to be filled in. `row`, `last`: (number of the row, xid, end_pos, context) -> its text."""
 
-    __slots__ = ("last", "late", "row")
+    __slots__ = ("field", "last", "row")
 
-    def __init__(self, late: Deferred) -> None:
-        self.late = late
-        self.row, self.last = _writer(late.row), _writer(late.last)
+    def __init__(self, field: Deferred) -> None:
+        self.field = field
+        self.row, self.last = _writer(field.row), _writer(field.last)
 
 
 def deferred_text(plan: TablePlan) -> DeferredText | None:
@@ -48,10 +48,10 @@ def deferred_text(plan: TablePlan) -> DeferredText | None:
     found: Deferred | None = None
     for record in (*plan.insert, *plan.update, *plan.delete, *(plan.rekey or ())):
         for template in (record.key, record.value):
-            late = [step for step in template or () if isinstance(step, Deferred)]
-            if len(late) > 1 or (late and found not in (None, late[0])):
+            deferred = [step for step in template or () if isinstance(step, Deferred)]
+            if len(deferred) > 1 or (deferred and found not in (None, deferred[0])):
                 raise ValueError(f"the plan of {plan.topic} has more than one `Deferred`")
-            found = late[0] if late else found
+            found = deferred[0] if deferred else found
         if any(isinstance(step, Deferred) for template in _others(plan, record) for step in template):
             raise ValueError(f"the plan of {plan.topic} has `Deferred` in a header or a route")
     if found is not None and plan.encode is not None:
@@ -62,7 +62,7 @@ def deferred_text(plan: TablePlan) -> DeferredText | None:
 
 
 def fill(
-    records: Sequence[Record], late: DeferredText, *, xid: int | None, end_pos: int, context: Context, last: bool
+    records: Sequence[Record], deferred: DeferredText, *, xid: int | None, end_pos: int, context: Context, last: bool
 ) -> list[Record]:
     """The records with the transaction's end in them; those without a place for it stay as they are.
 
@@ -78,10 +78,11 @@ def fill(
         key, value, row = record[1], record[2], record[4]
         text = b""
         if value is not None and _MARK in value:
-            text = (late.last if row == end else late.row)(row, known, end_pos, context).encode("latin-1")
+            text = (deferred.last if row == end else deferred.row)(row, known, end_pos, context).encode("latin-1")
             value = value.replace(_MARK, text)
         if key is not None and _MARK in key:
-            text = text or (late.last if row == end else late.row)(row, known, end_pos, context).encode("latin-1")
+            writer = deferred.last if row == end else deferred.row
+            text = text or writer(row, known, end_pos, context).encode("latin-1")
             key = key.replace(_MARK, text)
         if len(record) == 6:
             filled.append((record[0], key, value, record[3], row, record[5]))

@@ -25,8 +25,8 @@ _MOST_IDS: Final = 20_000
 
 
 class Version:
-    """One table version. `functions` are by operation (insert, update, delete), None until first needed; `late`: what
-    its records wait for."""
+    """One table version. `functions` are by operation (insert, update, delete), None until first needed;
+    `deferred`: what its records wait for."""
 
     __slots__ = (
         "_accept_partial",

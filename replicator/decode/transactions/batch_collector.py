@@ -208,12 +208,12 @@ class BatchCollector:
 
     # Buffered until the end of the transaction
 
-    def _complete(self, late: DeferredText, xid: int | None) -> None:
+    def _complete(self, deferred: DeferredText, xid: int | None) -> None:
         """Puts what is known now into the records of the transaction at hand."""
-        self._keep(self._filled(self._records[self.state.finished_records :], late, xid, last=True))
+        self._keep(self._filled(self._records[self.state.finished_records :], deferred, xid, last=True))
 
-    def _filled(self, records: list[Record], late: DeferredText, xid: int | None, *, last: bool) -> list[Record]:
-        return fill(records, late, xid=xid, end_pos=self.state.offset, context=self.state, last=last)
+    def _filled(self, records: list[Record], deferred: DeferredText, xid: int | None, *, last: bool) -> list[Record]:
+        return fill(records, deferred, xid=xid, end_pos=self.state.offset, context=self.state, last=last)
 
     def _buffer_records(self) -> None:
         """Buffers what has come of the transaction at hand."""
@@ -231,7 +231,9 @@ class BatchCollector:
         state.pending_rows = state.pending_size = state.pending_messages = 0
         state.most_pending = _PIECE
 
-    def _release(self, held: TransactionBuffer, late: DeferredText, timestamp: int, xid: int | None) -> Iterator[bool]:
+    def _release(
+        self, held: TransactionBuffer, deferred: DeferredText, timestamp: int, xid: int | None
+    ) -> Iterator[bool]:
         state = self.state
         if state.pending_rows:
             self._buffer_records()
@@ -241,7 +243,7 @@ class BatchCollector:
         for number, piece in enumerate(held.pieces()):
             if number:
                 yield True
-            filled = self._filled(piece.records, late, xid, last=number == last)
+            filled = self._filled(piece.records, deferred, xid, last=number == last)
             self._records += filled
             state.row, state.row_events = piece.row, piece.event
             state.pending_rows += piece.rows

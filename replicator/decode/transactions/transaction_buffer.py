@@ -14,7 +14,7 @@ from replicator.model.batch import Record
 class Piece(NamedTuple):
     """Of a transaction: `row`: index behind its last row; `event`: number of its last row event; `rows`: rows and
     messages in it; `told`: messages;
-    `waits`: some of its records have a place for what is known late."""
+    `waits`: some of its records have deferred fields."""
 
     row: int
     event: int

@@ -87,7 +87,7 @@ def test_a_state_that_only_python_knows_keeps_the_loop_out() -> None:
 def shown(state: Any) -> dict[str, Any]:
     """Each decoder makes deferred fields of its own from the same plan. `table_rows` is set at each row event, by the
     handlers; the loop stays out where a plan prints it."""
-    deferred = None if state.deferred is None else state.deferred.late
+    deferred = None if state.deferred is None else state.deferred.field
     return {**attributes(state), "deferred": deferred, "table_rows": None}
 
 

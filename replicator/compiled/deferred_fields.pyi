@@ -4,11 +4,11 @@ from replicator.decode.plan.deferred_fields import DeferredText
 
 ABI: int
 
-class LateProgram:
-    late: DeferredText
+class DeferredProgram:
+    text: DeferredText
     def __init__(
         self,
-        late: DeferredText,
+        text: DeferredText,
         row: Sequence[bytes | tuple[str, bytes | None]],
         last: Sequence[bytes | tuple[str, bytes | None]],
     ) -> None: ...

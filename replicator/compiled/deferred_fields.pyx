@@ -1,55 +1,55 @@
-"""Fields that are known only when a transaction ends (`plan.Deferred`), as steps."""
+"""Fills in fields that are known only when a transaction ends (`plan.Deferred`), by steps."""
 
 from libc.stdint cimport int64_t, uint64_t
 from cpython.bytes cimport PyBytes_AS_STRING
 
-from replicator.compiled.arena cimport MOST_PIECES, LateText
+from replicator.compiled.arena cimport MOST_PIECES, DeferredPieces
 from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport DECLINED, OK, Out, put, put_unsigned
 
 ABI = 7
 
-_LATE_KINDS = {
-    "xid": LATE_XID, "end_pos": LATE_END_POS, "gtid": LATE_GTID, "file": LATE_FILE, "server_id": LATE_SERVER_ID,
-    "thread": LATE_THREAD, "offset": LATE_OFFSET, "order": LATE_ORDER,
+_DEFERRED_KINDS = {
+    "xid": DEFERRED_XID, "end_pos": DEFERRED_END_POS, "gtid": DEFERRED_GTID, "file": DEFERRED_FILE,
+    "server_id": DEFERRED_SERVER_ID, "thread": DEFERRED_THREAD, "offset": DEFERRED_OFFSET, "order": DEFERRED_ORDER,
 }
 
 
-cdef class LateProgram:
+cdef class DeferredProgram:
     """`decode.plan.deferred_fields.DeferredText`: steps are bytes, (name of a variable, text in front of it or None).
 
     Attributes:
-        late: what it is made of.
+        text: what it is made of.
     """
 
-    def __init__(self, late, row, last):
-        self.late = late
+    def __init__(self, text, row, last):
+        self.text = text
         self.kept = []
         self._fill(&self.row, row)
         self._fill(&self.last, last)
 
-    cdef _fill(self, LateSteps* steps, parts):
-        cdef LateStep* step
+    cdef _fill(self, DeferredSteps* steps, parts):
+        cdef DeferredStep* step
         if len(parts) > MOST_STEPS:
             raise ValueError("many steps")
         for part in parts:
             step = steps.steps + steps.count
             step.kind = LITERAL
-            text = part
+            literal = part
             if isinstance(part, tuple):
-                step.kind = _LATE_KINDS[part[0]]
-                text, step.optional = part[1] or b"", part[1] is not None
-            self.kept.append(text)
-            step.text, step.size = PyBytes_AS_STRING(text), len(text)
+                step.kind = _DEFERRED_KINDS[part[0]]
+                literal, step.optional = part[1] or b"", part[1] is not None
+            self.kept.append(literal)
+            step.text, step.size = PyBytes_AS_STRING(literal), len(literal)
             steps.count += 1
 
 
-cdef int _late_text(
-    LateSteps* steps, LateText* text, Out* out, const char* gtid, size_t gtid_size, Moment* moment, uint64_t xid,
-    int64_t end_pos, int64_t server_id, int64_t thread,
+cdef int _deferred_text(
+    DeferredSteps* steps, DeferredPieces* text, Out* out, const char* gtid, size_t gtid_size, Moment* moment,
+    uint64_t xid, int64_t end_pos, int64_t server_id, int64_t thread,
 ) noexcept nogil:
     """Leaves offsets into `out` where pointers belong: it may still move."""
-    cdef LateStep* step
+    cdef DeferredStep* step
     cdef int index, kind, status
     cdef bint null
     cdef size_t start = out.used
@@ -57,31 +57,31 @@ cdef int _late_text(
     for index in range(steps.count):
         step = steps.steps + index
         kind = step.kind
-        null = (kind == LATE_GTID and gtid_size == 4) or (kind == LATE_THREAD and thread < 0)
+        null = (kind == DEFERRED_GTID and gtid_size == 4) or (kind == DEFERRED_THREAD and thread < 0)
         if step.optional and null:
             continue
         status = put(out, step.text, step.size)
         if status == OK:
             if null:
                 status = put(out, "null", 4)
-            elif kind == LATE_XID:
+            elif kind == DEFERRED_XID:
                 status = put_unsigned(out, xid)
-            elif kind == LATE_END_POS:
+            elif kind == DEFERRED_END_POS:
                 status = put_unsigned(out, <uint64_t>end_pos)
-            elif kind == LATE_GTID:
+            elif kind == DEFERRED_GTID:
                 status = put(out, gtid, gtid_size)
-            elif kind == LATE_FILE:
+            elif kind == DEFERRED_FILE:
                 status = put(out, moment.file, moment.file_size)
-            elif kind == LATE_SERVER_ID:
+            elif kind == DEFERRED_SERVER_ID:
                 status = put_unsigned(out, <uint64_t>server_id)
-            elif kind == LATE_THREAD:
+            elif kind == DEFERRED_THREAD:
                 status = put_unsigned(out, <uint64_t>thread)
-            elif kind == LATE_OFFSET or kind == LATE_ORDER:
+            elif kind == DEFERRED_OFFSET or kind == DEFERRED_ORDER:
                 if text.count == MOST_PIECES:
                     return DECLINED
                 text.pieces[text.count - 1] = <const char*>start
                 text.sizes[text.count - 1] = out.used - start
-                text.add[text.count - 1] = 1 if kind == LATE_ORDER else 0
+                text.add[text.count - 1] = 1 if kind == DEFERRED_ORDER else 0
                 text.count += 1
                 start = out.used
         if status != OK:
@@ -91,16 +91,16 @@ cdef int _late_text(
     return OK
 
 
-cdef int _complete_late(
-    LateProgram program, LateText* row, LateText* last, Out* out, Moment* moment, const char* gtid, size_t gtid_size,
-    uint64_t xid, int64_t end_pos, int64_t server_id, int64_t thread,
+cdef int _complete_deferred(
+    DeferredProgram program, DeferredPieces* row, DeferredPieces* last, Out* out, Moment* moment, const char* gtid,
+    size_t gtid_size, uint64_t xid, int64_t end_pos, int64_t server_id, int64_t thread,
 ) noexcept nogil:
     """The texts of a transaction."""
     cdef int index
     out.used = 0
     if (
-        _late_text(&program.row, row, out, gtid, gtid_size, moment, xid, end_pos, server_id, thread) != OK
-        or _late_text(&program.last, last, out, gtid, gtid_size, moment, xid, end_pos, server_id, thread) != OK
+        _deferred_text(&program.row, row, out, gtid, gtid_size, moment, xid, end_pos, server_id, thread) != OK
+        or _deferred_text(&program.last, last, out, gtid, gtid_size, moment, xid, end_pos, server_id, thread) != OK
     ):
         return DECLINED
     for index in range(row.count):
@@ -110,4 +110,4 @@ cdef int _complete_late(
     return OK
 
 
-complete_late = <CompleteLate><void*>_complete_late
+complete_deferred = <CompleteDeferred><void*>_complete_deferred
