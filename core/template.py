@@ -31,7 +31,7 @@ MODULES: Final = (
     "core.launcher",  # has the function that a worker begins with
     # What the data path imports late, so that other processes need not load it.
     "replicator.source.mysql",
-    "replicator.source.mysql.definitions",
+    "replicator.source.mysql.definition_reader",
     "replicator.sink.kafka.exactly_once",
     "replicator.sink.kafka.at_least_once",
     "replicator.assembly.transform_checks",

@@ -13,7 +13,7 @@ import zlib
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from replicator.source.framing import packets
+from replicator.source.binlog_layout import packets
 
 _HEAD: Final = struct.Struct("<BBBHB")
 _EVENT: Final = struct.Struct("<HBB")

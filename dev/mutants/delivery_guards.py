@@ -25,7 +25,7 @@ DELIVERY: tuple[Guard, ...] = (
     ),
     Guard(
         "without GTIDs, a position between statements of a transaction is refused",
-        "replicator/source/mysql/boundaries.py",
+        "replicator/source/mysql/transaction_boundaries.py",
         "(info not in _ENDS and not _ends_first(session, position))",
         "info not in _ENDS",
         ("tests/integration/test_releases.py",),
@@ -326,17 +326,17 @@ DELIVERY: tuple[Guard, ...] = (
     ),
     Guard(
         "a key that the server sends is not believed",
-        "replicator/source/mysql/logins.py",
-        "    return {**refused(where), **sha2.handlers(where, None)}\n",
-        "    return refused(where)\n",
-        ("tests/unit/source/test_rogue.py",),
+        "replicator/source/mysql/authentication.py",
+        "    return {**refusing_plugins(where), **sha2.handlers(where, None)}\n",
+        "    return refusing_plugins(where)\n",
+        ("tests/unit/source/test_authentication.py",),
     ),
     Guard(
         "a password does not go as it is to a server that is not verified",
-        "replicator/source/mysql/logins.py",
+        "replicator/source/mysql/authentication.py",
         "        return Password(encoded, where)\n",
         "        return encoded\n",
-        ("tests/unit/source/test_rogue.py",),
+        ("tests/unit/source/test_authentication.py",),
     ),
     Guard(
         "a table in quarantine flows again by an order alone",

@@ -48,7 +48,7 @@ class _DefinitionSource:
         self._stopping = stopping
 
     def read(self) -> ServerDefinitions:
-        from replicator.source.mysql.definitions import read
+        from replicator.source.mysql.definition_reader import read
 
         return read(self._config.source, resolve(self._config.source.password))
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
-from replicator.source.framing import HEADER, MAGIC, opening, packets, split_events
+from replicator.source.binlog_layout import HEADER, MAGIC, opening, packets, split_events
 
 _CHUNK = 256 << 10
 

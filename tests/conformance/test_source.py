@@ -22,7 +22,7 @@ from replicator.model.position import Position
 from replicator.pipeline.ports import Source, Stream
 from replicator.source.memory_source import MemorySource
 from replicator.source.mysql import MySQLSource
-from replicator.source.recorded import RecordedSource
+from replicator.source.recorded_source import RecordedSource
 from tests.support.binlog_reader import ARTIFICIAL, GTIDS, Event, Walker
 from tests.support.binlog_writer import MemoryBinlog
 from tests.support.binlogs import purge_all_but_last

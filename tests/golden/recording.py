@@ -22,7 +22,7 @@ from replicator.model.schema_history import SchemaRecord
 from replicator.model.term import Term
 from replicator.schema.history import base
 from replicator.schema.server_schema import ServerSchema
-from replicator.source.recorded import RecordedSource
+from replicator.source.recorded_source import RecordedSource
 from tests.golden.compare import HERE, Record, Report, System, Variation, load
 from tests.support.decoded import kinds_in
 from tests.support.script import run, statements

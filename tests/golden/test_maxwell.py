@@ -14,7 +14,7 @@ from replicator.decode.decoder import BinlogDecoder
 from replicator.errors import DecodeError, SourceUnavailable
 from replicator.model.batch import Batch
 from replicator.model.position import Position
-from replicator.source.recorded import RecordedSource
+from replicator.source.recorded_source import RecordedSource
 from tests.golden.compare import HERE, Record, Variation, documented, load
 from tests.golden.maxwell_consumer import same, same_vector, tables
 from tests.golden.recording import Recordings, needless

@@ -18,10 +18,10 @@ from replicator import compiled
 from replicator.decode.decoder import BinlogDecoder
 from replicator.errors import DecodeError, SourceError
 from replicator.model.position import Position
-from replicator.source.framing import HEADER
+from replicator.source.binlog_layout import HEADER
 from replicator.source.mysql.checks import check
 from replicator.source.mysql.source import MySQLSource
-from replicator.source.recorded import RecordedSource
+from replicator.source.recorded_source import RecordedSource
 from tests.golden.compare import HERE as GOLDEN
 from tests.golden.compare import Record, load
 from tests.golden.debezium_consumer import Consumer

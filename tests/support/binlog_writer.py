@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from replicator.source.framing import HEADER
+from replicator.source.binlog_layout import HEADER
 from replicator.source.memory_source import MemoryServer
 
 QUERY, STOP, ROTATE, FORMAT_DESCRIPTION, XID, TABLE_MAP = 2, 3, 4, 15, 16, 19

@@ -20,7 +20,7 @@ from replicator.model.quarantine import Orders, Quarantined
 from replicator.model.quarantine_orders import put, release, replay
 from replicator.model.term import Term
 from replicator.sink.memory_sink import MemoryBroker, MemorySink
-from replicator.source.framing import HEADER
+from replicator.source.binlog_layout import HEADER
 
 PATIENCE = 60.0
 """Seconds that a run may take; nothing that tests read here takes a tenth of it."""

@@ -12,7 +12,7 @@ from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.model.gtid import GtidSet
 from replicator.model.position import Position
-from replicator.source.mysql import faults
+from replicator.source.mysql import server_errors
 from replicator.source.mysql.identifiers import quote_account
 from replicator.source.mysql.positions import by_gtid
 from replicator.source.mysql.server import Server
@@ -92,10 +92,10 @@ def register(session: Session, server: Server, task: str, server_id: int) -> Non
         session.connection._read_packet()
     except Exception as error:
         number = error.args[0] if error.args else 0
-        if number in faults.LOGIN | faults.GRANT:
+        if number in server_errors.LOGIN | server_errors.GRANT:
             account = quote_account(server.account)
-            raise faults.grant_missing(account, "REPLICATION SLAVE", str(error.args[-1])) from error
-        raise faults.of_query(error, session.where, session.user) from error
+            raise server_errors.missing_privilege(account, "REPLICATION SLAVE", str(error.args[-1])) from error
+        raise server_errors.query_error(error, session.where, session.user) from error
 
 
 def _dump(file: str, offset: int, server_id: int, flags: int) -> bytes:
@@ -129,4 +129,4 @@ def _send(session: Session, body: bytes) -> None:
         for piece in pieces:
             connection.write_packet(piece)
     except Exception as error:
-        raise faults.of_query(error, session.where, session.user) from error
+        raise server_errors.query_error(error, session.where, session.user) from error

@@ -17,23 +17,25 @@ from replicator.model.origin import Origin
 from replicator.model.position import Position
 from replicator.source.mysql.server import Log
 
-Look: TypeAlias = Callable[[Position, int | None], Origin]
+OriginReader: TypeAlias = Callable[[Position, int | None], Origin]
 """(position, first byte of the event that should end there) -> what its file on the server says: when it was created,
 and that event, None when no event begins there or it ends elsewhere. Raises SourceUnavailable, SourceError."""
 
 
-def of_start(position: Position, look: Look) -> Position:
+def of_start(position: Position, read_origin: OriginReader) -> Position:
     """`position`, which the server itself has just given, with its origin. See `confirm`."""
-    return msgspec.structs.replace(position, server=str(look(position, None)))
+    return msgspec.structs.replace(position, server=str(read_origin(position, None)))
 
 
-def confirm(position: Position, server: str, logs: Sequence[Log], look: Look, *, by_gtid: bool) -> Position:
+def confirm(
+    position: Position, server: str, logs: Sequence[Log], read_origin: OriginReader, *, by_gtid: bool
+) -> Position:
     """`position` with its origin as far as it is known now; where it was not known, what answers is taken for it.
 
     Args:
         server: see `Origin.server`.
         logs: the server's binlog files, oldest first.
-        look: asked for files of `logs`.
+        read_origin: asked for files of `logs`.
         by_gtid: the stream is asked for by GTIDs: another server will do, which has to have executed them all.
 
     Raises:
@@ -49,7 +51,7 @@ def confirm(position: Position, server: str, logs: Sequence[Log], look: Look, *,
         if known.created is None or _purged(position, logs):
             return msgspec.structs.replace(position, server=str(Origin(server, known.created)))
         raise _refused(position, "the binlog was reset or restored", f"the last file is {logs[-1].file}")
-    now = look(position, known.ended.at if known.ended else None)
+    now = read_origin(position, known.ended.at if known.ended else None)
     if known.created and known.created != now.created:
         found = f"{position.file} was created at {now.created} (s since the epoch)"
         raise _refused(position, "the binlog was reset or restored", found, f"one created at {known.created}")

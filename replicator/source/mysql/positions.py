@@ -14,10 +14,10 @@ from replicator.config.task import GtidPosition, LogPosition, MySQLSource
 from replicator.errors import SourceError
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
-from replicator.source.framing import HEADER
-from replicator.source.mysql import boundaries, executed, origin
-from replicator.source.mysql.executed import EventLength, one_line
-from replicator.source.mysql.origin import Look
+from replicator.source.binlog_layout import HEADER
+from replicator.source.mysql import executed_gtids, origin, transaction_boundaries
+from replicator.source.mysql.executed_gtids import EventLength, one_line
+from replicator.source.mysql.origin import OriginReader
 from replicator.source.mysql.preflight import check_log_bin
 from replicator.source.mysql.server import Log, Server, current_log, logs
 from replicator.source.mysql.session import Session
@@ -29,7 +29,7 @@ _GTID_LAG_WAIT = 0.5
 def end_position(session: Session, server: Server) -> Position:
     """Where the log ends now, with everything executed so far."""
     if server.mariadb:
-        end = executed.mariadb_end(session, server)
+        end = executed_gtids.mariadb_end(session, server)
     else:
         status = current_log(session, server)
         end = Position(str(status[0]), int(status[1]), one_line("".join(status[4:5]))) if status is not None else None
@@ -40,19 +40,19 @@ def end_position(session: Session, server: Server) -> Position:
 
 
 def start_position(
-    session: Session, server: Server, config: MySQLSource, event_length: EventLength, look: Look
+    session: Session, server: Server, config: MySQLSource, event_length: EventLength, read_origin: OriginReader
 ) -> Position:
     """Where the configured `start` is, with its origin.
 
     Args:
         event_length: bytes of the event at a position, asked for those that SHOW BINLOG EVENTS refuses.
-        look: see `origin.Look`.
+        read_origin: see `origin.OriginReader`.
     """
     start = config.start
     if isinstance(start, LogPosition | GtidPosition):
-        _confirm_start(session, server, start, look)
+        _confirm_start(session, server, start, read_origin)
     found = _start(session, server, config, event_length)
-    return origin.of_start(found, look)
+    return origin.of_start(found, read_origin)
 
 
 def _start(session: Session, server: Server, config: MySQLSource, event_length: EventLength) -> Position:
@@ -65,7 +65,7 @@ def _start(session: Session, server: Server, config: MySQLSource, event_length: 
     if isinstance(start, GtidPosition):
         return _start_at_gtid(server, start, first)
     if server.mariadb:
-        return Position(first.file, HEADER, executed.mariadb_before(session, first.file))
+        return Position(first.file, HEADER, executed_gtids.mariadb_before(session, first.file))
     purged_set = one_line(session.value("SELECT @@GLOBAL.gtid_purged")) if server.get("gtid_mode") else ""
     return Position(first.file, HEADER, purged_set)
 
@@ -75,10 +75,10 @@ def by_gtid(server: Server, position: Position) -> bool:
     return bool(position.gtid) and server.gtid
 
 
-def check(session: Session, server: Server, position: Position, look: Look) -> Position:
+def check(session: Session, server: Server, position: Position, read_origin: OriginReader) -> Position:
     """`position` with its origin (see `origin.confirm`). Raises SourceError when the server can't send everything after
     it: E2206 purged, E2209 not known, E2218 of another binlog."""
-    confirmed = origin.confirm(position, server.identity, logs(session), look, by_gtid=by_gtid(server, position))
+    confirmed = origin.confirm(position, server.identity, logs(session), read_origin, by_gtid=by_gtid(server, position))
     if not by_gtid(server, position):
         _check_file(session, server, position)
     elif server.mariadb:
@@ -88,18 +88,20 @@ def check(session: Session, server: Server, position: Position, look: Look) -> P
     return confirmed
 
 
-def _confirm_start(session: Session, server: Server, start: LogPosition | GtidPosition, look: Look) -> None:
+def _confirm_start(
+    session: Session, server: Server, start: LogPosition | GtidPosition, read_origin: OriginReader
+) -> None:
     """Raises SourceError E2218 where the configuration names another server, or another file of the same name."""
     place, gtid = (start, "") if isinstance(start, LogPosition) else (start.reached, start.gtid)
     if place is not None and place.server:
         position = Position(place.file, place.position, gtid, server=place.server)
-        origin.confirm(position, server.identity, logs(session), look, by_gtid=by_gtid(server, position))
+        origin.confirm(position, server.identity, logs(session), read_origin, by_gtid=by_gtid(server, position))
 
 
 def _start_at_file(session: Session, server: Server, start: LogPosition, event_length: EventLength) -> Position:
     bare = Position(start.file, start.position)
     _check_file(session, server, bare)
-    read = executed.mariadb if server.mariadb else executed.mysql
+    read = executed_gtids.mariadb if server.mariadb else executed_gtids.mysql
     return msgspec.structs.replace(bare, gtid=read(session, start.file, start.position, event_length))
 
 
@@ -144,7 +146,7 @@ def _check_file(session: Session, server: Server, position: Position) -> None:
         raise _unknown(position, f"no event begins there ({error})") from error
     if int(event[1]) != position.offset:
         raise _unknown(position, f"no event begins there; the next one begins at {event[1]}")
-    if not boundaries.between(session, server, position, event):
+    if not transaction_boundaries.is_between_transactions(session, server, position, event):
         raise _unknown(position, f"an event {event[2]}, which is inside a transaction")
 
 
@@ -165,7 +167,7 @@ def _check_mariadb(session: Session, server: Server, position: Position) -> None
     """Only where numbers of one server id are compared; all other cases the server itself decides when it is asked."""
     ours = _mariadb_parse(position.gtid)
     first = logs(session)[0].file
-    for domain, (server_id, number) in _mariadb_parse(executed.mariadb_before(session, first)).items():
+    for domain, (server_id, number) in _mariadb_parse(executed_gtids.mariadb_before(session, first)).items():
         delivered = ours.get(domain, (server_id, 0))
         if delivered[0] == server_id and delivered[1] < number:
             lost = f"{domain}-{server_id}-{delivered[1] + 1} to {domain}-{server_id}-{number}"

@@ -15,7 +15,7 @@ from replicator.config.addresses import addresses
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.net import tls
-from replicator.source.mysql import faults, logins
+from replicator.source.mysql import authentication, server_errors
 
 _REMINDER = tls.Reminder()
 
@@ -35,13 +35,13 @@ class Session:
             raise ValueError(f"{config.host}:{config.port} is none of `source.hosts`")
         self.where = f"{config.host}:{config.port}"
         self.user = config.user
-        context, plugins = _context(config), logins.plugins(config, self.where)
+        context, plugins = _context(config), authentication.auth_plugins(config, self.where)
         try:
             self.connection: Connection[Any] = pymysql.connect(
                 host=config.host,
                 port=config.port,
                 user=config.user,
-                password=logins.password(config, password, self.where),
+                password=authentication.password(config, password, self.where),
                 charset="utf8mb4",
                 autocommit=True,
                 connect_timeout=max(1, config.connect_timeout_s),
@@ -54,9 +54,9 @@ class Session:
                 auth_plugin_map=plugins,
             )
         except (pymysql.err.MySQLError, OSError) as error:
-            raise faults.of_connect(error, self.where, config.user) from error
-        except logins.NONSENSE as error:
-            raise logins.nonsense(error, self.where) from error
+            raise server_errors.connect_error(error, self.where, config.user) from error
+        except authentication.PROTOCOL_ERRORS as error:
+            raise authentication.protocol_error(error, self.where) from error
         self.certificate_days = tls.days_left(self.connection._sock)
         _REMINDER.look(self.where, self.certificate_days)
 
@@ -66,9 +66,9 @@ class Session:
                 cursor.execute(sql, tuple(values) or None)
                 return list(cursor.fetchall())
         except (pymysql.err.MySQLError, OSError) as error:
-            raise faults.of_query(error, self.where, self.user) from error
-        except logins.NONSENSE as error:
-            raise logins.nonsense(error, self.where) from error
+            raise server_errors.query_error(error, self.where, self.user) from error
+        except authentication.PROTOCOL_ERRORS as error:
+            raise authentication.protocol_error(error, self.where) from error
 
     def each(self, sql: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """Rows of an answer that is too long to be held, as they come. The next question has to wait until all are
@@ -79,9 +79,9 @@ class Session:
                 while (row := cursor.fetchone()) is not None:
                     yield row
         except (pymysql.err.MySQLError, OSError) as error:
-            raise faults.of_query(error, self.where, self.user) from error
-        except logins.NONSENSE as error:
-            raise logins.nonsense(error, self.where) from error
+            raise server_errors.query_error(error, self.where, self.user) from error
+        except authentication.PROTOCOL_ERRORS as error:
+            raise authentication.protocol_error(error, self.where) from error
 
     def value(self, sql: str, values: Sequence[object] = ()) -> Any:
         """The first column of the first row; None without rows."""
@@ -95,8 +95,8 @@ class Session:
                 cursor.execute(sql)
         except (pymysql.err.MySQLError, OSError) as error:
             number = error.args[0] if error.args else None
-            if not isinstance(number, int) or number in faults.AWAY:
-                raise faults.of_query(error, self.where, self.user) from error
+            if not isinstance(number, int) or number in server_errors.UNAVAILABLE:
+                raise server_errors.query_error(error, self.where, self.user) from error
             return number
         return 0
 

@@ -8,10 +8,10 @@ from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
-from replicator.source.mysql import dump, positions, preflight, retention_headroom, rivals, tables
+from replicator.source.mysql import dump, named_tables, positions, preflight, replica_id_conflicts, retention_headroom
+from replicator.source.mysql.event_headers import event_length, read_origin
 from replicator.source.mysql.hosts import Hosts, check_member
-from replicator.source.mysql.origin import Look
-from replicator.source.mysql.scan import event_length, look
+from replicator.source.mysql.origin import OriginReader
 from replicator.source.mysql.server import Server, read_server
 from replicator.source.mysql.session import Session
 from replicator.source.mysql.stream import MySQLStream
@@ -50,9 +50,9 @@ class MySQLSource:
             server = read_server(session)
             check_member(server, config)
             preflight.check(server, config)
-            tables.check_named(session, config)
+            named_tables.check_tables_exist(session, config)
             length = partial(event_length, config, self._password, self._task, server)
-            return positions.start_position(session, server, config, length, self._look(config, server))
+            return positions.start_position(session, server, config, length, self._origin_reader(config, server))
 
     def end_position(self) -> Position:
         return self._hosts.first(self._end_position)
@@ -72,7 +72,7 @@ class MySQLSource:
             server = read_server(session)
             check_member(server, config)
             preflight.check(server, config)
-            position = positions.check(session, server, position, self._look(config, server))
+            position = positions.check(session, server, position, self._origin_reader(config, server))
             dump.start(session, server, config, self._task, self.server_id, position, statements=self._statements)
             scans = server.mariadb and positions.by_gtid(server, position)
             patience = max(config.connect_timeout_s, _SCAN_SECONDS if scans else 0)
@@ -89,14 +89,14 @@ class MySQLSource:
         with Session(config, self._password) as session:
             return positions.by_gtid(read_server(session), position)
 
-    def _look(self, config: Config, server: Server) -> Look:
-        return partial(look, config, self._password, self._task, server)
+    def _origin_reader(self, config: Config, server: Server) -> OriginReader:
+        return partial(read_origin, config, self._password, self._task, server)
 
     def _rival(self) -> str:
         """Who else reads with our id; "" when the server does not say."""
         try:
             with Session(self._hosts.current, self._password) as session:
-                return rivals.address(session, self.server_id)
+                return replica_id_conflicts.describe_other_replicas(session, self.server_id)
         except ReplicatorError:
             return ""
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
-from replicator.source.mysql import faults
+from replicator.source.mysql import server_errors
 from replicator.source.mysql.session import Session
 
 _CHUNK = 512 << 10
@@ -65,7 +65,7 @@ class MySQLStream:
                     self._socket.close()
 
     def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
-        error = faults.of_server(errno, message, self._where, self._user, str(self.position))
+        error = server_errors.stream_error(errno, message, self._where, self._user, str(self.position))
         rival = self._rival() if error.code == "E2207" else ""
         if rival:
             fields = {**error.to_dict(), "found": f"{rival} ({message})"}

@@ -15,7 +15,7 @@ from replicator.encode import formats
 from replicator.encode.topics import Topics
 from replicator.errors import ReplicatorError, SourceError
 from replicator.model.position import Position
-from replicator.source.framing import packets
+from replicator.source.binlog_layout import packets
 
 Framing = Literal["packet", "file"]
 FORMATS = ("debezium", "maxwell", "canal")

@@ -9,7 +9,7 @@ _READY = """
 import sys, threading
 import core.template
 known = set(sys.modules)
-import multiprocessing.sharedctypes, replicator.source.mysql.definitions
+import multiprocessing.sharedctypes, replicator.source.mysql.definition_reader
 from replicator.sink import open_sink
 from replicator.assembly.pipeline import build_source
 from replicator.config.load import parse_task

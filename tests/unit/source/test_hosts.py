@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from dev.servers.ports import free_port
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
-from replicator.source.mysql import definitions
+from replicator.source.mysql import definition_reader
 from replicator.source.mysql.hosts import Hosts, candidates, check_member
 from replicator.source.mysql.retention_headroom import retention
 from replicator.source.mysql.server import Server
@@ -56,7 +56,7 @@ def test_definitions_are_read_from_a_named_host() -> None:
     """As all else is that connects."""
     nobody = free_port()
     with pytest.raises(SourceUnavailable) as raised:
-        definitions.read(config(f"127.0.0.1:{nobody}"), "secret")
+        definition_reader.read(config(f"127.0.0.1:{nobody}"), "secret")
     assert f"127.0.0.1:{nobody}" in str(raised.value)
 
 

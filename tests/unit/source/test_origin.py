@@ -23,7 +23,7 @@ def at(server: str, file: str = "binlog.000003", offset: int = 400, gtid: str = 
     return Position(file, offset, gtid, server=server)
 
 
-def look(position: Position, event: int | None) -> Origin:
+def read_origin(position: Position, event: int | None) -> Origin:
     end, time = EVENTS.get((position.file, event or 0), (0, 0))
     found = Ended(event, time) if event is not None and end == position.offset else None
     return Origin(OURS, CREATED[position.file], found)
@@ -31,7 +31,7 @@ def look(position: Position, event: int | None) -> Origin:
 
 def confirmed(position: Position, server: str = OURS) -> str:
     by_gtid = bool(position.gtid)
-    found = confirm(position, server, LOGS, look, by_gtid=by_gtid)
+    found = confirm(position, server, LOGS, read_origin, by_gtid=by_gtid)
     assert (found.file, found.offset, found.gtid) == (position.file, position.offset, position.gtid)
     return found.server
 

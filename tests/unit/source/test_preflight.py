@@ -9,7 +9,7 @@ import pytest
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceError
 from replicator.source.mysql import preflight
-from replicator.source.mysql.checks import settings
+from replicator.source.mysql.checks import variables
 from replicator.source.mysql.server import Server
 
 ROWS = {"log_bin": "ON", "binlog_format": "ROW"}
@@ -29,7 +29,7 @@ def config(found: Server, **changes: Any) -> Config:
 def test_servers_without_names_in_the_binlog_are_read(version: str) -> None:
     found = server(version)
     preflight.check(found, config(found))
-    assert "fail" not in {finding.severity for finding in settings.check(found, config(found))}
+    assert "fail" not in {finding.severity for finding in variables.check(found, config(found))}
 
 
 @pytest.mark.parametrize("version", ["5.1.73", "10.1.48-MariaDB", "5.5.68-MariaDB"])
@@ -39,7 +39,7 @@ def test_older_releases_are_refused(version: str) -> None:
         preflight.check(found, config(found))
     assert raised.value.code == "E2204"
     assert version in str(raised.value.found)
-    [finding] = [each for each in settings.check(found, config(found)) if each.severity == "fail"]
+    [finding] = [each for each in variables.check(found, config(found)) if each.severity == "fail"]
     assert finding.id == "source.version"
 
 

@@ -16,9 +16,9 @@ from replicator.model.finding import Finding
 from replicator.model.position import Position
 from replicator.net import encryption_checks
 from replicator.source.mysql import positions
-from replicator.source.mysql.checks import account, identity, settings, tables
-from replicator.source.mysql.origin import Look
-from replicator.source.mysql.scan import event_length, look
+from replicator.source.mysql.checks import privileges, server_ids, tables, variables
+from replicator.source.mysql.event_headers import event_length, read_origin
+from replicator.source.mysql.origin import OriginReader
 from replicator.source.mysql.server import Server, read_server
 from replicator.source.mysql.session import Session
 
@@ -105,16 +105,16 @@ def _ask(
     done: Checked,
 ) -> None:
     server = read_server(session)
-    done.findings += settings.check(server, config)
-    privileges = account.check(session, server, task, server_id)
-    done.findings += privileges
+    done.findings += variables.check(server, config)
+    granted = privileges.check(session, server, task, server_id)
+    done.findings += granted
     found, done.tables = tables.check(session, server, config)
     done.findings += found
-    if all(finding.severity == "ok" for finding in privileges) and server.get("log_bin") == "ON":
-        done.findings += identity.check(session, server, task, server_id)
-        done.findings += settings.check_filters(session, server, {database for database, _ in done.tables})
+    if all(finding.severity == "ok" for finding in granted) and server.get("log_bin") == "ON":
+        done.findings += server_ids.check(session, server, task, server_id)
+        done.findings += variables.check_filters(session, server, {database for database, _ in done.tables})
         length = partial(event_length, config, password, task, server)
-        looking = partial(look, config, password, task, server)
+        looking = partial(read_origin, config, password, task, server)
         done.findings.append(_position(session, server, config, position, length, looking))
     done.findings.append(_clock(session, server))
 
@@ -125,12 +125,12 @@ def _position(
     config: MySQLSource,
     position: Position | None,
     event_length: Callable[[Position], int],
-    look: Look,
+    read_origin: OriginReader,
 ) -> Finding:
     def answer(make: Callable[[], Position]) -> Finding:
         try:
             found = make()
-            positions.check(session, server, found, look)
+            positions.check(session, server, found, read_origin)
         except SourceError as error:
             return Finding.of_error("source.position", error)
         gtid = f", after {found.gtid}" if found.gtid else ""
@@ -138,7 +138,7 @@ def _position(
 
     if position is not None:
         return answer(lambda: position)
-    return answer(lambda: positions.start_position(session, server, config, event_length, look))
+    return answer(lambda: positions.start_position(session, server, config, event_length, read_origin))
 
 
 def _clock(session: Session, server: Server) -> Finding:

@@ -12,7 +12,7 @@ from replicator.source.mysql.session import Session
 _NOT_THERE = frozenset({1049, 1051, 1109, 1146})
 
 
-def check_named(session: Session, config: MySQLSource) -> None:
+def check_tables_exist(session: Session, config: MySQLSource) -> None:
     """Raises SourceError E2205. A table that the account may not see counts as there: streaming needs no SELECT."""
     choice = TableFilter(config.tables)
     missing = [

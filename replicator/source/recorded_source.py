@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal
 
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
-from replicator.source.framing import HEADER, opening, starts_transaction
+from replicator.source.binlog_layout import HEADER, opening, starts_transaction
 
 _CHUNK = 1 << 20
 _EVENT_HEAD = 19

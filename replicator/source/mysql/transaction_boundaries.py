@@ -28,7 +28,7 @@ _PAGE: Final = 1000
 _ENDS: Final = ("COMMIT", "ROLLBACK")
 
 
-def between(session: Session, server: Server, position: Position, event: tuple[Any, ...]) -> bool:
+def is_between_transactions(session: Session, server: Server, position: Position, event: tuple[Any, ...]) -> bool:
     """`event`: the row of SHOW BINLOG EVENTS at the position.
 
     Without GTIDs, releases before MySQL 5.7 write nothing before a transaction but its BEGIN, and nothing at all before

@@ -18,11 +18,11 @@ from replicator.source.mysql import sha2
 CLEAR: Final = ("mysql_clear_password", "dialog", "mysql_old_password")
 """Plugins that send the password as it is; the last one a hash of it that is found by trying within minutes."""
 
-NONSENSE: Final = (RuntimeError, struct.error, IndexError, UnicodeDecodeError, AssertionError)
+PROTOCOL_ERRORS: Final = (RuntimeError, struct.error, IndexError, UnicodeDecodeError, AssertionError)
 """What the client library raises for packets that no server sends, and for a server that asks for one of our files."""
 
 
-def plugins(config: MySQLSource, where: str) -> dict[str, Any]:
+def auth_plugins(config: MySQLSource, where: str) -> dict[str, Any]:
     """For the library's `auth_plugin_map`: what takes the place of its own logins.
 
     Raises SourceError E2105: the file of `server_public_key` can't be used.
@@ -30,10 +30,10 @@ def plugins(config: MySQLSource, where: str) -> dict[str, Any]:
     if config.tls is not None:
         return _over_tls(config, config.tls, where)
     if config.server_public_key is not None:
-        return {**refused(where), **sha2.handlers(where, sha2.public_key(config.server_public_key))}
+        return {**refusing_plugins(where), **sha2.handlers(where, sha2.public_key(config.server_public_key))}
     if config.get_server_public_key or is_loopback(config.host or ""):
-        return refused(where)
-    return {**refused(where), **sha2.handlers(where, None)}
+        return refusing_plugins(where)
+    return {**refusing_plugins(where), **sha2.handlers(where, None)}
 
 
 def _over_tls(config: MySQLSource, tls: Tls, where: str) -> dict[str, Any]:
@@ -41,8 +41,8 @@ def _over_tls(config: MySQLSource, tls: Tls, where: str) -> dict[str, Any]:
     if not tls.insecure:
         return {}
     if config.send_password_unverified or is_loopback(config.host or ""):
-        return refused(where)
-    return {**refused(where), **sha2.handlers(where, None, over_tls=True)}
+        return refusing_plugins(where)
+    return {**refusing_plugins(where), **sha2.handlers(where, None, over_tls=True)}
 
 
 class Password(bytes):
@@ -75,7 +75,7 @@ def password(config: MySQLSource, text: str, where: str) -> bytes:
     return encoded
 
 
-def refused(where: str) -> dict[str, Any]:
+def refusing_plugins(where: str) -> dict[str, Any]:
     """For the library's `auth_plugin_map` of a connection whose server (`where`: host:port) is not verified."""
 
     class Refused:
@@ -94,7 +94,7 @@ def refused(where: str) -> dict[str, Any]:
     return dict.fromkeys(CLEAR, Refused)
 
 
-def nonsense(error: Exception, where: str) -> SourceError:
+def protocol_error(error: Exception, where: str) -> SourceError:
     asks = isinstance(error, RuntimeError)  # PyMySQL: this, or a missing package that we require
     found = "it asks for a file of this machine (LOAD DATA LOCAL)" if asks else type(error).__name__
     return SourceError("E2211", f"{where} is no server that we can talk to", found=found)

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from replicator.errors import SourceError
-from replicator.source.framing import (
+from replicator.source.binlog_layout import (
     MAGIC,
     artificial_rotate,
     format_description,

@@ -9,7 +9,7 @@ from replicator.errors import ReplicatorError
 from replicator.source.mysql.session import Session
 
 
-def address(session: Session, server_id: int) -> str:
+def describe_other_replicas(session: Session, server_id: int) -> str:
     """What the server knows of the replica that has our id, "" when nothing: the host that it registered with, and the
     addresses of connections that send a binlog (those need PROCESS)."""
     parts: list[str] = []

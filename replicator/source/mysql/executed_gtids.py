@@ -9,7 +9,7 @@ from typing import Any
 from replicator.errors import SourceError
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
-from replicator.source.framing import HEADER
+from replicator.source.binlog_layout import HEADER
 from replicator.source.mysql.server import Server, current_log
 from replicator.source.mysql.session import Session
 

@@ -17,7 +17,7 @@ from replicator.errors import SourceError, SourceUnavailable
 from replicator.model.origin import Ended, Origin
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
-from replicator.source.framing import HEADER
+from replicator.source.binlog_layout import HEADER
 from replicator.source.mysql import dump
 from replicator.source.mysql.server import Server, read_server
 from replicator.source.mysql.session import Session
@@ -48,8 +48,10 @@ def event_length(config: MySQLSource, password: str, task: str, server: Server, 
     return _first(config, password, task, server, at, lambda event: event.end - event.length == at.offset).length
 
 
-def look(config: MySQLSource, password: str, task: str, server: Server, at: Position, event: int | None) -> Origin:
-    """See `origin.Look`."""
+def read_origin(
+    config: MySQLSource, password: str, task: str, server: Server, at: Position, event: int | None
+) -> Origin:
+    """See `origin.OriginReader`."""
     created: list[int] = []
 
     def enough(header: _Header) -> bool:
@@ -63,7 +65,7 @@ def look(config: MySQLSource, password: str, task: str, server: Server, at: Posi
     except SourceError as error:
         if error.transient or event is None:
             raise
-        return look(config, password, task, server, at, None)  # no event begins there
+        return read_origin(config, password, task, server, at, None)  # no event begins there
     ended = Ended(event, last.time) if event is not None and last.end == at.offset % _WRAP else None
     return Origin(server.identity, created[0], ended)
 

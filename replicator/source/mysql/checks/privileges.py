@@ -6,7 +6,7 @@ import hashlib
 
 from replicator.errors import SourceError
 from replicator.model.finding import Finding
-from replicator.source.mysql import dump, faults
+from replicator.source.mysql import dump, server_errors
 from replicator.source.mysql.identifiers import quote_account
 from replicator.source.mysql.server import Server, logs
 from replicator.source.mysql.session import Session
@@ -27,7 +27,7 @@ def check(session: Session, server: Server, task: str, server_id: int) -> list[F
             findings.append(Finding.ok(id_, f"{account} has {privilege}"))
         except SourceError as error:
             if error.code == "E2104":
-                error = faults.grant_missing(account, privilege, error.found)
+                error = server_errors.missing_privilege(account, privilege, error.found)
             findings.append(Finding.of_error(id_, error))
     return findings
 

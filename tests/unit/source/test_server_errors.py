@@ -6,7 +6,7 @@ import pymysql
 import pytest
 
 from replicator.errors import SourceUnavailable
-from replicator.source.mysql import faults
+from replicator.source.mysql import server_errors
 
 WHERE = "db:3306"
 
@@ -31,7 +31,7 @@ WHERE = "db:3306"
     ],
 )  # fmt: skip
 def test_the_server_ends_the_stream_for_good(number: int, message: str, code: str) -> None:
-    error = faults.of_server(number, message, WHERE, "u", "binlog.000001:4")
+    error = server_errors.stream_error(number, message, WHERE, "u", "binlog.000001:4")
     assert error.code == code
     assert not error.transient
     assert message.split(".")[0][:40] in str(error)
@@ -39,14 +39,14 @@ def test_the_server_ends_the_stream_for_good(number: int, message: str, code: st
 
 @pytest.mark.parametrize("number", [0, 1053, 1317, 1927, 2013, 3169])
 def test_the_server_ends_the_stream_for_now(number: int) -> None:
-    error = faults.of_server(number, "shutdown", WHERE, "u")
+    error = server_errors.stream_error(number, "shutdown", WHERE, "u")
     assert isinstance(error, SourceUnavailable)
     assert error.code == "E2002"
 
 
 def test_the_missing_privilege_is_taken_from_the_message() -> None:
     message = "Access denied; you need (at least one of) the SUPER, BINLOG MONITOR privilege(s) for this operation"
-    error = faults.of_server(1227, message, WHERE, "o'brien")
+    error = server_errors.stream_error(1227, message, WHERE, "o'brien")
     assert error.wanted == "BINLOG MONITOR"
     assert error.fix == "GRANT BINLOG MONITOR ON *.* TO 'o''brien'@'%';"
 
@@ -74,11 +74,11 @@ def connect_error(number: int, message: str, cause: Exception | None = None) -> 
     ],
 )
 def test_connecting_fails(error: Exception, code: str) -> None:
-    found = faults.of_connect(error, WHERE, "u")
+    found = server_errors.connect_error(error, WHERE, "u")
     assert found.code == code
     assert found.transient is (code == "E2001")
 
 
 def test_after_the_login_a_refusal_is_a_missing_grant() -> None:
-    assert faults.of_query(connect_error(1045, "Access denied for user"), WHERE, "u").code == "E2104"
-    assert faults.of_query(BrokenPipeError("gone"), WHERE, "u").code == "E2002"
+    assert server_errors.query_error(connect_error(1045, "Access denied for user"), WHERE, "u").code == "E2104"
+    assert server_errors.query_error(BrokenPipeError("gone"), WHERE, "u").code == "E2002"

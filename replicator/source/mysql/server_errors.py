@@ -21,7 +21,7 @@ GRANT = frozenset({1044, 1142, 1143, 1227, 1370})
 
 TLS = frozenset({2026, 3159})
 
-AWAY = frozenset(
+UNAVAILABLE = frozenset(
     {
         *(1040, 1043, 1047, 1053, 1077, 1079, 1080, 1152, 1153, 1158, 1159, 1160, 1161, 1184, 1203, 1226, 1317, 1927),
         *(2002, 2003, 2006, 2012, 2013, 2055, 3032, 3168, 3169, 4031),
@@ -32,7 +32,7 @@ AWAY = frozenset(
 _SHOWN = 1000
 """Characters of a server's message; its own have a few hundred."""
 
-_NEEDED = re.compile(r"you need \(at least one of\) the (.+?) privilege")
+_PRIVILEGES = re.compile(r"you need \(at least one of\) the (.+?) privilege")
 
 _BEHIND = "the server lacks transactions that this task has already delivered"
 
@@ -59,7 +59,7 @@ def account_of(user: str, host: str = "%") -> str:
     return quote_account(f"{user}@{host}")
 
 
-def grant_missing(account: str, privileges: str, found: str) -> SourceError:
+def missing_privilege(account: str, privileges: str, found: str) -> SourceError:
     """`account`: already quoted, as in the GRANT statement that mends it."""
     return SourceError(
         "E2104",
@@ -70,7 +70,7 @@ def grant_missing(account: str, privileges: str, found: str) -> SourceError:
     )
 
 
-def of_connect(error: Exception, where: str, user: str) -> SourceError:
+def connect_error(error: Exception, where: str, user: str) -> SourceError:
     """For an exception while connecting to `where` (host:port) as `user`."""
     cause = getattr(error, "original_exception", error)
     number, message = _parts(error)
@@ -79,52 +79,52 @@ def of_connect(error: Exception, where: str, user: str) -> SourceError:
         return SourceError("E2102", f"no encrypted connection to {where}", found=text, fix=_tls_fix(number, text))
     if number in LOGIN or number in GRANT:
         return SourceError("E2101", f"{where} refuses the account '{user}'", found=message)
-    if number in AWAY or isinstance(cause, OSError):
+    if number in UNAVAILABLE or isinstance(cause, OSError):
         return SourceUnavailable("E2001", f"{where} does not answer", found=message)
     return SourceError("E2211", f"{where} refuses the connection", found=f"error {number}: {message}")
 
 
-def of_query(error: Exception, where: str, user: str) -> SourceError:
+def query_error(error: Exception, where: str, user: str) -> SourceError:
     """For an exception of a statement or command on a connection that was logged in."""
     number, message = _parts(error)
-    if number in AWAY or isinstance(error, OSError):
+    if number in UNAVAILABLE or isinstance(error, OSError):
         return SourceUnavailable("E2002", f"the connection to {where} is lost", found=message)
-    return of_server(number, message, where, user)
+    return stream_error(number, message, where, user)
 
 
-def of_server(number: int, message: str, where: str, user: str, position: str = "") -> SourceError:
+def stream_error(number: int, message: str, where: str, user: str, position: str = "") -> SourceError:
     """For an ERR packet. 0: the server ended the stream without a reason, as it does when it is told to stop."""
     message = message[:_SHOWN]
-    if number == 0 or number in AWAY:
+    if number == 0 or number in UNAVAILABLE:
         found = f"error {number}: {message}" if number else "end of stream"
         return SourceUnavailable("E2002", f"{where} ended the stream", found=found, position=position)
     if number == 4052:
-        return _taken(message, position)
+        return _replica_id_taken(message, position)
     if number in GRANT or number in LOGIN:
-        needed = _NEEDED.search(message)
-        wanted = _narrowest(needed[1]) if needed else "REPLICATION SLAVE, REPLICATION CLIENT"
-        return grant_missing(account_of(user), wanted, message)
+        needed = _PRIVILEGES.search(message)
+        wanted = _least_privilege(needed[1]) if needed else "REPLICATION SLAVE, REPLICATION CLIENT"
+        return missing_privilege(account_of(user), wanted, message)
     if number == 1236:
-        return _of_binlog(message, where, position)
+        return _binlog_error(message, where, position)
     return SourceError("E2211", f"{where} ended the stream", found=f"error {number}: {message}", position=position)
 
 
-def _narrowest(privileges: str) -> str:
+def _least_privilege(privileges: str) -> str:
     """Any one of them would do; SUPER is never asked for where another is enough."""
     names = re.split(r", | or ", privileges)
     return next((name for name in reversed(names) if name != "SUPER"), privileges)
 
 
-def _of_binlog(message: str, where: str, position: str) -> SourceError:
+def _binlog_error(message: str, where: str, position: str) -> SourceError:
     for text, code, what in _BINLOG_TEXTS:
         if text.lower() in message.lower():
             if code == "E2207":
-                return _taken(message, position)
+                return _replica_id_taken(message, position)
             return SourceError(code, what, found=message, position=position)
     return SourceError("E2211", f"{where} can't send its binlog", found=f"error 1236: {message}", position=position)
 
 
-def _taken(message: str, position: str) -> SourceError:
+def _replica_id_taken(message: str, position: str) -> SourceError:
     return SourceError("E2207", "another replica reads with our server id", found=message, position=position)
 
 
