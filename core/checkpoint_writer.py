@@ -10,11 +10,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
 from core.protocol import Progress
-from replicator.coordination.leadership.progress import TermProgress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected
 from replicator.model.checkpoint import Checkpoint
 
@@ -28,8 +28,14 @@ _AGAIN = 60.0
 """Seconds after which what stands is written again: a node that was deleted by hand comes back."""
 
 
+class TermStore(Protocol):
+    """Where a term writes its checkpoints: `coordination.leadership.progress.TermProgress`."""
+
+    def save(self, checkpoint: Checkpoint) -> None: ...
+
+
 class _Pen:
-    def __init__(self, term: TermProgress, interval: float, saved: Callable[[int], None]) -> None:
+    def __init__(self, term: TermStore, interval: float, saved: Callable[[int], None]) -> None:
         self.term = term
         self.interval = interval
         self.saved = saved
@@ -81,7 +87,7 @@ class CheckpointWriter:
     def start(self) -> None:
         self._thread.start()
 
-    def begin(self, task: str, term: TermProgress, interval: float, saved: Callable[[int], None]) -> None:
+    def begin(self, task: str, term: TermStore, interval: float, saved: Callable[[int], None]) -> None:
         """interval: seconds between writes; saved: called with the number of what was written."""
         with self._changed:
             self._pens[task] = _Pen(term, interval, saved)

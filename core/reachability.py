@@ -58,7 +58,7 @@ class Reachability:
         configs: of the tasks that this Core stands for, by name.
     """
 
-    def __init__(self, configs: Callable[[], dict[str, Mapping[str, Any]]]) -> None:
+    def __init__(self, configs: Callable[[], Mapping[str, Mapping[str, Any]]]) -> None:
         self._configs = configs
         self._known: dict[str, dict[str, bool]] = {}
         self._stopped = threading.Event()

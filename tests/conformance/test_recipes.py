@@ -40,6 +40,7 @@ from replicator.errors import (
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.zookeeper.client import connect
+from tests.support.present import present
 
 Session = Callable[[], Coordinator]
 TASK = "copy"
@@ -251,7 +252,7 @@ class TestElection:
         own = field.own("b" * 32, other.session_id)
         assert own is not None
         assert own.owner == other.session_id
-        assert field.before(own).host == "host-a"
+        assert present(field.before(own)).host == "host-a"
         assert field.own("b" * 32, zk.session_id) is None
         assert field.before(field.contenders[0]) is None
 
@@ -301,7 +302,7 @@ class TestCommits:
         first = commits.write(TASK, own.name, Commit(None), CommitRecord(epoch=own.czxid))
         second = commits.write(TASK, own.name, first, CommitRecord(epoch=own.czxid, checkpoint=at(10)))
         assert second.version == 1
-        assert commits.read(TASK).record.checkpoint == at(10)
+        assert present(commits.read(TASK).record).checkpoint == at(10)
         with pytest.raises(VersionConflict):
             commits.write(TASK, own.name, first, CommitRecord(epoch=own.czxid, checkpoint=at(20)))
         with pytest.raises(NodeExists):
@@ -336,13 +337,13 @@ class TestCommits:
         commits.release(TASK, own.name, first, released, (path,))
         assert zk.exists(path) is None
         assert zk.exists(layout.contender(TASK, own.name)) is None
-        assert commits.read(TASK).record.released
+        assert present(commits.read(TASK).record).released
 
     def test_a_terms_pen(self, zk, layout, own):
         pen = TermProgress(zk, layout, TASK, own.name, own.czxid, "uid", "h")
         Commits(zk, layout).write(TASK, own.name, Commit(None), CommitRecord(epoch=own.czxid))
         pen.save(at(1))
-        record = Commits(zk, layout).read(TASK).record
+        record = present(Commits(zk, layout).read(TASK).record)
         zk.set(layout.last_commit(TASK), dump(record))  # the agent wrote meanwhile
         pen.save(at(2))
         zk.delete(layout.last_commit(TASK))  # by hand: we know better
@@ -386,10 +387,10 @@ class TestMachines:
         machines = Machines(zk, layout)
         machines.publish("host-a", record)
         machines.publish("host-a", record)
-        found = machines.read("host-a").record
+        found = present(present(machines.read("host-a")).record)
         assert found.time_ms == 7
         assert len(found.tasks) == tasks
-        assert found.tasks["copy_9"].error["code"] == "E2306"
+        assert present(found.tasks["copy_9"].error)["code"] == "E2306"
         assert found.tasks["copy_9"].reach == {"source": True, "sink": True}
 
     def test_a_name_of_somebody_else(self, session, zk, layout):
@@ -404,7 +405,7 @@ class TestMachines:
         machines.publish("host-a", machine("host-a"))
         zk.delete(layout.machine("host-a"))
         machines.publish("host-a", machine("host-a"))
-        assert machines.read("host-a").owner == zk.session_id
+        assert present(machines.read("host-a")).owner == zk.session_id
 
 
 class TestOverview:
@@ -420,8 +421,8 @@ class TestOverview:
         zk.create(layout.task("other"), b"garbage")
         other, view = sorted(Overview(zk, layout).tasks(), key=lambda entry: entry.name != "other")
         assert (view.host, [entry.host for entry in view.standbys]) == ("host-a", ["host-b"])
-        assert view.epoch == view.running.epoch > 0
-        assert view.figures.state == "running"
+        assert view.epoch == present(view.running).epoch > 0
+        assert present(view.figures).state == "running"
         assert sorted(problem["code"] for problem in view.problems) == ["E1", "E4009"]
         assert view.standbys[0].machine == "host-b"
         assert (other.host, other.state, other.config) == ("", "absent", None)

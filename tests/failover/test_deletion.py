@@ -7,6 +7,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -16,6 +17,7 @@ from replicator.coordination.tasks.schema_nodes import SchemaPart
 from replicator.errors import ReplicatorError
 from replicator.zookeeper.client import connect
 from server.control import Control
+from tests.support.agents import RunningAgent
 from tests.support.site import TASK, TIMEOUT, Site
 from tests.support.waiting import eventually
 
@@ -34,6 +36,10 @@ def remains(site: Site) -> list[str]:
     return site.admin.children(site.layout.tasks)
 
 
+def started(agents: list[RunningAgent], task: str) -> bool:
+    return any(agent.launcher.of(task) for agent in agents)
+
+
 def test_93_tasks_deleted_right_after_they_started_leave_nothing(site: Site) -> None:
     agents = [site.start(f"host-{name}") for name in "abc"]
     control = Control(site.admin, site.layout)
@@ -42,7 +48,7 @@ def test_93_tasks_deleted_right_after_they_started_leave_nothing(site: Site) -> 
         name = f"copy-{number}"
         site.registry.create(name, {"name": name}, "test")
         if number % 2:
-            eventually(lambda name=name: any(agent.launcher.of(name) for agent in agents))
+            eventually(partial(started, agents, name))
         time.sleep(rng.random() * 0.05)
         assert control.delete(name, "test", 10.0), name
     time.sleep(1.5)
@@ -69,7 +75,7 @@ def test_93_a_task_created_again_at_once_is_another_and_runs(site: Site) -> None
             worker = eventually(lambda: next((found for one in agents if (found := one.launcher.of(TASK))), None))
             assert worker.spec.checkpoint is None, "inherited"
             worker.deliver(7)
-            eventually(lambda worker=worker: worker.saved)
+            eventually(partial(getattr, worker, "saved"))
             assert control.delete(TASK, "test", 10.0)
         assert len(uids) == 10
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,10 @@ pytestmark = pytest.mark.timeout(240)
 MakeBus = Callable[..., Bus]
 
 
+def in_later_term(bus: Bus, epoch: int) -> bool:
+    return bus.look().epoch > epoch and bus.look().state == "running"
+
+
 def test_96_zookeeper_is_put_back_to_a_backup(
     make_bus: MakeBus, make_zookeeper: Callable[..., ZooKeeper], tmp_path: Path
 ) -> None:
@@ -37,7 +42,7 @@ def test_96_zookeeper_is_put_back_to_a_backup(
         before = bus.look().epoch
         bus.cluster.cores.pop("host-a").kill()
         bus.cluster.core("host-a")
-        wait_for(lambda before=before: bus.look().epoch > before and bus.look().state == "running", "a new term", 60)
+        wait_for(partial(in_later_term, bus, before), "a new term", 60)
         bus.wait_delivered(20 + number)
     known = bus.epochs()
     bus.cluster.cores.pop("host-a").kill()

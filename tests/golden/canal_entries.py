@@ -76,7 +76,7 @@ def _show(raw: bytes) -> str:
 
 def _plain(message: Any) -> dict[str, Any]:
     names = {"schemaName": "database", "tableName": "table", "eventType": "type"}
-    found = {
+    found: dict[str, Any] = {
         names.get(field.name, field.name): [str(each) for each in value] if field.is_repeated else value
         for field, value in message.ListFields()
     }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import msgspec
 
@@ -114,7 +114,8 @@ class Variation(msgspec.Struct, frozen=True):
 
 def load(path: Path) -> list[Record]:
     """Lines as golden has them and the file sink writes them, packed or not."""
-    opener = {".gz": gzip.open, ".xz": lzma.open}.get(path.suffix, open)
+    openers: dict[str, Callable[..., IO[Any]]] = {".gz": gzip.open, ".xz": lzma.open}
+    opener = openers.get(path.suffix, open)
     with opener(path, "rb") as lines:
         return [_record(json.loads(line)) for line in lines]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
+from replicator.errors import ReplicatorError
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.table import Table
@@ -45,7 +46,7 @@ def test_the_example_writes_what_it_says(recordings: Recordings) -> None:
     }
 
 
-def _unexpected(errno: int, sqlstate: str, message: str) -> Exception:
+def _unexpected(errno: int, sqlstate: str, message: str) -> ReplicatorError:
     raise AssertionError(message)
 
 

@@ -50,7 +50,9 @@ def browser() -> Iterator[webdriver.Chrome]:
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not program or not driver:
         missing = "chromium and chromedriver are missing: apt-get install chromium chromium-driver"
-        pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
+        if os.environ.get("CI") == "true":
+            pytest.fail(missing)
+        pytest.skip(missing)
     options = webdriver.ChromeOptions()
     options.binary_location = program
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})

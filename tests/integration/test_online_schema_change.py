@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 import pytest
@@ -68,7 +68,14 @@ class Teller:
     def begin(self, moment: Moment) -> list[Message]:
         return []
 
-    end = query = heartbeat = begin  # type: ignore[assignment]
+    def end(self, moment: Moment, rows: Mapping[tuple[str, str], int]) -> list[Message]:
+        return []
+
+    def query(self, text: str, moment: Moment) -> list[Message]:
+        return []
+
+    def heartbeat(self, moment: Moment) -> list[Message]:
+        return []
 
 
 def planner(table: Table) -> TablePlan:

@@ -153,7 +153,7 @@ def from_oracle(spec: Spec, value: Any) -> Any:
 
 def padded(raw: bytes | str, size: int) -> bytes:
     """It gives an empty value as str."""
-    return (raw or b"").ljust(size, b"\0")
+    return (b"" if isinstance(raw, str) else raw).ljust(size, b"\0")
 
 
 def text_of(value: Any) -> Any:

@@ -114,7 +114,7 @@ def test_its_files_give_the_same_by_the_other_decoder(
 
 
 def _shown(record: Record) -> tuple[str, bytes | None, str | None]:
-    return record.topic, record.key, record.value and masked(record.value.decode())
+    return record.topic, record.key, None if record.value is None else masked(record.value.decode())
 
 
 def test_check_finds_nothing_that_fails(run: Run) -> None:

@@ -117,7 +117,7 @@ def test_of_two_writers_at_once_one_wins(server: Running) -> None:
     with server.http() as http:
         assert http.post("/tasks", content=TASK).status_code == 201
         for round_ in range(5):
-            answers = []
+            answers: list[httpx.Response] = []
 
             def write(port: int, version: int = round_, answers: list[httpx.Response] = answers) -> None:
                 text = TASK.replace("3306", str(port))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.compiled_decoder import decoder_class
+from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var
@@ -28,6 +29,10 @@ from replicator.pipeline.ports import Interest
 KINDS = ["mysql", "mariadb"]
 
 
+def _unexpected(errno: int, sqlstate: str, message: str) -> ReplicatorError:
+    raise AssertionError(message)
+
+
 class Teller:
     interests: frozenset[Interest] = frozenset({"statement", "transaction", "query"})
 
@@ -37,7 +42,7 @@ class Teller:
     def begin(self, moment: Moment) -> list[Message]:
         return [Message("told", None, b"begin")]
 
-    def end(self, moment: Moment, rows: dict[tuple[str, str], int]) -> list[Message]:
+    def end(self, moment: Moment, rows: Mapping[tuple[str, str], int]) -> list[Message]:
         return [Message("told", None, b"end %d" % sum(rows.values()))]
 
     def query(self, text: str, moment: Moment) -> list[Message]:
@@ -92,7 +97,7 @@ def test_what_is_told(server: Database, name: str, tmp_path: Path, kind: str) ->
         position=Position(file, 4),
         flavor="mariadb" if isinstance(server, MariaDB) else "mysql",
         framing="file",
-        server_error=lambda errno, state, message: AssertionError(message),  # type: ignore[arg-type,return-value]
+        server_error=_unexpected,
         narrator=Teller(),
     )
     ((folder,),) = server.execute("SELECT @@datadir")

@@ -26,6 +26,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.sink.memory_sink import MemoryBroker, MemorySink
+from tests.support.present import present
 
 PAGE = Path(__file__).parents[2] / "docs" / "transforms.md"
 KEY = "a key of the examples"
@@ -168,7 +169,7 @@ def test_what_fits_passes_and_an_unknown_source_is_not_asked(
     )
     rules = {"filter": [{"tables": [f"{shop}.zoo"], "where": kinds}]}
     monkeypatch.setenv("PASSWORD", server.replicator[1])
-    (found,) = check_transforms(task(server, rules, tables=[f"{shop}.*"])) or ()
+    (found,) = present(check_transforms(task(server, rules, tables=[f"{shop}.*"])))
     assert found.severity == "ok", found
     monkeypatch.setenv("PASSWORD", "another")
     assert check_transforms(task(server, rules, tables=[f"{shop}.*"])) is None

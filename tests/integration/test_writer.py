@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import pymysql
@@ -12,7 +13,7 @@ from dev.checker.history import Transaction
 from dev.checker.writer import Writer
 
 
-def replayed(journal: list[Transaction]) -> dict[int, tuple[int, int]]:
+def replayed(journal: Iterable[Transaction]) -> dict[int, tuple[int, int]]:
     """key -> (counter, serial) after the whole journal."""
     table: dict[int, tuple[int, int]] = {}
     for transaction in journal:

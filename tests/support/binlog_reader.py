@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from replicator.pipeline.ports import Stream
+from tests.support.present import present
 
 ARTIFICIAL = 0x20
 ENDS = frozenset({16})  # XID
@@ -88,7 +89,7 @@ class Walker:
         _, kind, _, size, end, flags = struct.unpack_from("<IBIIIH", raw)
         assert size == len(raw)
         if kind == 4:
-            self._file = _NAME.match(raw[27:])[0].decode()  # a checksum may follow
+            self._file = present(_NAME.match(raw[27:]))[0].decode()  # a checksum may follow
         return Event(kind, self._file, end, flags, raw[19:])
 
 

@@ -92,7 +92,7 @@ def told(server: Database, statements: Iterator[str]) -> tuple[list[object], Cou
     server.execute(f"DROP DATABASE {database}")
     return [
         (topic, key, value and _GTID.sub('"gtid":0', masked(value.decode())), row, headers)
-        for topic, key, value, _, row, headers in found
+        for topic, key, value, _, row, headers, *_ in found
     ], kinds(server, since)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import uuid as uuids
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from tests.support.binlog_writer import FORMAT_DESCRIPTION, GTID, PREVIOUS_GTIDS, UPDATE_ROWS, BinlogWriter, TableSpec
 from tests.unit.decode.binlog_writer import lenenc, payload
@@ -51,12 +51,15 @@ DIALECTS: Final = (
 )
 
 
+Gtids: TypeAlias = Literal["anonymous", "named", "tagged"]
+
+
 @dataclass
 class DialectWriter(BinlogWriter):
     """A server of one release. `tag`: of the GTIDs that it gives; "anonymous": it gives none."""
 
     dialect: Dialect = field(default=DIALECTS[0])
-    gtids: Literal["anonymous", "named", "tagged"] = "named"
+    gtids: Gtids = "named"
     tag: str = "audit"
     original: bool = False
     """Transactions come from another server: they have its commit time and version, too."""

@@ -19,6 +19,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.pipeline import Pipeline
+from replicator.pipeline.ports import Stream
 
 
 def row(number: int) -> Record:
@@ -52,6 +53,9 @@ class Script:
     def end_position(self) -> Position:
         return Position("b.1", 0)
 
+    def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
+        return None
+
     def open(self, position: Position) -> ScriptStream:
         if self.opened and self.then is not None:
             self.items = self.then
@@ -60,7 +64,7 @@ class Script:
 
 
 class ScriptStream:
-    framing: Literal["packet"] = "packet"
+    framing: Literal["packet", "file"] = "packet"
 
     def __init__(self, script: Script, position: Position) -> None:
         self.position = position
@@ -91,7 +95,8 @@ class ScriptStream:
 class Hand:
     """The decoder: what the stream handed out."""
 
-    def __init__(self, stream: ScriptStream) -> None:
+    def __init__(self, stream: Stream) -> None:
+        assert isinstance(stream, ScriptStream)
         self._stream = stream
         self.more = False
 
@@ -175,7 +180,7 @@ class Bench:
         term = Term("task", "uid", 7, lambda: self.deadline)
         self.pipeline = Pipeline(
             source=source,
-            make_decoder=Hand,  # type: ignore[arg-type]
+            make_decoder=Hand,
             sink=sink,
             store=self.store,
             term=term,

@@ -55,17 +55,19 @@ class Conversation:
         """flexible: the header of the reply has tagged fields. correlation: another one than the request's."""
         self.raw(frame(to.correlation if correlation is None else correlation, body, flexible=flexible))
 
-    def raw(self, data: bytes) -> None:
+    def raw(self, data: bytes) -> Self:
         try:
             self.socket.sendall(data)
         except OSError as error:
             raise Hung from error
+        return self
 
-    def greet(self, versions: Mapping[int, tuple[int, int]] = ALL_VERSIONS, **features: int) -> None:
+    def greet(self, versions: Mapping[int, tuple[int, int]] = ALL_VERSIONS, **features: int) -> Self:
         """Answers ApiVersions."""
         request = self.request()
         assert request.key == api_versions.KEY, request
         self.reply(request, versions_reply(versions, request.version, features))
+        return self
 
     def handshake(self, *mechanisms: str, code: int = 0) -> str:
         """Answers SaslHandshake. Returns the mechanism that was asked for."""

@@ -44,9 +44,10 @@ class Bus:
         listen = self.cluster.server_url.removeprefix("http://")
         token = self.cluster.folder / "server.token"
         where = ["--zookeeper", self._zookeeper, "--root", self.layout.root, "--listen", listen]
-        self.cluster.server = Process("server", ["server", *where, "--token-file", str(token)], self.cluster.folder)
-        self.cluster.server.start()
-        wait_for(lambda: "listening" in self.cluster.server.tail(), "the Server to listen", 30)
+        server = Process("server", ["server", *where, "--token-file", str(token)], self.cluster.folder)
+        self.cluster.server = server
+        server.start()
+        wait_for(lambda: "listening" in server.tail(), "the Server to listen", 30)
         self.replicator.environment["REPLICATOR_TOKEN"] = self.cluster.token
         self.cluster.core("host-a")
         self.cluster.start_monitor()

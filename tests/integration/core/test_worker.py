@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import pytest
@@ -101,6 +101,11 @@ class Agent:
             elif isinstance(message, LoadSchemaHistory | AppendSchemaHistory):
                 self.worker.send(answered(self.history, message))
 
+    def heard(self, condition: Callable[[], bool]) -> bool:
+        """The condition, after what the worker has said meanwhile was answered."""
+        self.listen()
+        return condition()
+
     def wait(self, kind: type[M], timeout: float = 30.0) -> M:
         def found() -> M | None:
             self.listen()
@@ -130,7 +135,7 @@ def test_it_streams_and_drains(launcher: Launcher, mysql: MySQL, kafka: Kafka, d
     agent = Agent(launcher, config)
     agent.wait(Streaming)
     insert(mysql, database, 1, 2, 3)
-    wait_for(lambda: agent.listen() or len(delivered(kafka, database)) == 3, "three records", 20)
+    wait_for(lambda: agent.heard(lambda: len(delivered(kafka, database)) == 3), "three records", 20)
     agent.worker.send(Drain())
     drained = agent.wait(Drained)
     assert drained.checkpoint is not None
@@ -158,12 +163,12 @@ def test_a_successor_reads_old_rows_with_the_definitions_of_then(
         insert(mysql, database, 1)
         mysql.execute(f"ALTER TABLE {database}.item RENAME COLUMN name TO title, ADD COLUMN id2 INT FIRST")
         mysql.execute(f"INSERT INTO {database}.item VALUES (7, 2, 'x')")
-        wait_for(lambda: first.listen() or len(delivered(kafka, database)) == 2, "two records", 20)
+        wait_for(lambda: first.heard(lambda: len(delivered(kafka, database)) == 2), "two records", 20)
         first.worker.kill()
         assert [record.kind for record in first.history.records] == ["base", "ddl"]
         config["sink"]["delivery"] = "at_least_once"  # else the position in Kafka counts
         second = Agent(launcher, config, epoch=8, history=first.history, checkpoint=began)
-        wait_for(lambda: second.listen() or len(delivered(kafka, database)) == 4, "both again", 20)
+        wait_for(lambda: second.heard(lambda: len(delivered(kafka, database)) == 4), "both again", 20)
         second.worker.kill()
     values = [json.loads(record.value)["after"] for record in delivered(kafka, database)]
     assert sorted(map(str, values)) == sorted(map(str, [{"id": 1, "name": "x"}, {"id2": 7, "id": 2, "title": "x"}] * 2))
@@ -215,14 +220,14 @@ def test_a_later_term_fences_an_earlier_one(
     old = Agent(launcher, config, epoch=7)
     old.wait(Streaming)
     insert(mysql, database, 1)
-    wait_for(lambda: old.listen() or len(delivered(kafka, database)) == 1, "one record", 20)
+    wait_for(lambda: old.heard(lambda: len(delivered(kafka, database)) == 1), "one record", 20)
     # With the same server id the source itself would throw the earlier reader out, before Kafka has a say.
     config["source"]["server_id"] = 4_000_000_000
     new = Agent(launcher, config, epoch=9)
     new.wait(Streaming)
     insert(mysql, database, 2)
     assert old.wait(Failed).fenced
-    wait_for(lambda: new.listen() or len(delivered(kafka, database)) == 2, "two records", 20)
+    wait_for(lambda: new.heard(lambda: len(delivered(kafka, database)) == 2), "two records", 20)
     epochs = [dict(record.headers)["epoch"] for record in delivered(kafka, database)]
     assert epochs == [b"7", b"9"]
     new.worker.kill()

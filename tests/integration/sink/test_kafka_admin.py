@@ -25,6 +25,7 @@ from replicator.model.term import Term
 from replicator.sink import open_sink
 from replicator.sink.kafka.admin import connect_admin
 from tests.conformance.sinks import at, batch
+from tests.support.present import present
 from tests.support.waiting import eventually
 
 Put = Callable[..., None]
@@ -63,7 +64,7 @@ def soon() -> float:
 
 
 def values(admin: AdminClient, place: TopicPartition) -> list[str]:
-    return [record.value.decode() for record in admin.read(place, *admin.ends(place, soon()), soon())]
+    return [present(record.value).decode() for record in admin.read(place, *admin.ends(place, soon()), soon())]
 
 
 def test_an_empty_partition(admin: AdminClient, place: TopicPartition) -> None:

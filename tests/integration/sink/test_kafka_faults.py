@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -76,8 +77,12 @@ def test_broker_killed_in_flight(make: Callable[..., Sink], victim: Kafka, task:
     broker, topic, length = victim, task + ".orders", 400
     stream = Stream(make(broker.bootstrap, task, delivery=delivery), task, topic, length)
     thread, caught = in_background(stream.run)
+
+    def done(share: float) -> bool:
+        return stream.done > length * share or not thread.is_alive()
+
     for share in (0.2, 0.5):
-        eventually(lambda share=share: stream.done > length * share or not thread.is_alive())
+        eventually(partial(done, share))
         broker.kill()
         time.sleep(0.5)
         broker.start()

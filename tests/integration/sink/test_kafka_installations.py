@@ -41,8 +41,8 @@ def make(kafka: Any, task: str) -> Iterator[Make]:
 
 
 def term(task: str, installation: str, epoch: int = 1, uid: str = "u1", previous: int | None = None) -> Term:
-    names = {"installation": installation, "host": f"host-{installation[:1]}"}
-    return Term(task, uid, epoch, lambda: float("inf"), previous=previous, **names)
+    host = f"host-{installation[:1]}"
+    return Term(task, uid, epoch, lambda: float("inf"), previous=previous, installation=installation, host=host)
 
 
 def deliver(sink: Sink, task: str, *offsets: int) -> None:

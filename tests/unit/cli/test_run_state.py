@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from replicator.checkpoint.sqlite import SqliteStore
-from replicator.cli import run_state
 from replicator.cli.run import _ordered, _with_sink
 from replicator.cli.run_state import folder, open_state, replica_name
 from replicator.config.load import load_task, parse_task, to_data
@@ -111,7 +110,7 @@ def test_82_a_runs_replica_id_is_its_own(tmp_path: Path, monkeypatch: pytest.Mon
     """The server throws out the reader that came first: that would be the bus's task."""
     first, second = save(KAFKA, tmp_path / "a"), save(KAFKA, tmp_path / "b")
     ids = {derived(replica_name(first)), derived(replica_name(second)), derived(KAFKA.name)}
-    monkeypatch.setattr(run_state.socket, "gethostname", lambda: "elsewhere")
+    monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
     assert len(ids | {derived(replica_name(first))}) == 4
     assert save(KAFKA, tmp_path / "a") == first, "as long as the file is"
     assert len(first) == 12 and int(first, 16) >= 0

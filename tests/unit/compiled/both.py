@@ -65,7 +65,7 @@ def without_checksums(whole: Sequence[bytes]) -> list[bytes]:
 
 
 def sink(form: str) -> StdoutSink:
-    return StdoutSink(type="stdout", format=form)  # type: ignore[arg-type]
+    return StdoutSink(type="stdout", format=form)
 
 
 def decoder(

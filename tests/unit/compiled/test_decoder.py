@@ -116,9 +116,14 @@ def test_the_records_of_ordinary_transactions_are_packed_and_python_sees_few_eve
 
 
 def test_a_table_map_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed = []
+    parsed: list[bytes] = []
     parse = table_map.parse
-    monkeypatch.setattr(table_map, "parse", lambda raw, **options: parsed.append(raw) or parse(raw, **options))
+
+    def noted(raw: bytes, **options: Any) -> Any:
+        parsed.append(raw)
+        return parse(raw, **options)
+
+    monkeypatch.setattr(table_map, "parse", noted)
     raw = pair.read(RECORDINGS[NAMES.index("mysql_orders")])
     decoder = pair.decoder(CompiledDecoder, "maxwell", "mysql", "packet", Position("binlog.000001", 4))
     pair.told(decoder, pair.cut(pair.as_packets(raw), 1000))

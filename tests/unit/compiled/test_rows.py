@@ -156,7 +156,7 @@ def run(rows: Any, raw: bytes, append: Any) -> Any:
 def test_any_values(form: str, data: st.DataObject) -> None:
     table = data.draw(tables())
     operation = data.draw(st.sampled_from(OPERATIONS))
-    plan = formats[form]("t", StdoutSink(type="stdout", format=form), "mysql").plan(table, "topic")  # type: ignore[arg-type]
+    plan = formats[form]("t", StdoutSink(type="stdout", format=form), "mysql").plan(table, "topic")
     raw = data.draw(events(table, operation))
     if data.draw(st.integers(0, 4)) == 0:
         raw = raw[: data.draw(st.integers(0, len(raw)))]
@@ -178,7 +178,7 @@ DAMAGED += [(types.NEWDECIMAL, 200 << 8 | 4), (types.BLOB, 5)]
 @pytest.mark.parametrize(("kind", "meta"), DAMAGED, ids=[types.NAMES[kind] for kind, _ in DAMAGED])
 def test_metadata_that_cannot_be_is_refused_alike(form: str, kind: int, meta: int) -> None:
     """Before a row is looked at, so that what stands in its header does not matter."""
-    made = formats[form]("t", StdoutSink(type="stdout", format=form), "mysql")  # type: ignore[arg-type]
+    made = formats[form]("t", StdoutSink(type="stdout", format=form), "mysql")
     table = Table("shop", "t", (Column(0, "c", kind, meta, members=("a", "b")),))
     plan = made.plan(table, "topic")
     for partial in (False, True):

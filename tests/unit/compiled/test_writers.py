@@ -28,7 +28,7 @@ NAMES = sorted(
     [*RENDERERS, *(f"{name}:{text}" for name in FALLIBLE for text in ("17", '"2000-01-01Z"'))],
     key=lambda name: (name.partition(":")[0], name),
 )
-_long = {"type": types.BLOB, "meta": 2, "collation": 255}
+_long: dict[str, Any] = {"type": types.BLOB, "meta": 2, "collation": 255}
 PYTHON = (writers.BY_PYTHON, writers.REMEMBERED)
 
 
@@ -145,7 +145,7 @@ RARE = {types.GEOMETRY, types.VECTOR}
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_task_without_options_meets_compiled_writers(form: str) -> None:
-    made = formats[form]("t", StdoutSink(type="stdout", format=form), "mysql")  # type: ignore[arg-type]
+    made = formats[form]("t", StdoutSink(type="stdout", format=form), "mysql")
     by_python = set()
     for kind in KINDS:
         if kind.get("collation") not in (None, 63, 255, 8):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from typing import Any
 
 import pytest
 import yaml
@@ -244,7 +245,8 @@ def test_all_problems_come_at_once_in_the_order_of_the_text() -> None:
 
 
 def test_plain_data_of_any_kind() -> None:
-    for data in (None, 1, "x", [], {"name": {1, 2}}, {"name": float("nan")}):
+    given: tuple[Any, ...] = (None, 1, "x", [], {"name": {1, 2}}, {"name": float("nan")})
+    for data in given:
         with pytest.raises(ConfigError):
             parse_task(data)
 

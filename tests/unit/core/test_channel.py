@@ -52,7 +52,12 @@ def pipes(ways: Any, heard: queue.SimpleQueue[Any]) -> Iterator[PipeReader]:
 
 def test_messages_of_any_size_arrive_whole_and_in_order(pipes: PipeReader, ways: Any, heard: Any) -> None:
     worker = WorkerEnd(ways[0][1])
-    threading.Thread(target=lambda: [worker.send(Streaming(text)) for text in ("a", LARGE, "b")]).start()
+
+    def say() -> None:
+        for text in ("a", LARGE, "b"):
+            worker.send(Streaming(text))
+
+    threading.Thread(target=say).start()
     assert [heard.get(timeout=10)[1].position for _ in range(3)] == ["a", LARGE, "b"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -37,6 +38,9 @@ class Term:
         if self.errors:
             raise self.errors.pop(0)
         self.written.append(checkpoint.position.offset)
+
+    def has(self, offset: int) -> bool:
+        return offset in self.written
 
 
 class CoreContext:
@@ -119,7 +123,7 @@ def test_tasks_do_not_wait_for_each_others_interval(bench):
     bench.writer.submit("t", progress(2))
     for number in range(1, 4):
         bench.writer.submit("u", progress(number))
-        eventually(lambda number=number: number in other.written, 1)
+        eventually(partial(other.has, number), 1)
 
 
 def test_what_stands_is_not_written_again_for_a_while(bench, monkeypatch):

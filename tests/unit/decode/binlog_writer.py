@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 from zlib import crc32
 
 import pytest
@@ -14,6 +14,7 @@ import zstandard
 from replicator.decode.binlog import event_types
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.renderers.contract import Rendering
+from replicator.decode.transactions.progress import Flavor
 from replicator.decode.values.column_sizes import fixed_size
 from replicator.errors import SourceError
 from replicator.model import types
@@ -21,6 +22,7 @@ from replicator.model.batch import Batch, Record
 from replicator.model.plan import Image, RecordPlan, Step, TablePlan, Template, Text, Value, Var
 from replicator.model.position import Position
 from replicator.model.table import Column, Table
+from replicator.pipeline.ports import Planner
 
 UUID = "11111111-2222-3333-4444-555555555555"
 CUTS = {1: "B", 2: "<H", 4: "<I", 8: "<Q"}
@@ -49,44 +51,44 @@ class Log:
             body = struct.pack("<H50sIB", 4, b"9.7.4", 1, 19) + bytes(lengths) + bytes((checksum,))
             self.add(event_types.FORMAT_DESCRIPTION, body, checksum=True, end=0 if at > 4 else -1)
 
-    def add(self, kind: int, body: bytes = b"", *, checksum: bool | None = None, end: int = -1, flags: int = 0) -> Log:
+    def add(self, kind: int, body: bytes = b"", *, checksum: bool | None = None, end: int = -1, flags: int = 0) -> Self:
         used = self.checksum if checksum is None else checksum
         self.parts.append(event(kind, body, at=self.at, checksum=used, end=end, flags=flags))
         if end != 0 and not flags & event_types.FLAG_ARTIFICIAL:
             self.at += len(self.parts[-1])
         return self
 
-    def gtid(self, number: int, commit_us: int = 5_000_000) -> Log:
+    def gtid(self, number: int, commit_us: int = 5_000_000) -> Self:
         uuid = bytes.fromhex(UUID.replace("-", ""))
         return self.add(
             event_types.GTID, struct.pack("<B16sqBqq", 0, uuid, number, 2, 0, 1) + commit_us.to_bytes(7, "little")
         )
 
-    def query(self, text: str, database: str = "shop", thread: int = 9) -> Log:
+    def query(self, text: str, database: str = "shop", thread: int = 9) -> Self:
         body = struct.pack("<IIBHH", thread, 0, len(database), 0, 0) + database.encode() + b"\0" + text.encode()
         return self.add(event_types.QUERY, body)
 
-    def map(self, table: Table, table_id: int = 1) -> Log:
+    def map(self, table: Table, table_id: int = 1) -> Self:
         return self.add(event_types.TABLE_MAP, table_map(table, table_id))
 
-    def rows(self, kind: int, columns: int, rows: bytes, table_id: int = 1, flags: int = 1) -> Log:
+    def rows(self, kind: int, columns: int, rows: bytes, table_id: int = 1, flags: int = 1) -> Self:
         images = 2 if kind in (event_types.UPDATE_ROWS, event_types.UPDATE_ROWS_V1) else 1
         extra = b"\x02\x00" if kind >= event_types.WRITE_ROWS else b""
         present = b"\xff" * ((columns + 7) // 8 * images)
         body = table_id.to_bytes(6, "little") + struct.pack("<H", flags) + extra + bytes((columns,)) + present + rows
         return self.add(kind, body)
 
-    def xid(self) -> Log:
+    def xid(self) -> Self:
         return self.add(event_types.XID, bytes(8))
 
-    def insert(self, number: int, *values: int) -> Log:
+    def insert(self, number: int, *values: int) -> Self:
         """A transaction that inserts these ids into shop.t."""
         self.gtid(number).query("BEGIN").map(IDS)
         return self.rows(
             event_types.WRITE_ROWS, 1, b"".join(b"\0" + struct.pack("<i", value) for value in values)
         ).xid()
 
-    def rotate(self, file: str, offset: int = 4) -> Log:
+    def rotate(self, file: str, offset: int = 4) -> Self:
         return self.add(event_types.ROTATE, struct.pack("<Q", offset) + file.encode())
 
     @property
@@ -275,9 +277,9 @@ def server_error(errno: int, state: str, message: str) -> SourceError:
 def decoder(
     *,
     position: Position | None = None,
-    flavor: str = "mysql",
-    framing: str = "file",
-    planner: Callable[[Table], TablePlan | None] = shop,
+    flavor: Flavor = "mysql",
+    framing: Literal["packet", "file"] = "file",
+    planner: Planner = shop,
     **options: Any,
 ) -> BinlogDecoder:
     return BinlogDecoder(

@@ -15,8 +15,10 @@ from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.errors import DecodeError
 from replicator.model import types
-from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var
+from replicator.model.batch import Record
+from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var, Variable
 from replicator.model.table import Column, Table
+from tests.support.present import present
 from tests.unit.decode.binlog_writer import hexadecimal, plan
 
 KINDS = [
@@ -91,7 +93,7 @@ def run(function, table, images, body, *, padding=b"", row=0):
     raw = header(table, images) + body
     context = TransactionState()
     context.position = b"here"
-    out = []
+    out: list[Record] = []
     data = b"xx" + raw + padding
     result = function(data, data.decode("latin-1"), 2, 2 + len(raw), row, out.append, context)
     return out, result
@@ -125,14 +127,15 @@ def test_updates_and_changed_keys(data):
     table = data.draw(tables())
     pairs = data.draw(st.lists(st.tuples(rows(table), rows(table), st.booleans()), min_size=1, max_size=3))
     every, keys = range(len(table.columns)), table.primary_key
-    body, wanted = b"", []
+    body = b""
+    wanted: list[Record] = []
     for number, (before, after, same) in enumerate(pairs):
         if same:
             after = [before[c.index] if c.index in keys else v for c, v in zip(table.columns, after, strict=True)]
         body += image(table, before) + image(table, after)
         old, new = (listed(before, keys), listed(after, keys)) if keys else (None, None)
         if old != new:
-            wanted.append(("shop.t", old, None, b"here", number, (("moved", new),)))
+            wanted.append(("shop.t", old, None, b"here", number, (("moved", present(new)),)))
             wanted.append(("shop.t", new, listed(after, every), b"here", number, ()))
         else:
             value = b"u" + listed(before, every) + listed(after, every) + b"#%d" % number
@@ -199,13 +202,13 @@ def test_absent_columns(count):
     bitmap[-1] &= ~(1 << (count - 1) % 8)
     data = bytes(bitmap) + bytes((count + 7) // 8 + count - 1)
     with pytest.raises(DecodeError, match=rf"E2304 .*shop\.t.*no 'c{count - 1}'"):
-        function(data, data.decode("latin-1"), 0, len(data), 0, [].append, TransactionState())
+        function(data, data.decode("latin-1"), 0, len(data), 0, list[Record]().append, TransactionState())
 
 
 def test_spare_bits_of_the_columns_bitmap_do_not_matter():
     table = Table("shop", "t", (Column(0, "a", types.TINY),))
     data = b"\x01\x01\x00\x07"
-    out = []
+    out: list[Record] = []
     compile_rows(plan(table), table, "insert", hexadecimal)(data, "\1\1\0\7", 0, 4, 0, out.append, TransactionState())
     assert out[0][2] == b'["07"]'
 
@@ -214,14 +217,18 @@ def test_another_number_of_columns_is_damage():
     table = Table("shop", "t", (Column(0, "a", types.TINY),))
     function = compile_rows(plan(table), table, "insert", hexadecimal)
     with pytest.raises(DecodeError, match="E2302"):
-        function(b"\x02\xff\0\0\0", "\x02\xff\0\0\0", 0, 5, 0, [].append, TransactionState())
+        function(b"\x02\xff\0\0\0", "\x02\xff\0\0\0", 0, 5, 0, list[Record]().append, TransactionState())
 
 
 def test_renderers_are_evaluated_once_per_row():
     calls = []
 
     def counting(name, column, table):
-        return Rendering("<4s", "seen(v)", {"seen": lambda value: calls.append(value) or "1"})
+        def seen(value):
+            calls.append(value)
+            return "1"
+
+        return Rendering("<4s", "seen(v)", {"seen": seen})
 
     table = Table("shop", "t", (Column(0, "a", types.LONG, nullable=False),), (0,))
     value = (Value(0, "after", "r"), Value(0, "after", "r"))
@@ -251,7 +258,7 @@ def test_variables():
         12,
     )
     context.gtid_json, context.file_json = '"u:1"', '"binlog.000001"'
-    names = [
+    names: list[Variable] = [
         "ts_ms",
         "ts_us",
         "ts_ns",
@@ -268,14 +275,14 @@ def test_variables():
     value = tuple(step for name in names for step in (Text(f" {name}="), Var(name)))
     table = Table("shop", "t", (Column(0, "a", types.TINY, nullable=False),))
     function = compile_rows(TablePlan("x", (RecordPlan(None, value),), (), ()), table, "insert", hexadecimal)
-    out = []
+    out: list[Record] = []
     data = header(table, 1) + b"\0\1\0\1"
     function(data, data.decode("latin-1"), 0, len(data), 40, out.append, context)
     text = (
         " ts_ms=1234 ts_us=1234567 ts_ns=1234567000 now_ms=9876 now_us=9876543 now_ns=9876543210 "
         'gtid="u:1" file="binlog.000001" pos=4711 row={} server_id=7 thread=12'
     )
-    assert [record[2].decode() for record in out] == [text.format(0), text.format(1)]
+    assert [present(record[2]).decode() for record in out] == [text.format(0), text.format(1)]
     assert [record[4] for record in out] == [40, 41]
 
 

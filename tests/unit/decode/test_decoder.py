@@ -1,6 +1,7 @@
 """Streams written by hand: what each event does to batches, positions and state."""
 
 import struct
+from typing import Self
 
 import pytest
 
@@ -10,6 +11,7 @@ from replicator.model import types
 from replicator.model.gtid import GtidSet
 from replicator.model.position import Inside, Position
 from replicator.model.table import Column, Table
+from tests.support.present import present
 from tests.unit.decode.binlog_writer import (
     IDS,
     UUID,
@@ -34,7 +36,7 @@ def test_transactions_become_one_batch_with_the_position_behind_them():
     assert [record[3].decode() for record in batch.records] == [f"{UUID}:1", f"{UUID}:1", f"{UUID}:2"]
     assert batch.position == Position("binlog.000001", log.at)
     assert (batch.boundary, batch.rows, batch.transactions, batch.source_ms) == (True, 3, 2, 5000)
-    assert batch.size == sum(len(record[1]) + len(record[2]) for record in batch.records)
+    assert batch.size == sum(len(present(record[1])) + len(present(record[2])) for record in batch.records)
 
 
 def test_executed_gtids_follow_when_they_are_known():
@@ -99,7 +101,7 @@ def test_resuming_inside_a_transaction(delivered):
     left = [(value, value - 1) for value in range(1, 5)][delivered:]
     assert ids([batch]) == [*left, (5, 0)]
     assert batch.rows == len(left) + 1
-    assert batch.size == sum(len(record[1]) + len(record[2]) for record in batch.records)
+    assert batch.size == sum(len(present(record[1])) + len(present(record[2])) for record in batch.records)
 
 
 def test_resuming_in_pieces_gives_positions_that_count_all_rows():
@@ -198,7 +200,7 @@ def test_rollback_to_a_savepoint():
     ).xid()
     (batch,) = decoder().feed(log.raw)
     assert (ids([batch]), batch.rows) == ([(1, 0), (4, 3)], 2)
-    assert batch.size == sum(len(record[1]) + len(record[2]) for record in batch.records)
+    assert batch.size == sum(len(present(record[1])) + len(present(record[2])) for record in batch.records)
     resumed = decoder(position=Position("binlog.000001", 4, "", 1)).feed(log.raw)
     assert ids(resumed) == [(4, 3)]
     position = Position("binlog.000001", 4, "", 2)
@@ -346,7 +348,7 @@ def test_without_gtids_the_position_is_the_transactions_start():
 
 
 class MariaDBLog(Log):
-    def begin(self, number, *, domain=0, flags=0):
+    def begin(self, number: int, *, domain: int = 0, flags: int = 0) -> Self:
         return self.add(event_types.MARIADB_GTID, struct.pack("<QIB", number, domain, flags) + bytes(6))
 
 

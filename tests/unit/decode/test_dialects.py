@@ -25,7 +25,7 @@ from replicator.schema.catalog import SchemaCatalog
 from replicator.schema.history import History, base
 from replicator.schema.server_schema import ServerSchema
 from tests.support.binlog_writer import LONG, Column, TableSpec
-from tests.support.dialects import DIALECTS, Dialect, DialectWriter
+from tests.support.dialects import DIALECTS, Dialect, DialectWriter, Gtids
 from tests.support.generated import KINDS
 
 DECODERS: Final = [BinlogDecoder, CompiledDecoder] if compiled.available() else [BinlogDecoder]
@@ -38,12 +38,12 @@ Row = tuple[Any, ...]
 class Log:
     """A binlog file of one server, with one table; what was written is kept."""
 
-    def __init__(self, dialect: Dialect, gtids: str, kinds: list[str], *, original: bool, length: int) -> None:
+    def __init__(self, dialect: Dialect, gtids: Gtids, kinds: list[str], *, original: bool, length: int) -> None:
         self.writer = DialectWriter(
             dialect=dialect,
             gtids=gtids,
             original=original,
-            length=length,  # type: ignore[arg-type]
+            length=length,
         )
         self.kinds = kinds
         columns = [Column("id", LONG, nullable=False), *(KINDS[kind].column(f"c_{kind}") for kind in kinds)]
@@ -123,7 +123,8 @@ def decoded(log: Log, kind: type[BinlogDecoder], *, piece: int = 1 << 20) -> tup
 
 @st.composite
 def logs(draw: st.DrawFn, dialect: Dialect) -> Log:
-    gtids = draw(st.sampled_from(["anonymous", "named", *(["tagged"] if dialect.tags else [])]))
+    known: tuple[Gtids, ...] = ("anonymous", "named", "tagged")
+    gtids = draw(st.sampled_from(known if dialect.tags else known[:2]))
     kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=6, unique=True))
     length = draw(st.sampled_from([0, 250, 251, 70_000, 1 << 25]))
     log = Log(dialect, gtids, kinds, original=draw(st.booleans()), length=length)
@@ -132,7 +133,7 @@ def logs(draw: st.DrawFn, dialect: Dialect) -> Log:
     for _ in range(draw(st.integers(1, 4))):
         if draw(st.integers(0, 4)) == 0:
             log.raw += log.writer.view_change()
-        changes = []
+        changes: list[tuple[str, Row | None, Row | None]] = []
         for _ in range(draw(st.integers(1, 3))):
             key = draw(st.integers(1, 3))
             row = (key, *(draw(st.none() | KINDS[kind].values) for kind in kinds))

@@ -12,6 +12,7 @@ from replicator.decode.binlog.transaction_payload import LONGEST
 from replicator.errors import DecodeError
 from replicator.model import types
 from tests.data.binlog import read
+from tests.support.present import present
 from tests.unit.decode.binlog_writer import IDS, Log, decoder, records, zip_part
 from tests.unit.decode.renderers.column import render
 
@@ -78,7 +79,7 @@ def test_what_was_recorded():
     """A row and a text of 2,000 characters."""
     made = decoder(flavor="mariadb")
     (record,) = records(made.feed(read("mariadb_compressed")))
-    assert (b"61" * 2000) in record[2]
+    assert (b"61" * 2000) in present(record[2])
     (record,) = records(decoder(flavor="mariadb").feed(read("mariadb_columns")))
     assert record[2] == b'["01000000","0061","0062"]'
 

@@ -10,6 +10,7 @@ from replicator.model.happening import Message, Statement, TableChange
 from replicator.model.plan import RecordPlan, TablePlan, Text, Var
 from replicator.model.position import Position
 from replicator.model.table import Table
+from tests.support.present import present
 from tests.unit.decode.binlog_writer import IDS, UUID, Log, decoder, records
 
 T = ("shop", "t")
@@ -53,9 +54,9 @@ def short(batches):
     return [
         (
             record[4],
-            record[2].decode()
+            present(record[2]).decode()
             if record[0] == "told"
-            else int.from_bytes(bytes.fromhex(record[2][2:10].decode()), "little"),
+            else int.from_bytes(bytes.fromhex(present(record[2])[2:10].decode()), "little"),
         )
         for record in records(batches)
     ]
@@ -79,7 +80,7 @@ def test_messages_stand_among_the_rows_and_are_numbered_like_them():
     ]  # fmt: skip
     assert (batch.rows, batch.transactions) == (2, 2)
     assert [record[3].decode() for record in batch.records] == [f"{UUID}:1"] * 4 + [f"{UUID}:2"] * 3
-    assert batch.size == sum(len(record[1] or b"") + len(record[2]) for record in batch.records)
+    assert batch.size == sum(len(record[1] or b"") + len(present(record[2])) for record in batch.records)
 
 
 @pytest.mark.parametrize("delivered", range(9))
@@ -219,7 +220,7 @@ def test_rows_know_their_statement_and_their_number():
     log.rows(event_types.WRITE_ROWS, 1, row(5)).xid()
     for narrator, told in ((None, 0), (Teller("transaction"), 1)):
         made = decoder(position=Position("binlog.000001", 4, f"{UUID}:1"), planner=planner, narrator=narrator)
-        found = [record[2].decode() for record in records(made.feed(log.raw)) if record[0] == "t"]
+        found = [present(record[2]).decode() for record in records(made.feed(log.raw)) if record[0] == "t"]
         known = f'"{UUID}:1-2" "{UUID}"'
         text = '"insert \\"ä\\""'
         assert found == [

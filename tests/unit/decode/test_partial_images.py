@@ -12,6 +12,7 @@ from replicator.decode.plan.compiler import compile_rows
 from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.errors import DecodeError
 from replicator.model import types
+from replicator.model.batch import Record
 from replicator.model.plan import Each, Member, Members, RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
 from tests.unit.decode.binlog_writer import hexadecimal
@@ -49,7 +50,8 @@ def event(table, presences, images, **options):
 
 def run(function, table, presences, images, **options):
     data = event(table, presences, images, **options)
-    out, context = [], TransactionState()
+    out: list[Record] = []
+    context = TransactionState()
     after, _ = function(data, data.decode("latin-1"), 0, len(data), 0, out.append, context)
     assert after == len(images)
     return out
@@ -117,6 +119,12 @@ def members(draw, table, names):
     )
 
 
+def only(operation: str, record: RecordPlan, *, grouped: bool = False) -> TablePlan:
+    """A plan that has the record for one operation alone."""
+    insert, update, delete = ((record,) if name == operation else () for name in ("insert", "update", "delete"))
+    return TablePlan("x", insert, update, delete, grouped=grouped)
+
+
 @given(st.data())
 def test_members_and_values(data):
     table, operation, present, images = data.draw(cases())
@@ -128,9 +136,8 @@ def test_members_and_values(data):
     template = tuple(part for step in data.draw(st.permutations(steps)) for part in (step, Text(" ")))
     grouped = data.draw(FLAGS)
     record = RecordPlan(None, (Each(template, "\n"), Var("offset")) if grouped else template)
-    plan = TablePlan("x", *((record,) if name == operation else () for name in ("insert", "update", "delete")),
-                     grouped=grouped)  # fmt: skip
-    wanted = []
+    plan = only(operation, record, grouped=grouped)
+    wanted: list[str] = []
     for values in images:
         text = ""
         for step in template:
@@ -160,7 +167,7 @@ def test_records_keys_that_move(data):
         "x", (), (RecordPlan(new, (Text("u"),)),), (), keys=keys,
         rekey=(RecordPlan(old, None), RecordPlan(new, (Text("c"),))),
     )  # fmt: skip
-    wanted = []
+    wanted: list[tuple[bytes, bytes | None]] = []
     for values in images:
         before, after = (
             "".join(json.dumps(seen(values, present, name, c)[1]) for c in keys).encode() for name in values
@@ -176,13 +183,13 @@ def test_damaged_events_raise_what_damage_raises(data):
     table, operation, present, images = data.draw(cases())
     names = IMAGES[operation]
     record = RecordPlan(None, (data.draw(members(table, names)),))
-    plan = TablePlan("x", *((record,) if name == operation else () for name in ("insert", "update", "delete")))
+    plan = only(operation, record)
     presences = [present[name] for name in names]
     body = bytearray(event(table, presences, [list(each.values()) for each in images]))
     for _ in range(data.draw(st.integers(0, 4))):
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
     raw = bytes(body[: data.draw(st.integers(0, len(body)))])
-    out = []
+    out: list[Record] = []
     try:
         after, _ = compile_rows(plan, table, operation, hexadecimal, True)(
             raw, raw.decode("latin-1"), 0, len(raw), 0, out.append, TransactionState()
@@ -234,7 +241,7 @@ def test_a_row_without_columns():
     assert [found[2] for found in run(function, TABLE, [set()], [[[None] * 3]])] == [b"{}0"]
     data = partial_header(TABLE, [set()]) + b"\0"
     with pytest.raises(DecodeError, match="E2302"):
-        function(data, data.decode("latin-1"), 0, len(data), 0, [].append, TransactionState())
+        function(data, data.decode("latin-1"), 0, len(data), 0, list[Record]().append, TransactionState())
 
 
 def test_many_sets_of_columns():

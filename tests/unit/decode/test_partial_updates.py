@@ -15,6 +15,7 @@ from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.table import Column, Table
 from tests.data.binlog import read
+from tests.support.present import present
 from tests.unit.decode.binlog_writer import Log, decoder, lenenc, records, table_map
 from tests.unit.decode.json_writer import Huge, Opaque, write
 
@@ -164,13 +165,13 @@ def test_rows():
 
 def test_without_the_option_bit_every_value_is_whole():
     (record,) = records(decoder().feed(updated([([1], {"whole": 1})], options=0)))
-    assert hexed({"whole": 1}) in record[2]
+    assert hexed({"whole": 1}) in present(record[2])
 
 
 def test_an_empty_list_of_changes_leaves_the_value():
     (record,) = records(decoder().feed(updated([(DOCUMENT, b"")], other=write("k"))))
-    assert record[2].count(hexed(DOCUMENT)) == 2
-    assert record[2].count(hexed("k")) == 2
+    assert present(record[2]).count(hexed(DOCUMENT)) == 2
+    assert present(record[2]).count(hexed("k")) == 2
 
 
 @pytest.mark.parametrize(
@@ -222,7 +223,7 @@ def test_other_tables_are_passed_over():
 
 def test_what_was_recorded():
     (*_, last) = records(decoder().feed(read("mysql_partial")))
-    before, _, after = last[2].rpartition(b"[")
+    before, _, after = present(last[2]).rpartition(b"[")
     old, new = (bytes.fromhex(part.split(b'"')[3].decode()) for part in (before.rpartition(b"u")[2], after))
     assert json.loads(json_binary.to_text(new)) == json.loads(json_binary.to_text(old)) | {"b": 2}
 

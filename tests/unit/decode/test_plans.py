@@ -7,8 +7,10 @@ from replicator.decode.plan.compiler import compile_rows
 from replicator.decode.renderers.contract import Rendering
 from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.model import types
-from replicator.model.plan import Deferred, Each, Member, Members, RecordPlan, TablePlan, Text, Value, Var
+from replicator.model.batch import Record
+from replicator.model.plan import Deferred, Each, Member, Members, RecordPlan, TablePlan, Text, Value, Var, Variable
 from replicator.model.table import Column, Table
+from tests.support.present import present
 from tests.unit.decode.binlog_writer import hexadecimal
 from tests.unit.decode.test_compiler import header, image, run
 
@@ -92,9 +94,12 @@ def test_what_is_not_printed_is_not_rendered():
     def watched(name, column, table):
         rendering = hexadecimal(name, column, table)
         made = f"seen_{column.index}"
-        return type(rendering)(
-            rendering.cut, f"{made}({rendering.expression})", {made: lambda text: seen.append(column.name) or text}
-        )
+
+        def note(text):
+            seen.append(column.name)
+            return text
+
+        return type(rendering)(rendering.cut, f"{made}({rendering.expression})", {made: note})
 
     plan = TablePlan("x", (), (RecordPlan(None, (members("before", changed=True, nulls=False),)),), ())
     body = row() + row(n=b"mmmm") + row(n=None) + row(n=b"mmmm")
@@ -144,7 +149,17 @@ def test_binary_formats():
 
 
 def test_variables_of_the_transaction():
-    names = ("event_s", "event_ms", "executed", "tsid", "query", "offset", "order", "table_order", "row")
+    names: tuple[Variable, ...] = (
+        "event_s",
+        "event_ms",
+        "executed",
+        "tsid",
+        "query",
+        "offset",
+        "order",
+        "table_order",
+        "row",
+    )
     value = tuple(step for name in names for step in (Text(f" {name}="), Var(name)))
     context = TransactionState()
     context.event_s, context.executed_json, context.tsid_json, context.query_json, context.table_rows = (
@@ -155,10 +170,11 @@ def test_variables_of_the_transaction():
         10,
     )
     plan = TablePlan("x", (RecordPlan(None, value),), (), ())
-    out, data = [], header(TABLE, 1) + row() * 2
+    out: list[Record] = []
+    data = header(TABLE, 1) + row() * 2
     compile_rows(plan, TABLE, "insert", hexadecimal)(data, data.decode("latin-1"), 0, len(data), 3, out.append, context)
     text = ' event_s=5 event_ms=5000 executed="u:1-3" tsid="u" query="q" offset={} order={} table_order={} row={}'
-    assert [record[2].decode() for record in out] == [text.format(3, 4, 11, 0), text.format(4, 5, 12, 1)]
+    assert [present(record[2]).decode() for record in out] == [text.format(3, 4, 11, 0), text.format(4, 5, 12, 1)]
 
 
 def test_the_place_of_what_is_known_later():

@@ -11,6 +11,7 @@ from replicator.errors import SourceUnavailable
 from replicator.model.plan import Deferred, RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.position import Position
 from replicator.model.table import Table
+from tests.support.present import present
 from tests.unit.decode.binlog_writer import IDS, Log, compressed, decoder, plan, records
 from tests.unit.decode.test_metadata_events import Teller, row
 
@@ -113,7 +114,7 @@ def test_rows_and_messages_around_them_keep_their_order(place):
     assert [record[4] for record in found] == list(range(25))
     assert [record[0] for record in found] == ["told", "plain.t", *["late"] * 20, "plain.t", "plain.t", "told"]
     assert sum(batch.rows for batch in batches) == 23
-    late = [record[2].decode() for record in found if record[0] == "late"]
+    late = [present(record[2]).decode() for record in found if record[0] == "late"]
     assert late == [f"{n} x0 o{n + 2}" for n in range(19)] + ["19 x0 commit"]
 
 

@@ -13,6 +13,7 @@ from replicator.decode.binlog import event_types, transaction_payload
 from replicator.errors import DecodeError
 from replicator.model.position import Inside, Position
 from tests.data.binlog import read
+from tests.support.present import present
 from tests.unit.decode.binlog_writer import IDS, Log, compressed, decoder, event, records, table_map
 from tests.unit.decode.binlog_writer import payload as packed
 
@@ -53,7 +54,7 @@ def fails(body, code="E2302"):
 
 
 def rows(batches):
-    return [(struct.unpack("<i", bytes.fromhex(r[2][2:-2].decode()))[0], r[4]) for r in records(batches)]
+    return [(struct.unpack("<i", bytes.fromhex(present(r[2])[2:-2].decode()))[0], r[4]) for r in records(batches)]
 
 
 def test_the_position_is_that_of_the_payload():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from xml.etree import ElementTree
 
 from dev.bench import flames, report
@@ -98,9 +98,10 @@ def test_the_plot_is_a_small_png(tmp_path: Path) -> None:
     assert len(drawn) < 100_000
 
 
-def frame(function: Callable[..., object]) -> str:
+def frame(function: object) -> str:
     """As py-spy names it."""
-    code = function.__code__  # type: ignore[attr-defined]
+    assert isinstance(function, FunctionType)
+    code = function.__code__
     return f"{code.co_qualname} ({Path(code.co_filename).relative_to(TREE)}:9)"
 
 

@@ -36,7 +36,7 @@ class Answers(BaseHTTPRequestHandler):
         text = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.send_response(status)
         if status == 302:
-            self.send_header("Location", f"http://localhost:{self.server.server_address[1]}/other")
+            self.send_header("Location", f"http://localhost:{self.headers['Host'].rpartition(':')[2]}/other")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
@@ -173,8 +173,8 @@ def test_of_what_is_no_registry_nothing_is_shown(url: str, status: int, body: An
     """Who may write configurations chooses whom this host asks, and reads what becomes of it."""
     for path in ("", "/versions", "/versions/latest"):
         Answers.known[f"/subjects/t-value{path}"] = (status, body)
-    for options in ({}, {"auto_register": False}):
-        error = refused(client(url, **options))
+    for made in (client(url), client(url, auto_register=False)):
+        error = refused(made)
         assert error.code[:3] == "E33"
         assert "root:" not in json.dumps(error.to_dict()) and "ami-id" not in json.dumps(error.to_dict())
 

@@ -97,7 +97,10 @@ TYPES = (
 def test_an_insert_of_two_rows_is_one_message() -> None:
     plan = canal().plan(DML, "t")
     assert (plan.topic, plan.grouped, plan.rekey, plan.insert[0].key) == ("t", True, None, None)
-    rows = [{"after": ["1", "1", "one", "1.00", "101", "t1"]}, {"after": ["3", "3", "three", "3.00", "103", None]}]
+    rows: list[Row] = [
+        {"after": ["1", "1", "one", "1.00", "101", "t1"]},
+        {"after": ["3", "3", "three", "3.00", "103", None]},
+    ]
     assert fill(plan.insert[0].value or (), rows) == (
         '{"data":[{"id": "1","a": "1"'.replace(": ", ":")
         + ',"b":"one","c":"1.00","u":"101","txt":"t1"},{"id":"3","a":"3","b":"three","c":"3.00","u":"103","txt":null}],'
@@ -107,7 +110,7 @@ def test_an_insert_of_two_rows_is_one_message() -> None:
 
 
 def test_old_has_what_changed() -> None:
-    rows = [
+    rows: list[Row] = [
         {"before": ["2", "12", "two", "2.00", "102", "t2"], "after": ["2", "12", None, "2.00", "102", ""]},
         {"before": ["3", "1", "x", "2.00", "1", None], "after": ["50", "1", "x", "2.00", "1", None]},
     ]

@@ -103,7 +103,7 @@ def test_an_insert() -> None:
 
 
 def test_an_update() -> None:
-    rows = [
+    rows: list[Row] = [
         {"before": ["1", "2", "x"], "after": ["1", "2", "y"]},
         {"before": ["2", "3", None], "after": ["2", "3", ""]},
     ]

@@ -11,7 +11,7 @@ from replicator.config.debezium import DebeziumOptions
 from replicator.config.task import StdoutSink
 from replicator.encode import formats
 from replicator.model import types
-from replicator.model.plan import RecordPlan, TablePlan, Template, Text, Value
+from replicator.model.plan import RecordPlan, TablePlan, Template, Text, Value, Var
 from replicator.model.table import Column, Table
 
 SINK = StdoutSink(type="stdout", debezium=DebeziumOptions(extended_headers_enabled=False))
@@ -43,6 +43,7 @@ def fill(template: Template | None, before: list[Any] | None, after: list[Any] |
             assert image is not None, f"a value of a row image that is not there: {step}"
             out += step.null if image[step.column] is None else json.dumps(image[step.column])
         else:
+            assert isinstance(step, Var)
             out += VARIABLES[step.name]
     return out
 

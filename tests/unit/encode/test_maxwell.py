@@ -14,7 +14,7 @@ from replicator.encode import formats
 from replicator.encode.maxwell import Maxwell
 from replicator.encode.maxwell_ddl import schema_id, type_name
 from replicator.model import types
-from replicator.model.happening import Moment, Statement, TableChange
+from replicator.model.happening import Moment, Statement, TableChange, Verb
 from replicator.model.plan import Deferred, Members, RecordPlan, Template, Text, Value, Var
 from replicator.model.table import Column, Declared, Table
 from replicator.model.uuids import row_uuid
@@ -323,7 +323,7 @@ def test_no_text_is_slow(filler: str) -> None:
     "kind", ["TRUNCATE TABLE", "CREATE INDEX", "DROP INDEX", "CREATE VIEW", "CREATE USER", "GRANT"]
 )
 def test_of_other_statements_nothing_is_told(kind: str) -> None:
-    verb = "TRUNCATE" if kind.startswith("TRUNCATE") else "ALTER"
+    verb: Verb = "TRUNCATE" if kind.startswith("TRUNCATE") else "ALTER"
     assert told(Statement("zoo", "…", kind, (TableChange(verb, "zoo", "d", D),))) == []
 
 

@@ -144,7 +144,7 @@ def test_a_reply_to_something_else_ends_the_connection_after_those_before_it() -
 
 
 def test_an_unasked_reply_ends_the_connection() -> None:
-    with ScriptedBroker(lambda client: (client.greet(), client.raw(frame(9, b"")), client.closed_by())) as broker:
+    with ScriptedBroker(lambda client: client.greet().raw(frame(9, b"")).closed_by()) as broker:
         connection = ready(connect(broker))
         until(connection, lambda _: False)
         assert connection.failure is not None and connection.failure.kind == "protocol"
@@ -282,7 +282,11 @@ def test_nobody_listens() -> None:
 
 
 def test_a_broker_that_resets_the_connection() -> None:
-    with ScriptedBroker(lambda client: (client.greet(), client.request(flexible=True), client.reset())) as broker:
+    def resets(client: Conversation) -> None:
+        client.greet().request(flexible=True)
+        client.reset()
+
+    with ScriptedBroker(resets) as broker:
         connection = ready(connect(broker))
         send(connection, token=1)
         until(connection, lambda _: False)
@@ -321,7 +325,7 @@ def test_a_request_before_the_greeting_is_a_fault_of_ours() -> None:
 
 
 def test_the_socket_is_as_it_should_be() -> None:
-    with ScriptedBroker(lambda client: (client.greet(), client.closed_by())) as broker:
+    with ScriptedBroker(lambda client: client.greet().closed_by()) as broker:
         connection = connect(broker)
         fd = connection.fd
         ready(connection)

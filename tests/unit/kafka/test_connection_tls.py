@@ -101,7 +101,7 @@ def test_a_broker_that_wants_our_certificate(
     server.verify_mode = ssl.CERT_REQUIRED
     server.load_verify_locations(authority.ca)
     client.maximum_version = version
-    with ScriptedBroker(lambda peer: (peer.greet(), peer.closed_by()), tls=server) as broker:
+    with ScriptedBroker(lambda peer: peer.greet().closed_by(), tls=server) as broker:
         failure = ready(connect(broker, Security(client))).failure
         assert failure is not None
         assert (failure.kind, failure.final) == ("tls", True) and "ALERT" in failure.reason, failure
@@ -136,7 +136,7 @@ def test_tls_that_has_to_write_before_it_reads(
     server: ssl.SSLContext, client: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is asked again once it can write, and not over and over afterwards."""
-    with ScriptedBroker(lambda peer: (peer.greet(), peer.closed_by()), tls=server) as broker:
+    with ScriptedBroker(lambda peer: peer.greet().closed_by(), tls=server) as broker:
         connection = ready(connect(broker, Security(client)))
         tries: list[object] = []
 

@@ -32,8 +32,13 @@ def log_in(client: Conversation, *, lifetime_ms: int = 0) -> bytes:
 
 
 def test_plain() -> None:
-    shown = []
-    with ScriptedBroker(lambda client: (client.greet(), shown.append(log_in(client)), client.closed_by())) as broker:
+    shown: list[bytes] = []
+
+    def play(client: Conversation) -> None:
+        shown.append(log_in(client.greet()))
+        client.closed_by()
+
+    with ScriptedBroker(play) as broker:
         connection = ready(connect(broker, Security(sasl=PLAIN)))
         assert connection.failure is None
         connection.close()
@@ -45,7 +50,7 @@ def test_plain() -> None:
     [(33, ("SCRAM-SHA-256", "GSSAPI"), "by PLAIN"), (34, (), "accepts no logins")],
 )
 def test_a_login_that_the_listener_does_not_take(code: int, offered: tuple[str, ...], said: str) -> None:
-    with ScriptedBroker(lambda client: (client.greet(), client.handshake(*offered, code=code))) as broker:
+    with ScriptedBroker(lambda client: client.greet().handshake(*offered, code=code)) as broker:
         failure = ready(connect(broker, Security(sasl=PLAIN))).failure
     assert failure is not None and (failure.kind, failure.final, failure.code) == ("authentication", True, code)
     assert failure.mechanisms == offered and said in str(failure)
@@ -78,7 +83,7 @@ def test_what_passes_is_not_final() -> None:
 
 def test_a_broker_without_session_lifetimes() -> None:
     versions = {**ALL_VERSIONS, 36: (0, 0)}
-    with ScriptedBroker(lambda client: (client.greet(versions), log_in(client), client.closed_by())) as broker:
+    with ScriptedBroker(lambda client: (log_in(client.greet(versions)), client.closed_by())) as broker:
         connection = ready(connect(broker, Security(sasl=PLAIN)))
         assert connection.failure is None
         connection.close()
@@ -93,8 +98,13 @@ def test_a_token_that_takes_its_time() -> None:
         assert come.wait(10)
         return "t0ken"
 
-    shown = []
-    with ScriptedBroker(lambda client: (client.greet(), shown.append(log_in(client)), client.closed_by())) as broker:
+    shown: list[bytes] = []
+
+    def play(client: Conversation) -> None:
+        shown.append(log_in(client.greet()))
+        client.closed_by()
+
+    with ScriptedBroker(play) as broker:
         connection = connect(broker, Security(sasl=Bearer(token, {"traceId": "7"})), wake=woken.set)  # type: ignore[arg-type]
         begun = time.monotonic()
         until(connection, lambda _: time.monotonic() > begun + 0.2)
@@ -127,7 +137,7 @@ def test_no_token(final: bool) -> None:
     def token() -> str:
         raise TokenUnavailable("the command ended with status 1", final=final)
 
-    with ScriptedBroker(lambda client: (client.greet(), client.closed_by())) as broker:
+    with ScriptedBroker(lambda client: client.greet().closed_by()) as broker:
         failure = ready(connect(broker, Security(sasl=Bearer(token)))).failure
     assert failure is not None and (failure.kind, failure.final) == ("authentication", final)
 
@@ -136,7 +146,7 @@ def test_a_fault_in_the_source_of_tokens() -> None:
     def token() -> str:
         raise ZeroDivisionError("with a t0ken in its text")
 
-    with ScriptedBroker(lambda client: (client.greet(), client.closed_by())) as broker:
+    with ScriptedBroker(lambda client: client.greet().closed_by()) as broker:
         failure = ready(connect(broker, Security(sasl=Bearer(token)))).failure
     assert failure is not None and "t0ken" not in str(failure) and "ZeroDivisionError" in str(failure)
 
@@ -144,7 +154,7 @@ def test_a_fault_in_the_source_of_tokens() -> None:
 def test_a_session_is_continued_by_another_login() -> None:
     """With requests on their way: their replies come, and no request leaves before the login has ended."""
     release = threading.Event()
-    shown = []
+    shown: list[bytes] = []
 
     def play(client: Conversation) -> None:
         client.greet()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from kafka.errors import KafkaError
 
 from replicator.kafka import errors
 from replicator.kafka.machine import Settings
@@ -123,7 +124,7 @@ def test_what_can_not_be_repeated_ends_the_producer(code: int) -> None:
     for number in range(1, 9):
         network.append(("a", 0), b"%d" % number)
     network.settle()
-    assert network.machine.error is not None and network.machine.error.errno == code
+    assert isinstance(network.machine.error, KafkaError) and network.machine.error.errno == code
     assert cluster.visible(("a", 0)) == [b"0"]
     failed = [records for records, error in network.outcomes.items() if error is not None]
     assert failed == [b"%d" % number for number in range(1, 9)]
@@ -169,5 +170,10 @@ def test_partitions_take_turns_where_a_request_holds_one_batch_alone() -> None:
         network.append(("a", number % 2), b"%d" % number)
         network.now += 1
     order: list[bytes] = []
-    network.settle(lambda: order.extend(each for each in network.outcomes if each not in order) or network.idle)
+
+    def noted() -> bool:
+        order.extend(each for each in network.outcomes if each not in order)
+        return network.idle
+
+    network.settle(noted)
     assert order == [b"%d" % number for number in range(6)]

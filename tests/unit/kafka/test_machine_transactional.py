@@ -8,6 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from kafka.errors import KafkaError
 
 from replicator.kafka import errors
 from replicator.kafka.machine import Machine, Settings
@@ -203,7 +204,12 @@ def test_a_transaction_is_visible_after_its_commit_alone(second: bool) -> None:
 def test_the_second_protocol_gives_an_epoch_to_each_transaction_and_asks_no_coordinator_before_it() -> None:
     net = network(second=True)
     keys: list[int] = []
-    net.cluster.refuse_transaction = lambda key: keys.append(key) or 0
+
+    def note(key: int) -> int:
+        keys.append(key)
+        return 0
+
+    net.cluster.refuse_transaction = note
     epoch = net.machine.transactions.epoch
     for number in range(3):
         commit(net, b"%d" % number)
@@ -248,7 +254,7 @@ def test_a_producer_that_is_fenced_ends(second: bool) -> None:
     earlier.machine.transactions.begin(earlier.peers)
     earlier.append(("a", 0), b"1")
     earlier.settle()
-    assert earlier.machine.error is not None and earlier.machine.error.errno in (
+    assert isinstance(earlier.machine.error, KafkaError) and earlier.machine.error.errno in (
         errors.PRODUCER_FENCED,
         errors.INVALID_PRODUCER_EPOCH,
     )
@@ -266,7 +272,7 @@ def test_what_the_coordinator_refuses_for_good_ends_the_producer(second: bool, k
     if second and key == add_partitions.KEY:
         return  # is not asked
     commit(net, b"1")
-    assert net.machine.error is not None and net.machine.error.errno == code
+    assert isinstance(net.machine.error, KafkaError) and net.machine.error.errno == code
     assert net.cluster.visible(("a", 0)) == []
 
 

@@ -49,7 +49,7 @@ def faults(path: str, source: str) -> Iterator[str]:
         ):
             for each in node.args:
                 if isinstance(each, ast.Constant) and any(map(_is_private, str(each.value).split("."))):
-                    yield f"{path}:{node.lineno}: {each.value} is private"
+                    yield f"{path}:{node.lineno}: {each.value!r} is private"
         if isinstance(node, ast.ClassDef):
             for base in node.bases:
                 if _root(base) in theirs and not _is_error(base):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from typing import Any
 
 from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.layout import Layout
@@ -206,7 +207,7 @@ def night() -> Bus:
     a.stand("loyalty_points", "RUNNING", **_running(0.0, lag=612.0))
     b.stand("loyalty_points")
     lost = "'audit' has lost 120 records of shop.returns/0: deleted before it read them"
-    ends = {"certificate_ms": now_ms() + 86_400_000, "certificate": "db1.shop.internal:3306"}
+    ends: dict[str, Any] = {"certificate_ms": now_ms() + 86_400_000, "certificate": "db1.shop.internal:3306"}
     c.stand("returns", "RUNNING", **_running(3.4, late_consumers={"audit": lost}, **ends))
     b.stand("sessions_of_three_servers", "RUNNING", **_running(77.0, retention_headroom_s=19_000.0))
     c.stand("sessions_of_three_servers", reach={"source": True, "sink": False})

@@ -22,7 +22,14 @@ NOW = 1_760_000_000_000
 def task(state: str = "running", standbys: int = 1, figures: TaskFigures | None = None, **more: Any) -> TaskOverview:
     first = None if state == "absent" else instance(state, figures=figures)
     waiting = [instance("standby") for _ in range(standbys)] if first else []
-    given = {"uid": "u", "config": {}, "state": state, "running": first, "standbys": waiting, "figures": figures}
+    given: dict[str, Any] = {
+        "uid": "u",
+        "config": {},
+        "state": state,
+        "running": first,
+        "standbys": waiting,
+        "figures": figures,
+    }
     return TaskOverview(name="t", **{**given, **more})
 
 

@@ -21,6 +21,7 @@ from replicator.model.position import Position
 from replicator.pipeline import pipeline
 from replicator.pipeline.buffer import joined
 from replicator.pipeline.pipeline import _WRITE_BYTES
+from replicator.pipeline.ports import Stream
 from tests.support.scripted import Bench, Hand, Recorder, Script, ScriptStream, part, whole
 
 
@@ -373,12 +374,12 @@ def test_streaming_is_said_when_the_decoder_knows_its_tables() -> None:
     happened: list[str] = []
 
     class Reads(Hand):
-        def __init__(self, stream: ScriptStream) -> None:
+        def __init__(self, stream: Stream) -> None:
             happened.append("definitions")
             super().__init__(stream)
 
     bench = Bench(Script(whole(0)), Recorder())
-    bench.pipeline._make_decoder = Reads  # type: ignore[assignment]
+    bench.pipeline._make_decoder = Reads
     bench.watcher.streaming = lambda position: happened.append("streaming")  # type: ignore[method-assign]
     bench.run_until(1)
     assert happened == ["definitions", "streaming"]
@@ -392,7 +393,7 @@ def test_an_error_that_waits_in_the_decoder_needs_no_new_bytes() -> None:
             return super().feed(data)
 
     bench = Bench(Script(whole(0)), Recorder())
-    bench.pipeline._make_decoder = Deferred  # type: ignore[assignment]
+    bench.pipeline._make_decoder = Deferred
     with pytest.raises(DecodeError):
         bench.pipeline.run()
     assert bench.store.saved[-1].position == Position("b.1", 1)
@@ -404,7 +405,7 @@ def test_an_error_that_waits_in_the_decoder_is_not_lost_at_the_end_of_the_stream
             raise DecodeError("E2302", "the file ends inside an event")
 
     bench = Bench(Script(whole(0), SourceUnavailable("E2002", "the recording ended")), Recorder())
-    bench.pipeline._make_decoder = Last  # type: ignore[assignment]
+    bench.pipeline._make_decoder = Last
     with pytest.raises(DecodeError, match="E2302"):
         bench.pipeline.run()
     assert bench.store.saved[-1].position == Position("b.1", 1)

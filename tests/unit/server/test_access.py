@@ -43,7 +43,7 @@ def test_a_wrong_token_is_refused(world: World, anonymous: httpx.Client) -> None
     url = f"{world.bus.url}/api/v1/tasks"
     right = f"Bearer {TOKEN}"
     for header in ("", "Bearer", f"Basic {TOKEN}", f"{right}x", right[:-1], TOKEN, "Bearer é", f"Bearer x {TOKEN}"):
-        assert anonymous.get(url, headers={"authorization": header.encode("latin-1")}).status_code == 401, header
+        assert anonymous.get(url, headers={b"authorization": header.encode("latin-1")}).status_code == 401, header
     assert anonymous.get(url, headers={"authorization": right}).status_code == 200
 
 
@@ -128,6 +128,6 @@ def test_the_author_is_the_token_whatever_the_client_says(world: World) -> None:
         ("()", "token@127.0.0.1"),
     ):
         headers = [("x-replicator-user", said), ("x-forwarded-for", "10.0.0.9"), ("forwarded", "for=10.0.0.9")]
-        made = httpx.Headers([(name, value.encode("latin-1")) for name, value in headers])
+        made = httpx.Headers([(name.encode(), value.encode("latin-1")) for name, value in headers])
         answer = world.http.post(f"/tasks/copy_hot_item/{next(verbs)}", json={}, headers=made)
         assert answer.json()["desired_by"] == shown

@@ -32,7 +32,8 @@ def test_the_smallest_sequence_is_master_and_the_next_follows() -> None:
 def test_a_lost_session_registers_again_at_the_back() -> None:
     ensemble = MemoryEnsemble()
     (session, first), (_, second) = member(ensemble, "a"), member(ensemble, "b")
-    first.keep(), second.keep()
+    first.keep()
+    second.keep()
     session.expire()
     for one in (first, second, first):
         one.keep()

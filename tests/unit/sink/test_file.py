@@ -198,7 +198,12 @@ def test_durable_before_acknowledged(opened: Open, path: Path, monkeypatch: pyte
     sink = opened(path)
     seen: list[Position | None] = []
     real = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda descriptor: (seen.append(sink.acknowledged()), real(descriptor)))
+
+    def noted(descriptor: int) -> None:
+        seen.append(sink.acknowledged())
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
     put(sink, batch(4, b"1"))
     assert set(seen) == {None}
     assert len(seen) == 3, "the data, the mark, and the folder that holds it"

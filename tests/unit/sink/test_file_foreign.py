@@ -17,6 +17,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.file import FileSink
 from replicator.sink.filecheck import check
+from replicator.sink.filemark import MarkFile
 from tests.unit.sink.test_file import batch, put
 
 SECRET = "root:x:0:0:the secret of somebody else"
@@ -368,18 +369,16 @@ def test_a_directory_that_becomes_a_link_while_we_write(tmp_path: Path, path: Pa
 
 def test_a_mark_made_by_somebody_else_after_we_looked(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between the look and the first mark: not replaced."""
-    from replicator.sink import file as module
-
     mark = path.with_name("out.jsonl.position")
-    real = module.MarkFile.read
+    real = MarkFile.read
 
-    def read(self: module.MarkFile, term: Term) -> object:
+    def read(self: MarkFile, term: Term) -> object:
         found = real(self, term)
         if path.exists():
             mark.write_text(SECRET)
         return found
 
-    monkeypatch.setattr(module.MarkFile, "read", read)
+    monkeypatch.setattr(MarkFile, "read", read)
     assert refused(sink(path)).code == "E3203"
     assert mark.read_text() == SECRET
 

@@ -13,8 +13,7 @@ from replicator.sink.kafka.position import VERSION, dump, dump_moved, load, refu
 
 
 def term(uid: str, epoch: int, previous: int | None = None) -> Term:
-    names = {"installation": "0123456789ab", "host": "host-a"}
-    return Term("t", uid, epoch, lambda: float("inf"), previous=previous, **names)
+    return Term("t", uid, epoch, lambda: float("inf"), previous=previous, installation="0123456789ab", host="host-a")
 
 
 prepared = st.builds(Prepared, xid=st.text(), file=st.text(), offset=st.integers(0, 2**63 - 1), gtid=st.text())

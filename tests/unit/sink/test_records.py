@@ -53,7 +53,7 @@ def test_the_library_reads_what_we_write(given_records: list[Record], target: in
         for read_record in read(count, body)
     ]
     assert len(found) == len(given_records)
-    for (_, key, value, position, row, own), back in zip(given_records, found, strict=True):
+    for (_, key, value, position, row, own, *_), back in zip(given_records, found, strict=True):
         assert back.key == key
         assert back.value == value
         assert back.headers == [*own, *OWN, ("position", position), ("row", b"%d" % row)]

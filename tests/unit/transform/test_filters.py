@@ -198,7 +198,7 @@ def literal(value: Any) -> str:
 
 
 WORDS = st.text("abé_%'\\", max_size=3)
-VALUES = {
+VALUES: dict[str, st.SearchStrategy[Any]] = {
     "id": st.integers(-3, 3),
     "n": st.integers(0, 4) | st.just(2**64 - 1),
     "price": st.decimals(-3, 3, places=2),

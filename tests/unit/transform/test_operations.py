@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from replicator.errors import ConfigError
-from replicator.model.happening import Message, Moment, Statement, TableChange
+from replicator.model.happening import Message, Moment, Statement, TableChange, Verb
 from replicator.pipeline.ports import Interest
 from replicator.transform.chain import Chain
 from tests.unit.transform.changes import ANN, USERS, Script, images, run, task
@@ -84,8 +84,9 @@ def test_truncate_is_a_statement() -> None:
     moment = Moment(0, 0, 0, "", "", "f", 4, 5, 1)
     chain = Chain(task(operations=[{"tables": ["shop.user"], "skip": ["truncate"]}]).transforms)
     narrator = chain.narrator(Telling())
-    said = []
-    for verb, name in (("TRUNCATE", "user"), ("TRUNCATE", "other"), ("DROP", "user")):
+    said: list[Message] = []
+    given: tuple[tuple[Verb, str], ...] = (("TRUNCATE", "user"), ("TRUNCATE", "other"), ("DROP", "user"))
+    for verb, name in given:
         statement = Statement("shop", f"{verb} {name}", f"{verb} TABLE", (TableChange(verb, "shop", name),))
         said += narrator.statement(statement, moment)
     said += [*narrator.begin(moment), *narrator.query("", moment)]

@@ -96,7 +96,7 @@ def test_datetimes_count_from_the_epoch(fsp: int, moment: datetime.datetime) -> 
 
 
 @pytest.mark.parametrize("parts", [(0, 0, 0, 0, 0, 0, 0), (2024, 0, 0, 0, 0, 0, 0), (2023, 2, 31, 1, 2, 3, 4)])
-def test_datetimes_that_are_none(parts: tuple[int, ...]) -> None:
+def test_datetimes_that_are_none(parts: tuple[int, int, int, int, int, int, int]) -> None:
     raw = datetime2(*parts, fsp=6)
     assert render("datetime_us", raw, types.DATETIME2, meta=6, nullable=True) == b"null"
     assert render("datetime_us", raw, types.DATETIME2, meta=6, nullable=False) == b"0"
