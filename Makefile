@@ -54,7 +54,7 @@ lint: setup ## ruff check
 format: setup ## rewrite the sources with ruff's formatter
 	@$(VENV)/ruff format .
 
-types: setup ## mypy --strict
+types: setup ## mypy --strict, and what tests do
 	@$(RUN) dev.check types
 
 imports: setup ## the import contracts of pyproject.toml

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
-def eventually(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
+def eventually(condition: Callable[[], T | None], seconds: float = 30.0) -> T:
     """The condition's value as soon as it is true. AssertionError after `seconds`."""
     end = time.monotonic() + seconds
     while not (value := condition()):
