@@ -96,8 +96,9 @@ def test_believing_the_server_and_loopback(mysql: MySQL, account: tuple[str, str
 def test_tls_that_does_not_verify_the_server(mysql: MySQL, account: tuple[str, str]) -> None:
     """MySQL does not take a password under its RSA key there, so only the named option and loopback send it."""
     user, plugin = account
-    unverified = {"tls": {"insecure": True}}
-    for more in ({}, {"server_public_key": key_of(mysql)}, {"get_server_public_key": True}):
+    unverified: dict[str, Any] = {"tls": {"insecure": True}}
+    keys: tuple[dict[str, Any], ...] = ({}, {"server_public_key": key_of(mysql)}, {"get_server_public_key": True})
+    for more in keys:
         with pytest.raises(SourceError) as raised:
             login(mysql, user, **unverified, **more)
         error = raised.value
