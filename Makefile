@@ -48,6 +48,12 @@ failover: setup ## real processes, killed and frozen
 golden: setup ## our records against those of Debezium, Maxwell and Canal: how many are equal, by system and variation
 	@$(RUN) dev.golden
 
+coverage: setup ## lines and branches that the unit tests reach, by package
+	@$(RUN) dev.coverage
+
+pythons: setup ## the unit tests on each other Python from 3.11 on that this machine has
+	@$(RUN) dev.pythons
+
 lint: setup ## ruff check
 	@$(RUN) dev.check lint
 

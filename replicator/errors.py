@@ -18,7 +18,8 @@ wanted and how to get from one to the other.
     │   │   └── SessionLost             the session and every ephemeral node of it are gone
     │   ├── NodeMissing
     │   ├── NodeExists
-    │   ├── VersionConflict             somebody else wrote first
+    │   ├── VersionConflict             another process wrote first
+    │   ├── PositionBehind              the position of a task would move back; nothing was written
     │   └── LeadershipLost              our own znode or lease is gone: emit nothing more
     └── ProcessError             E5xxx  our own processes, ports, files, the command line
 

@@ -49,17 +49,26 @@ class SqliteStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
-            self._db.execute("PRAGMA synchronous=FULL")
-            for statement in _SCHEMA:
-                self._db.execute(statement)
-            self._db.execute("BEGIN EXCLUSIVE")
-            self._db.execute("INSERT OR IGNORE INTO incarnation VALUES (?, ?)", (task, uuid.uuid4().hex))
-            self._db.execute("COMMIT")
-            self.uid: str = self._db.execute("SELECT uid FROM incarnation WHERE task = ?", (task,)).fetchone()[0]
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from error
+        try:
+            self.uid = self._prepare()
+        except sqlite3.Error as error:
+            self._db.close()  # it may hold the file's lock
+            raise self._unusable(error) from error
         self.history = history.SqliteHistory(self._db, task, self._unusable)
+
+    def _prepare(self) -> str:
+        """Makes the tables and takes the file's lock; returns the id of this life of the task."""
+        self._db.execute("PRAGMA locking_mode=EXCLUSIVE")
+        self._db.execute("PRAGMA synchronous=FULL")
+        for statement in _SCHEMA:
+            self._db.execute(statement)
+        self._db.execute("BEGIN EXCLUSIVE")
+        self._db.execute("INSERT OR IGNORE INTO incarnation VALUES (?, ?)", (self._task, uuid.uuid4().hex))
+        self._db.execute("COMMIT")
+        uid: str = self._db.execute("SELECT uid FROM incarnation WHERE task = ?", (self._task,)).fetchone()[0]
+        return uid
 
     def _unusable(self, error: Exception) -> ProcessError:
         return ProcessError(

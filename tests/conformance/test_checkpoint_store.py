@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,3 +95,14 @@ def test_a_body_that_is_not_ours_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ProcessError, match="E5010"):
         store.load()
     store.close()
+
+
+def test_a_refused_file_is_left_unlocked(tmp_path: Path) -> None:
+    path = tmp_path / "state.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE incarnation (something TEXT) STRICT")
+    with pytest.raises(ProcessError, match="E5010") as kept:
+        SqliteStore(path, "task")
+    with contextlib.closing(sqlite3.connect(path, timeout=0)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+    assert kept.value.__cause__ is not None
