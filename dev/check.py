@@ -2,7 +2,8 @@
 
 All test suites run in one pytest session with three workers, whole files at a time: half of it is waiting, for
 elections, restarts and time-outs. Each worker starts its own servers, once; one summary counts every test. A few tests
-that fail beside others are run once more alone, and named: what passes only then is too tight for a busy machine.
+that fail beside others are run once more alone. Those that pass then are named at the end; in CI they count as failed
+unless dev/reruns.toml lists them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dev.fetch.__main__ import main as fetch
 from dev.fetch.releases import OLDER
 from dev.paths import TREE
 from dev.progress import say
+from dev.reruns import listed, report
 
 _BIN = Path(sys.executable).parent
 _PYTEST = [sys.executable, "-m", "pytest"]
@@ -58,17 +60,21 @@ def main(names: list[str]) -> int:
         say(f"no such step: {', '.join(unknown)}; there are {', '.join(STEPS)}")
         return 2
     begun = time.monotonic()
+    known = listed()
+    notes: list[str] = []
     for name in names or list(STEPS):
         status = _fetch_servers() if name == "tests" else 0
         if name == "tests":
             _LAST_FAILED.unlink(missing_ok=True)  # of other runs
         status = status or _run(name)
         if name == "tests" and status == _TESTS_FAILED:
-            status = _again_alone()
+            status, notes = _again_alone(known)
         if status != 0:
             say(f"{name} FAILED; later steps were not run")
             return status
     say(f"every step passed in {time.monotonic() - begun:.0f} s")
+    for line in notes:
+        say(line)
     return 0
 
 
@@ -81,14 +87,20 @@ def _run(name: str) -> int:
     return status
 
 
-def _again_alone() -> int:
+def _again_alone(known: dict[str, str]) -> tuple[int, list[str]]:
+    """(status, lines to show at the end) of a second run of the tests that failed."""
     failed = _last_failed()
     if not 0 < len(failed) <= _MOST_AGAIN:
-        return _TESTS_FAILED
+        return _TESTS_FAILED, []
     say(f"{len(failed)} failed beside others and run once more, alone: {', '.join(failed)}")
     status = subprocess.run([*_PYTEST, "-q", *failed], cwd=TREE, stdin=subprocess.DEVNULL, check=False).returncode
-    say("they pass alone: too tight for a busy machine, to be mended" if status == 0 else "they fail alone too")
-    return status
+    again = _last_failed() if status == _TESTS_FAILED else []
+    lines, refused = report([test for test in failed if test not in again], known, ci=os.environ.get("CI") == "true")
+    if status != 0 or refused:
+        for line in lines:
+            say(line)
+        return status or _TESTS_FAILED, []
+    return 0, lines
 
 
 def _last_failed() -> list[str]:

@@ -1,0 +1,39 @@
+"""Tests that fail beside others and pass alone: which of them CI forgives, and what `make test` says of them."""
+
+from __future__ import annotations
+
+import datetime
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dev.errors import DevError
+from dev.paths import TREE
+
+LISTED = TREE / "dev" / "reruns.toml"
+
+
+def listed(file: Path = LISTED) -> dict[str, str]:
+    """Test -> why it may need a second run. Raises DevError for an entry without a test, a date, or a reason."""
+    entries = tomllib.loads(file.read_text()).get("rerun", [])
+    for entry in entries:
+        test, since, reason = entry.get("test"), entry.get("since"), entry.get("reason")
+        if not (test and isinstance(since, datetime.date) and reason):
+            raise DevError(f"{file.name}: each [[rerun]] needs test, since (a date) and reason; found {entry}")
+    return {entry["test"]: f"{entry['reason']} (since {entry['since']})" for entry in entries}
+
+
+def report(passed_alone: Sequence[str], known: Mapping[str, str], *, ci: bool) -> tuple[list[str], bool]:
+    """(lines for the end of the run, whether the run counts as failed).
+
+    A test that passes only alone is a finding: CI refuses it unless it is listed, elsewhere it is shown.
+    """
+    if not passed_alone:
+        return [], False
+    lines = [f"{len(passed_alone)} failed beside others and passed alone:"]
+    for test in passed_alone:
+        lines.append(f"  {test}: {known.get(test, f'not listed in {LISTED.name}')}")
+    unlisted = [test for test in passed_alone if test not in known]
+    if unlisted and ci:
+        lines.append("CI counts tests that are not listed as failed: mend them, or list them with the reason")
+    return lines, bool(unlisted) and ci
