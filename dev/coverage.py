@@ -6,6 +6,7 @@ not count: their processes are many, and tracing them would change their timing.
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -25,7 +26,7 @@ class Reached(NamedTuple):
     branches: int = 0
     all_branches: int = 0
 
-    def __add__(self, other: tuple[int, ...]) -> Reached:
+    def plus(self, other: Reached) -> Reached:
         return Reached(*(mine + more for mine, more in zip(self, other, strict=True)))
 
 
@@ -43,10 +44,12 @@ def table(report: dict[str, Any]) -> list[str]:
     rooms: dict[str, Reached] = defaultdict(Reached)
     for file, found in report["files"].items():
         counts = found["summary"]
-        rooms[room(file)] += Reached(
-            counts["covered_lines"], counts["num_statements"], counts["covered_branches"], counts["num_branches"]
+        rooms[room(file)] = rooms[room(file)].plus(
+            Reached(
+                counts["covered_lines"], counts["num_statements"], counts["covered_branches"], counts["num_branches"]
+            )
         )
-    whole = sum(rooms.values(), Reached())
+    whole = functools.reduce(Reached.plus, rooms.values(), Reached())
     lines = [f"{'package':<26}{'lines':>16}{'branches':>16}"]
     return lines + [_line(name, rooms[name]) for name in sorted(rooms)] + [_line("all", whole)]
 
