@@ -1,17 +1,16 @@
-"""Servers of older and newer releases: how a script is spelled for one, and what a task delivers of it."""
+"""Servers of older and newer releases: running scripts on one, and what a task delivers of it."""
 
 from __future__ import annotations
 
 import ipaddress
-import re
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pymysql
 
-from dev.fetch.releases import RELEASES, Release
+from dev.fetch.releases import Release
 from dev.observer import Strict
 from dev.servers import Database, MariaDB, MySQL
 from replicator.assembly.catalogs import build_catalog
@@ -25,22 +24,7 @@ from replicator.model.term import Term
 from replicator.pipeline.ports import Source
 from replicator.source.mysql.source import MySQLSource
 from tests.golden.debezium_consumer import Consumer, same
-
-# What old servers call otherwise or do not have: (releases, pattern, replacement).
-_FIRST: Final = frozenset({"mysql-5.5", "mysql-5.6"})
-_SPELLED: Final[tuple[tuple[frozenset[str], re.Pattern[str], str], ...]] = (
-    (frozenset(RELEASES) - {"mysql-9.7"}, re.compile("utf8mb4_0900_ai_ci"), "utf8mb4_general_ci"),
-    (_FIRST, re.compile(r"\bST_GeomFromText\b"), "GeomFromText"),
-    (_FIRST | {"mariadb-10.2", "mariadb-10.5"}, re.compile(r"\butf8mb3\b"), "utf8"),
-    (frozenset({"mysql-5.5"}), re.compile(r"\b(TIME|DATETIME|TIMESTAMP)\(\d\)"), r"\1"),
-    (frozenset({"mysql-5.5"}), re.compile(r" utf16le\b"), " utf16"),
-    (_FIRST, re.compile(r" JSON\b"), " TEXT"),
-    (
-        frozenset(RELEASES) - {"mysql-9.7"},
-        re.compile(r", gb18030 VARCHAR\(50\) CHARACTER SET gb18030"),
-        ", gb18030 VARCHAR(50)",
-    ),
-)
+from tests.support.release_scripts import absent, spelled
 
 
 def server_of(release: Release, **options: Any) -> Database:
@@ -50,23 +34,20 @@ def server_of(release: Release, **options: Any) -> Database:
 
 
 def attempt(server: Database, script: Iterable[str], **options: Any) -> list[str]:
-    """Runs what the server can run of a script, in one session; what it refuses, with its answer."""
-    refused = []
+    """Runs in one session what the server can run of a script. Returns what the server refused, without a reason for it
+    in `release_scripts`, and what it ran, though there is one: nothing, where the reasons are right."""
+    wrong, absences = [], absent(server.release)
     with warnings.catch_warnings(), server.connect(**options) as connection, connection.cursor() as cursor:
         warnings.simplefilter("ignore", pymysql.Warning)
         for statement in script:
+            expected, answer = any(each.pattern.search(statement) for each in absences), ""
             try:
-                cursor.execute(_spelled(statement.rstrip(";"), server.release))
+                cursor.execute(spelled(statement.rstrip(";"), server.release))
             except pymysql.Error as error:
-                refused.append(f"{error.args}: {statement[:100]}")
-    return refused
-
-
-def _spelled(statement: str, release: Release) -> str:
-    for names, pattern, replacement in _SPELLED:
-        if release.name in names:
-            statement = pattern.sub(replacement, statement)
-    return statement
+                answer = f"{error.args}"
+            if bool(answer) != expected:
+                wrong.append(f"{answer or 'is not refused'}: {statement[:100]}")
+    return wrong
 
 
 class Task:
@@ -76,14 +57,23 @@ class Task:
     Args:
         folder: of what the file sink writes.
         options: of the file sink.
+        source: options of the source.
         settings: of the task.
 
     Attributes:
         config: with a sink that nothing is written to.
     """
 
-    def __init__(self, server: Database, folder: Path, options: dict[str, Any], **settings: Any) -> None:
+    def __init__(
+        self,
+        server: Database,
+        folder: Path,
+        options: dict[str, Any],
+        source: dict[str, Any] | None = None,
+        **settings: Any,
+    ) -> None:
         self._server, self._folder, self._options, self._settings = server, folder, options, settings
+        self._source = source or {}
         self._runs = 0
         folder.mkdir(exist_ok=True)
         self.config = self._config("never")
@@ -122,6 +112,7 @@ class Task:
             "user": server.replicator[0],
             "password": "env:RELEASE_PASSWORD",
             "tables": ["*.*"],
+            **self._source,
         }
         sink = {"type": "file", "path": path, **self._options}
         return parse_task({"name": "release", "source": source, "sink": sink, **self._settings})
