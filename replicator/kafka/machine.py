@@ -25,7 +25,7 @@ _REQUESTS: Final = 5
 """Produce requests in flight to one broker."""
 
 _RETRY_SECONDS, _MOST_SECONDS = 0.02, 0.5
-_BUSY_SECONDS: Final = 0.002
+_BUSY_SECONDS: Final = 0.0008
 
 
 def _age(lane: Lane) -> float:
@@ -134,6 +134,8 @@ class Machine:
         anyone = min(free, key=lambda node: peers[node].unanswered, default=None)
         if anyone is not None and (request := self._look_up(anyone, peers, now)):
             found.append(request)
+        if self._waiting:
+            self.transactions.leaving(now)
         if self._may_ask() and (
             request := self.transactions.next(peers, now, settled=not self.outstanding, anyone=anyone)
         ):

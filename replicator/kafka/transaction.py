@@ -2,7 +2,8 @@
 
 Two protocols. With the first the coordinator is told of a partition before the first batch for it; with the second
 (KIP-890, where the cluster has the feature `transaction.version` 2) the partition's leader tells it, and every end of a
-transaction gives the producer a new epoch. One request at a time is on its way to the coordinator.
+transaction gives the producer a new epoch. Where the leader would be told to wait, we tell the coordinator ourselves
+also with the second. One request at a time is on its way to the coordinator.
 """
 
 from __future__ import annotations
@@ -21,8 +22,11 @@ from replicator.kafka.wire import Reader
 
 _FEATURE: Final = "transaction.version"
 _SECOND: Final = 2
-_BUSY_SECONDS: Final = 0.002
-"""Until the next attempt while the broker still writes the markers of the last transaction."""
+_BUSY_SECONDS: Final = 0.0008
+"""Until the next attempt while the broker still writes the markers of the last transaction, which takes it about as
+long. `epoll` waits for whole milliseconds, rounded up."""
+_MARKERS_SECONDS: Final = 0.005
+"""After the end of a transaction, for which its markers may not be written yet."""
 _RETRY_SECONDS: Final = 0.02
 _NOBODY: Final = -1
 
@@ -72,6 +76,8 @@ class Transactions:
         self._commit = False
         self._sent = False  # a batch of the transaction has left
         self._started = False  # the coordinator has confirmed that the transaction has begun
+        self._asks: bool | None = True  # the coordinator is told of partitions by us; None: not decided yet
+        self._ended_at = -_MARKERS_SECONDS
         self._over: int | None = None  # the connection over which a transaction may begin, by its generation
 
     # What the producer asks for.
@@ -95,16 +101,28 @@ class Transactions:
             self.second = False
         self.state = State.OPEN
         self._sent = self._started = False
+        self._asks = None if self.second else True
 
     def add(self, place: Place) -> None:
         """The partition takes part in the transaction."""
-        if self.transactional_id is not None and not self.second and place not in self._added:
+        if self.transactional_id is not None and self._asks is not False and place not in self._added:
             self._to_add[place] = None
+
+    def leaving(self, now: float) -> None:
+        """Batches are about to leave. With the second protocol a leader whose question to the coordinator meets the
+        markers of the last transaction asks again after 20 ms (`add.partitions.to.txn.retry.backoff.ms`). So the
+        coordinator is asked by us where they may not be written yet."""
+        if self._asks is None:
+            self._asks = now < self._ended_at + _MARKERS_SECONDS
+            if not self._asks:
+                self._to_add.clear()
 
     def end(self, *, commit: bool, empty: bool) -> None:
         """Ends the transaction, once everything in it is written. Of one without any partition the broker is not told.
         empty: no batch waits to be sent."""
         self._commit = commit
+        if empty and self._asks is None:
+            self._to_add.clear()  # no batch has left, so no leader has told the coordinator
         if self._added or self._to_add or self._sent or not empty:
             self.state = State.ENDING
         else:
@@ -124,11 +142,7 @@ class Transactions:
             return self.producer_id >= 0
         if self.state not in (State.OPEN, State.ENDING):
             return False
-        return (self._started or self._may_start(peers)) if self.second else place in self._added
-
-    @property
-    def adding(self) -> bool:
-        return bool(self._to_add)
+        return place in self._added if self._asks else self._started or self._may_start(peers)
 
     @property
     def ending(self) -> bool | None:
@@ -192,7 +206,7 @@ class Transactions:
             return None
         if self.state is State.IDENTIFYING:
             return self._init
-        if self._to_add:
+        if self._to_add and self._asks:
             return self._add
         if self.state is State.ENDING and settled:
             return self._end
@@ -275,6 +289,7 @@ class Transactions:
             found = end_transaction.reply(reader, version)
             if self._succeeded(found.error, now):
                 self.state = State.READY
+                self._ended_at = now
                 self._added.clear()
                 if found.producer_id >= 0 and (found.producer_id, found.epoch) != (self.producer_id, self.epoch):
                     self.producer_id, self.epoch = found.producer_id, found.epoch

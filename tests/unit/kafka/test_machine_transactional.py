@@ -217,6 +217,46 @@ def test_the_second_protocol_gives_an_epoch_to_each_transaction_and_asks_no_coor
     assert keys == [end_transaction.KEY] * 3
 
 
+def test_one_that_follows_at_once_asks_the_coordinator_also_with_the_second_protocol() -> None:
+    """A leader that meets the markers of the last transaction would ask again after 20 ms."""
+    net = network(second=True)
+    commit(net, b"1")
+    net.now -= 0.01  # of the last step, so that the end of the transaction is just now
+    keys: list[int] = []
+    codes = iter([errors.CONCURRENT_TRANSACTIONS, 0, 0])
+
+    def asked(key: int) -> int:
+        keys.append(key)
+        return next(codes)
+
+    net.cluster.refuse_transaction = asked
+    epoch = net.machine.transactions.epoch
+    commit(net, b"2")
+    assert keys == [add_partitions.KEY, add_partitions.KEY, end_transaction.KEY]
+    assert net.machine.transactions.epoch == epoch + 1, "the end is of the second protocol"
+    assert net.cluster.visible(("a", 0)) == [b"1", b"2"]
+
+
+def test_of_a_transaction_from_which_nothing_has_left_no_broker_is_told_by_the_second_protocol() -> None:
+    net = network(second=True)
+    keys: list[int] = []
+
+    def asked(key: int) -> int:
+        keys.append(key)
+        return 0
+
+    net.cluster.refuse_transaction = asked
+    transactions = net.machine.transactions
+    transactions.begin(net.peers)
+    transactions.add(("b", 0))
+    net.append(("a", 0), b"1")
+    net.machine.end(commit=False)
+    net.settle()
+    assert transactions.state is State.READY and keys == []
+    commit(net, b"2")
+    assert net.cluster.visible(("a", 0)) == [b"2"] and net.cluster.transactions["t"].partitions == set()
+
+
 def test_nobody_is_fenced_before_it_is_asked_for() -> None:
     net = network()
     later = Machine(SETTINGS, lambda: None)
