@@ -14,7 +14,7 @@ PROXY_URL = "direct://"
 """The `proxy_url` setting that selects these sockets; no proxy is involved."""
 
 
-class ClosingSocket(KafkaNetSocket):  # type: ignore[misc]
+class ClosingSocket(KafkaNetSocket):
     """Connects as the library does without a proxy."""
 
     SCHEMES = ("direct",)

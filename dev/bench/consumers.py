@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from kafka import TopicPartition
+from kafka import KafkaConsumer, TopicPartition
 
 from dev.bench.ours import PARTITIONS
 from dev.checker.consumer import open_consumer as committed
@@ -57,13 +57,13 @@ class KafkaPython:
 
     def keys(self, seconds: float) -> list[bytes]:
         polled = self._reader.poll(timeout_ms=seconds * 1000)
-        return [record.key for records in polled.values() for record in records]
+        return [record.key or b"" for records in polled.values() for record in records]
 
     def close(self) -> None:
         self._reader.close(autocommit=False)
 
 
-def open_consumer(bootstrap: str, topic: str) -> Any:
+def open_consumer(bootstrap: str, topic: str) -> KafkaConsumer:
     """kafka-python's, from the beginning of the topic; its fetches are under way."""
     consumer = committed(bootstrap, wait_ms=_WAIT_MS)
     places = [TopicPartition(topic, number) for number in range(PARTITIONS)]

@@ -11,6 +11,7 @@ from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 import pymysql
+from kafka import KafkaConsumer
 
 from dev.bench.consumers import Consumer, KafkaPython, Librdkafka, open_consumer
 from dev.bench.job import Job
@@ -223,14 +224,14 @@ def _rested(
         connection.close()
 
 
-def _wait(crew: Crew, consumer: Any, last: int) -> None:
+def _wait(crew: Crew, consumer: KafkaConsumer, last: int) -> None:
     """Until a row has come."""
     seen = -1
     while seen < last:
         crew.check()
         for records in consumer.poll(timeout_ms=1000).values():
             for record in records:
-                seen = max(seen, json.loads(record.key)["id"])
+                seen = max(seen, json.loads(record.key or b"")["id"])
 
 
 def _most(pid: int, seconds: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import psutil
 from kafka import KafkaConsumer, TopicPartition
@@ -97,7 +96,7 @@ class _Ends:
     """How many records the topic has."""
 
     def __init__(self, bootstrap: str) -> None:
-        self._consumer: Any = KafkaConsumer(bootstrap_servers=bootstrap, proxy_url=PROXY_URL, group_id=None)
+        self._consumer = KafkaConsumer(bootstrap_servers=bootstrap, proxy_url=PROXY_URL, group_id=None)
         self._places = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
 
     def __enter__(self) -> _Ends:

@@ -24,7 +24,7 @@ SLOW = ("plain", "twin")
 """Paths that read only the beginning of a segment."""
 
 
-Contents = dict[int, list[tuple[bytes, str, object, object]]]
+Contents = dict[int, list[tuple[bytes | None, str, object, object]]]
 
 _VISIBLE_SECONDS = 20.0
 _WARM_MB = 1500

@@ -5,19 +5,39 @@ from __future__ import annotations
 import base64
 import json
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
 import msgspec
 from kafka import KafkaConsumer, TopicPartition
+from kafka.consumer.fetcher import ConsumerRecord
 from kafka.errors import KafkaError
 
 from dev.checker.history import Op, Seen
 from dev.kafka_sockets import PROXY_URL
 
 
-def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 60.0) -> list[Any]:
-    """All visible records (kafka-python ConsumerRecord) of the topics that are `wanted`, in order per partition.
+class Record(Protocol):
+    """A record of a topic (kafka-python's ConsumerRecord), or a line of the file sink."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def key(self) -> bytes | None: ...
+    @property
+    def value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> Sequence[tuple[str, bytes]]: ...
+
+
+def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 60.0) -> list[ConsumerRecord]:
+    """All visible records of the topics that are `wanted`, in order per partition.
 
     A broker that is gone is no reason to give up: others have copies. Raises TimeoutError when the end that was seen at
     the beginning is not reached in time.
@@ -32,7 +52,7 @@ def read_topics(bootstrap: str, wanted: Callable[[str], bool], timeout: float = 
             time.sleep(0.2)
 
 
-def open_consumer(bootstrap: str, *, wait_ms: int = 50) -> Any:
+def open_consumer(bootstrap: str, *, wait_ms: int = 50) -> KafkaConsumer:
     """Of what is committed, from the beginning; in no group. wait_ms: for how long the broker keeps an empty fetch."""
     return KafkaConsumer(
         bootstrap_servers=bootstrap,
@@ -48,7 +68,7 @@ def open_consumer(bootstrap: str, *, wait_ms: int = 50) -> Any:
     )
 
 
-def _read_once(bootstrap: str, wanted: Callable[[str], bool], end: float) -> list[Any]:
+def _read_once(bootstrap: str, wanted: Callable[[str], bool], end: float) -> list[ConsumerRecord]:
     consumer = open_consumer(bootstrap)
     try:
         return _read(consumer, wanted, end)
@@ -56,7 +76,7 @@ def _read_once(bootstrap: str, wanted: Callable[[str], bool], end: float) -> lis
         consumer.close(autocommit=False)
 
 
-def _read(consumer: Any, wanted: Callable[[str], bool], end: float) -> list[Any]:
+def _read(consumer: KafkaConsumer, wanted: Callable[[str], bool], end: float) -> list[ConsumerRecord]:
     places = [
         TopicPartition(topic, partition)
         for topic in sorted(topic for topic in consumer.topics() if wanted(topic))
@@ -67,7 +87,7 @@ def _read(consumer: Any, wanted: Callable[[str], bool], end: float) -> list[Any]
     consumer.assign(places)
     consumer.seek_to_beginning(*places)
     ends = consumer.end_offsets(places)
-    records: list[Any] = []
+    records: list[ConsumerRecord] = []
     while any(consumer.position(place) < ends[place] for place in places):
         if time.monotonic() > end:
             raise TimeoutError(f"the end of {[place.topic for place in places]} was not reached")
@@ -76,12 +96,12 @@ def _read(consumer: Any, wanted: Callable[[str], bool], end: float) -> list[Any]
     return records
 
 
-def seen(records: Iterable[Any]) -> list[Seen]:
+def seen(records: Iterable[Record]) -> list[Seen]:
     """Change records as the checker wants them; tombstones are left out."""
     return [_seen(record, msgspec.json.decode(record.value)) for record in records if record.value is not None]
 
 
-def _seen(record: Any, value: dict[str, Any]) -> Seen:
+def _seen(record: Record, value: dict[str, Any]) -> Seen:
     headers = {name: content.decode() for name, content in record.headers}
     op: Op = value["op"]
     image = value["before"] if op == "d" else value["after"]
@@ -99,13 +119,13 @@ def _seen(record: Any, value: dict[str, Any]) -> Seen:
     )
 
 
-def latest_rows(records: Iterable[Any]) -> list[tuple[int, dict[str, object] | None]]:
+def latest_rows(records: Iterable[Record]) -> list[tuple[int, dict[str, object] | None]]:
     """(key, row) per record in the order read; None for deletes. For `verdict.rebuilt`, whose table is then compared
     with `Writer.rows()`."""
     rows: list[tuple[int, dict[str, object] | None]] = []
     for record in records:
         if record.value is None:
-            rows.append((json.loads(record.key)["id"], None))
+            rows.append((json.loads(record.key or b"")["id"], None))
             continue
         after = json.loads(record.value)["after"]
         if after is not None:

@@ -6,9 +6,10 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
-from kafka import TopicPartition
+from kafka import KafkaConsumer, TopicPartition
+from kafka.consumer.fetcher import ConsumerRecord
 from kafka.errors import KafkaError
 
 from dev.checker.consumer import open_consumer
@@ -22,7 +23,9 @@ class Watch:
         from_now: leave out what is there when it starts.
     """
 
-    def __init__(self, bootstrap: str, topic: str, see: Callable[[list[Any]], None], *, from_now: bool = False) -> None:
+    def __init__(
+        self, bootstrap: str, topic: str, see: Callable[[list[ConsumerRecord]], None], *, from_now: bool = False
+    ) -> None:
         self._bootstrap, self._topic, self._see, self._from_now = bootstrap, topic, see, from_now
         self._ready = threading.Event()
         self._next: dict[TopicPartition, int] = {}
@@ -79,11 +82,12 @@ class Watch:
             with contextlib.suppress(KafkaError, OSError):
                 consumer.close(autocommit=False)
 
-    def _places(self, consumer: Any) -> list[TopicPartition]:
+    def _places(self, consumer: KafkaConsumer) -> list[TopicPartition]:
         """Of the topic, once it is there."""
         while not self._stop.is_set():
             if self._topic in consumer.topics():
-                return [TopicPartition(self._topic, number) for number in consumer.partitions_for_topic(self._topic)]
+                numbers = consumer.partitions_for_topic(self._topic) or ()
+                return [TopicPartition(self._topic, number) for number in numbers]
             self._from_now = False
             self._ready.set()
             time.sleep(0.1)

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from kafka.consumer.fetcher import ConsumerRecord
+
 from dev.checker import consumer
 from dev.checker.history import Seen
 from dev.errors import ServerUnavailable
@@ -45,12 +47,12 @@ class KafkaPlace:
     def rows(self) -> Rows:
         return consumer.latest_rows(self._records())
 
-    def _records(self) -> list[Any]:
+    def _records(self) -> list[ConsumerRecord]:
         return consumer.read_topics(self.broker.address, lambda topic: topic.startswith(self._prefix + "."))
 
 
 class _Line(NamedTuple):
-    """A line of the file sink, with the names of kafka-python's ConsumerRecord."""
+    """A line of the file sink: a `consumer.Record`."""
 
     topic: str
     partition: int

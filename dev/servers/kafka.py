@@ -72,12 +72,12 @@ class Kafka(Server):
 
     def create_topic(self, topic: str, partitions: int = 1, **configs: str) -> None:
         """Create `topic` and return when its partitions have leaders (an existing one is left as it is)."""
-        from kafka.admin import KafkaAdminClient, NewTopic
+        from kafka.admin import KafkaAdminClient
         from kafka.errors import TopicAlreadyExistsError
 
-        admin: Any = KafkaAdminClient(bootstrap_servers=self.bootstrap)
+        admin = KafkaAdminClient(bootstrap_servers=self.bootstrap)
         try:
-            admin.create_topics([NewTopic(topic, partitions, 1, topic_configs=configs)])
+            admin.create_topics({topic: {"num_partitions": partitions, "replication_factor": 1, "configs": configs}})
         except TopicAlreadyExistsError:
             return
         finally:

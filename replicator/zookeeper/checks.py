@@ -78,7 +78,7 @@ def _ask(client: Client, layout: Layout, task: str, done: Checked) -> None:
     done.findings.append(_round_trip(sorted(took), client.negotiated / _LEASE_CHECKS))
     try:
         data, stat = client.get(path)
-        record = load(CommitRecord, data, path)
+        record = load(CommitRecord, data or b"", path)
     except NoNodeError:
         done.findings.append(Finding.ok("zookeeper.last_commit", "the task is new: it begins at its configured start"))
     except CoordinationError as error:

@@ -6,9 +6,12 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from kazoo.protocol.states import EventType, KazooState, WatchedEvent
+from kazoo.client import TransactionRequest
+from kazoo.handlers.utils import AsyncResult
+from kazoo.protocol.states import EventType, KazooState, WatchedEvent, ZnodeStat
 from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE
 
 from replicator.coordination.limits import check_node, check_request
@@ -29,6 +32,8 @@ from replicator.coordination.ports import (
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotConnected
 from replicator.zookeeper.connection import Client
 from replicator.zookeeper.errors import SKIPPED, translate
+
+T = TypeVar("T")
 
 _IN_FLIGHT = 100
 """Reads that wait for their answers at a time: with parts of 455 kB that is 45 MB within one request timeout."""
@@ -58,7 +63,7 @@ class ZookeeperCoordinator:
     ) -> None:
         self.hosts = hosts
         self._client = Client(hosts, session_timeout, auth)
-        self._acl: list[Any] = CREATOR_ALL_ACL if auth else OPEN_ACL_UNSAFE
+        self._acl = CREATOR_ALL_ACL if auth else OPEN_ACL_UNSAFE
         self._asked = session_timeout
         self._lock = threading.Condition()
         self._state = Connection.LOST
@@ -69,7 +74,7 @@ class ZookeeperCoordinator:
 
     # State
 
-    def _on_state(self, state: KazooState) -> None:
+    def _on_state(self, state: str) -> None:
         """In kazoo's connection thread: the state is kept here because kazoo's own may already be ahead."""
         now = {KazooState.CONNECTED: Connection.CONNECTED, KazooState.SUSPENDED: Connection.SUSPENDED}
         with self._lock:
@@ -134,7 +139,7 @@ class ZookeeperCoordinator:
         if state is not Connection.CONNECTED:
             raise NotConnected("E4002", f"a request for {path} was not sent", found=state.value, wanted="connected")
 
-    def _wait(self, result: Any, path: str, deadline: float) -> Any:
+    def _wait(self, result: AsyncResult[T], path: str, deadline: float) -> T:
         try:
             return result.get(timeout=max(0.001, deadline - time.monotonic()))
         except Exception as error:
@@ -146,7 +151,7 @@ class ZookeeperCoordinator:
             self._client.drop_connection()
         return translate(error, path, found)
 
-    def _ask(self, path: str, send: Callable[[], Any]) -> Any:
+    def _ask(self, path: str, send: Callable[[], AsyncResult[T]]) -> T:
         self._refuse_unless_connected(path)
         deadline = time.monotonic() + self.request_timeout
         return self._wait(send(), path, deadline)
@@ -162,15 +167,15 @@ class ZookeeperCoordinator:
     ) -> str:
         check_node(path, data)
         if not parents:
-            return str(self._ask(path, lambda: self._create(path, data, ephemeral, sequential)))
+            return self._ask(path, lambda: self._create(path, data, ephemeral, sequential))
         for _ in range(3):
             try:
-                return str(self._ask(path, lambda: self._create(path, data, ephemeral, sequential)))
+                return self._ask(path, lambda: self._create(path, data, ephemeral, sequential))
             except NodeMissing:
                 self._ensure(path.rpartition("/")[0])
         raise NodeMissing("E4004", f"the parent of {path} is deleted as fast as it is made")
 
-    def _create(self, path: str, data: bytes, ephemeral: bool, sequential: bool) -> Any:
+    def _create(self, path: str, data: bytes, ephemeral: bool, sequential: bool) -> AsyncResult[str]:
         return self._client.create_async(path, data, acl=self._acl, ephemeral=ephemeral, sequence=sequential)
 
     def _ensure(self, path: str) -> None:
@@ -179,7 +184,7 @@ class ZookeeperCoordinator:
         for depth in range(1, len(parts) + 1):
             parent = "/" + "/".join(parts[:depth])
             with contextlib.suppress(NodeExists):
-                self._ask(parent, lambda parent=parent: self._create(parent, b"", False, False))  # type: ignore[misc]
+                self._ask(parent, partial(self._create, parent, b"", False, False))
 
     def get(self, path: str, watch: Watcher | None = None) -> Node:
         data, stat = self._ask(path, lambda: self._client.get_async(path, _adapt(watch, path)))
@@ -206,7 +211,8 @@ class ZookeeperCoordinator:
         return None if stat is None else _stat(stat)
 
     def children(self, path: str, watch: Watcher | None = None) -> list[str]:
-        return sorted(self._ask(path, lambda: self._client.get_children_async(path, _adapt(watch, path))))
+        names = self._ask(path, lambda: self._client.get_children_async(path, _adapt(watch, path)))
+        return sorted(names)
 
     def listing(self, path: str, watch: Watcher | None = None) -> Listing:
         ask = self._client.get_children_async
@@ -244,7 +250,7 @@ class ZookeeperCoordinator:
         self._raise_first(ops, results)
         return [_result(op, result) for op, result in zip(ops, results, strict=True)]
 
-    def _add(self, transaction: Any, op: Op) -> None:
+    def _add(self, transaction: TransactionRequest, op: Op) -> None:
         match op:
             case Create(path, data, ephemeral, sequential):
                 transaction.create(path, data, acl=self._acl, ephemeral=ephemeral, sequence=sequential)
@@ -284,7 +290,7 @@ def connect(
     return coordinator
 
 
-def _stat(stat: Any) -> Stat:
+def _stat(stat: ZnodeStat) -> Stat:
     return Stat(
         version=stat.version,
         czxid=stat.czxid,

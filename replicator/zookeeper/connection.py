@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import ConnectionLoss, SessionExpiredError
-from kazoo.protocol.connection import _CONNECTION_DROP, ConnectionDropped
+from kazoo.exceptions import ConnectionDropped, ConnectionLoss, SessionExpiredError
+from kazoo.handlers.threading import SequentialThreadingHandler
+from kazoo.handlers.utils import AsyncResult
+from kazoo.protocol.connection import _CONNECTION_DROP
 from kazoo.protocol.serialization import Connect
 from kazoo.retry import KazooRetry
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("replicator.zookeeper.kazoo")
 # kazoo writes several warnings for each attempt to connect; the states that matter are logged by whoever listens.
 _LOG.setLevel(logging.ERROR)
 
 
-class Client(KazooClient):  # type: ignore[misc]  # kazoo is untyped
+class _Handler(SequentialThreadingHandler):
+    """kazoo gives one host the whole session timeout to take a TCP connection: at one that is cut off the session
+    would end while the next host waits to be asked.
+
+    Attributes:
+        seconds: for a host to take a TCP connection, at most.
+    """
+
+    seconds = float("inf")
+
+    def create_connection(self, *args: Any, timeout: float, **options: Any) -> Any:
+        return super().create_connection(*args, timeout=min(timeout, self.seconds), **options)
+
+
+class Client(KazooClient):
     """KazooClient that never queues a request while there is no connection and knows its negotiated timeout.
 
     Args:
@@ -31,32 +50,24 @@ class Client(KazooClient):  # type: ignore[misc]  # kazoo is untyped
     def __init__(self, hosts: str, session_timeout: float, auth: tuple[tuple[str, str], ...] = ()) -> None:
         self._gate = threading.Lock()
         self.negotiated = 0.0
+        handler = _Handler()
         super().__init__(
             hosts=hosts,
             timeout=session_timeout,
+            handler=handler,
             auth_data=set(auth),
             connection_retry=_endless(session_timeout),
             logger=_LOG,
         )
         self._entry = Entry(session_timeout)
         self._greet()
-        self._knock(session_timeout)
-
-    def _knock(self, session_timeout: float) -> None:
-        """kazoo gives one host the whole session timeout to take a TCP connection: at one that is cut off the session
-        would end while the next host waits to be asked."""
-        connect: Callable[..., Any] = self.handler.create_connection
-
-        def knocking(*args: Any, timeout: float, **options: Any) -> Any:
-            return connect(*args, timeout=min(timeout, patience(session_timeout, len(self.hosts))), **options)
-
-        self.handler.create_connection = knocking
+        handler.seconds = patience(session_timeout, len(self.hosts))
 
     def _greet(self) -> None:
         """The server clamps the timeout that was asked for and kazoo throws its answer away, so it is read where the
         answer passes. What a refusal means is found out there, too. A server that is just starting may take a
         connection and never answer on it: kazoo would wait until the only host's session is over."""
-        invoke: Callable[..., Any] = self._connection._invoke
+        invoke = self._connection._invoke
 
         def greeting(timeout: float, request: Any, xid: int | None = None) -> Any:
             if not isinstance(request, Connect):
@@ -69,17 +80,17 @@ class Client(KazooClient):  # type: ignore[misc]  # kazoo is untyped
 
         self._connection._invoke = greeting
 
-    def _call(self, request: Any, async_object: Any) -> Any:
+    def _call(self, request: Any, async_object: AsyncResult[Any]) -> bool | None:
         """kazoo queues what is asked while it reconnects and sends it afterwards, when the asker may have lost his
         leadership. The gate makes "is connected" and "is queued" one step against `_notify_pending`, which empties
         the queue when the connection drops."""
         with self._gate:
-            if not self._live.is_set():
+            if not self.connected:
                 async_object.set_exception(ConnectionLoss())
                 return False
             return super()._call(request, async_object)
 
-    def _notify_pending(self, state: Any) -> None:
+    def _notify_pending(self, state: str) -> None:
         with self._gate:
             super()._notify_pending(state)
 
@@ -87,16 +98,17 @@ class Client(KazooClient):  # type: ignore[misc]  # kazoo is untyped
         """Goes to another server. kazoo counts its own requests as pings, so a server that is frozen while we keep
         asking is never noticed by kazoo itself."""
         with self._gate:
-            if not self._live.is_set():
+            wake = self._connection._write_sock
+            if not self.connected or wake is None:
                 return
             self._queue.append((_CONNECTION_DROP, None))
-            try:
-                self._connection._write_sock.send(b"\0")
-            except (OSError, AttributeError):
-                return  # it is being closed: gone already
+            with contextlib.suppress(OSError):  # it is being closed: gone already
+                wake.send(b"\0")
 
     def current_session(self) -> int:
-        return self._session_id or 0
+        """The id of the session; 0 without a connection."""
+        held = self.client_id
+        return held[0] if held is not None else 0
 
 
 class Entry:
@@ -118,7 +130,7 @@ class Entry:
         self._others = False  # who comes without a session is let in
         self._barred = 0
 
-    def ask(self, invoke: Callable[[Any], Any], request: Any, hosts: int) -> Any:
+    def ask(self, invoke: Callable[[Connect], T], request: Connect, hosts: int) -> T:
         """The answer to `request`, of `hosts` servers. Raises SessionExpiredError when there is no way back, whatever
         `invoke` raises otherwise."""
         stranger = self._since is not None and self._clock() - self._since > self._patience and not self._others

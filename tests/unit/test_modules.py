@@ -10,7 +10,7 @@ from dev.paths import TREE
 
 MOST_LINES: Final = 500
 _PRODUCT: Final = ("replicator", "core", "server", "monitor")
-_FOLDERS: Final = (*_PRODUCT, "dev", "tests")
+_FOLDERS: Final = (*_PRODUCT, "dev", "tests", "typings")
 
 EXCEPTIONS: Final[dict[str, str]] = {}
 """File -> why it may be longer than `MOST_LINES`."""

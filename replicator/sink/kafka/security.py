@@ -114,7 +114,7 @@ class _ClosingSocket(ssl.SSLSocket):
             raise
 
 
-class _TokenProvider(AbstractTokenProvider):  # type: ignore[misc]
+class _TokenProvider(AbstractTokenProvider):
     def __init__(self, bearer: Bearer) -> None:
         self._bearer = bearer
 

@@ -13,6 +13,7 @@ from dev.cluster import wait_for
 from dev.servers import MariaDB
 from dev.servers.database import Database
 from tests.integration.bad_input.command import Ended, Replicator, Running
+from tests.support.present import present
 
 ROW = "INSERT INTO {table} (note) VALUES (%s)"
 
@@ -126,7 +127,7 @@ class Local:
         sink = self.config["sink"]
         if sink["type"] == "kafka":
             records = read_topics(sink["bootstrap_servers"][0], lambda topic: topic == sink["topic"])
-            return [json.loads(record.value) for record in records]
+            return [json.loads(present(record.value)) for record in records]
         if not self.output.exists():
             return []
         return [json.loads(json.loads(line)["value"]) for line in self.output.read_text().splitlines()]

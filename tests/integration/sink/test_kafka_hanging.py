@@ -27,7 +27,7 @@ Make = Callable[..., Any]
 @pytest.fixture
 def trusting(kafka: Kafka) -> Iterator[None]:
     """The broker takes records of transactions that their coordinator knows nothing of."""
-    admin: Any = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
 
     def verify(value: str) -> None:
         admin.alter_configs(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from kafka.errors import KafkaError
+from kafka.errors import BrokerResponseError
 
 from replicator.kafka import errors
 from replicator.kafka.machine import Settings
@@ -124,7 +124,7 @@ def test_what_can_not_be_repeated_ends_the_producer(code: int) -> None:
     for number in range(1, 9):
         network.append(("a", 0), b"%d" % number)
     network.settle()
-    assert isinstance(network.machine.error, KafkaError) and network.machine.error.errno == code
+    assert isinstance(network.machine.error, BrokerResponseError) and network.machine.error.errno == code
     assert cluster.visible(("a", 0)) == [b"0"]
     failed = [records for records, error in network.outcomes.items() if error is not None]
     assert failed == [b"%d" % number for number in range(1, 9)]

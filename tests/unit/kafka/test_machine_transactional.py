@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from kafka.errors import KafkaError
+from kafka.errors import BrokerResponseError
 
 from replicator.kafka import errors
 from replicator.kafka.machine import Machine, Settings
@@ -294,7 +294,7 @@ def test_a_producer_that_is_fenced_ends(second: bool) -> None:
     earlier.machine.transactions.begin(earlier.peers)
     earlier.append(("a", 0), b"1")
     earlier.settle()
-    assert isinstance(earlier.machine.error, KafkaError) and earlier.machine.error.errno in (
+    assert isinstance(earlier.machine.error, BrokerResponseError) and earlier.machine.error.errno in (
         errors.PRODUCER_FENCED,
         errors.INVALID_PRODUCER_EPOCH,
     )
@@ -312,7 +312,7 @@ def test_what_the_coordinator_refuses_for_good_ends_the_producer(second: bool, k
     if second and key == add_partitions.KEY:
         return  # is not asked
     commit(net, b"1")
-    assert isinstance(net.machine.error, KafkaError) and net.machine.error.errno == code
+    assert isinstance(net.machine.error, BrokerResponseError) and net.machine.error.errno == code
     assert net.cluster.visible(("a", 0)) == []
 
 

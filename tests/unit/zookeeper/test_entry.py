@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from kazoo.exceptions import SessionExpiredError
-from kazoo.protocol.connection import ConnectionDropped
+from kazoo.exceptions import ConnectionDropped, SessionExpiredError
 from kazoo.protocol.serialization import Connect
 
 from replicator.zookeeper.connection import Entry

@@ -1,0 +1,1 @@
+from kafka.protocol.consumer.offsets import OffsetSpec as OffsetSpec
