@@ -23,11 +23,11 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from monitor.event_stream import EventStream
 from monitor.feed import Feed
 from monitor.metrics import CONTENT_TYPE, exposition
 from monitor.render import Renderer
-from monitor.stream import EventStream
-from monitor.watcher import Watcher
+from monitor.snapshot_poller import SnapshotPoller
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.telemetry import hosts
@@ -39,8 +39,8 @@ NO_STORE = {"cache-control": "no-store"}
 class Monitor:
     """The handlers and what they answer from."""
 
-    def __init__(self, watcher: Watcher, feed: Feed, root: str) -> None:
-        self._watcher = watcher
+    def __init__(self, poller: SnapshotPoller, feed: Feed, root: str) -> None:
+        self._watcher = poller
         self._feed = feed
         self._root = root
         self._renderer = Renderer()
@@ -91,28 +91,28 @@ class Monitor:
 
 
 def create_app(coordinator: Coordinator, layout: Layout, *, interval: float = 1.0, max_streams: int = 100) -> Starlette:
-    """The application; its lifespan runs the watcher.
+    """The application; its lifespan runs the poller.
 
     Args:
-        coordinator: only read from, by the watcher's thread. The caller closes it.
+        coordinator: only read from, by the poller's thread. The caller closes it.
         layout: the root to look at.
         interval: seconds between two snapshots.
         max_streams: browsers with an event stream at a time; more of them poll.
     """
     feed = Feed(max_streams)
-    watcher = Watcher(coordinator, layout, feed, interval)
+    poller = SnapshotPoller(coordinator, layout, feed, interval)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         feed.attach(asyncio.get_running_loop())
-        watcher.start()
+        poller.start()
         yield
         feed.close()
-        await asyncio.to_thread(watcher.stop)
+        await asyncio.to_thread(poller.stop)
 
-    app = Starlette(routes=Monitor(watcher, feed, layout.root).routes(), lifespan=lifespan)
+    app = Starlette(routes=Monitor(poller, feed, layout.root).routes(), lifespan=lifespan)
     app.state.feed = feed
-    app.state.watcher = watcher
+    app.state.poller = poller
     return app
 
 

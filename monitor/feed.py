@@ -29,7 +29,7 @@ class Update(msgspec.Struct, frozen=True):
 
 
 class Feed:
-    """`publish` comes from the watcher's thread, everything else from the event loop's."""
+    """`publish` comes from the poller's thread, everything else from the event loop's."""
 
     def __init__(self, max_streams: int = 100) -> None:
         self.max_streams = max_streams
@@ -63,7 +63,7 @@ class Feed:
 
     @property
     def page(self) -> Page:
-        assert self._page is not None, "the watcher publishes before the first request is answered"  # noqa: S101
+        assert self._page is not None, "the poller publishes before the first request is answered"  # noqa: S101
         return self._page
 
     @property

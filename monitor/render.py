@@ -12,7 +12,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from monitor import words
+from monitor import formatting
 from monitor.view import View
 
 TEMPLATES = ("notice", "tiles", "status", "footer")
@@ -41,14 +41,14 @@ class Renderer:
             lstrip_blocks=True,
         )
         self._environment.filters.update(
-            duration=words.duration,
-            lag=words.lag,
-            count=words.count,
-            size=words.size,
-            stamp=words.stamp,
-            spark=words.spark,
+            duration=formatting.duration,
+            lag=formatting.lag,
+            count=formatting.count,
+            size=formatting.size,
+            stamp=formatting.stamp,
+            spark=formatting.spark,
         )
-        self._environment.globals["ago"] = words.ago
+        self._environment.globals["ago"] = formatting.ago
 
     def fragments(self, view: View, now_ms: int) -> Page:
         """Every fragment of the page. Times in them are told as of `now_ms`."""

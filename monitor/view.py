@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from monitor.changes import Change
+from monitor.role_changes import Change
 
 Tone = Literal["ok", "warn", "bad", "idle", "busy"]
 Error = dict[str, str]

@@ -12,11 +12,11 @@ from replicator.config.task import TaskConfig
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.telemetry.hosts import App
-from server import failures, guard, http
-from server.control import Control
+from server import access_control, error_responses, route_helpers
 from server.positions import Positions
-from server.routes import actions, health, history, machines, positions, quarantine, schemas, tasks
-from server.schemas import Schemas
+from server.routes import actions, health, history, machines, positions, quarantine, table_definitions, tasks
+from server.table_definitions import DefinitionOperations, OpenDefinitions
+from server.task_operations import TaskOperations
 
 PREFIX = "/api/v1"
 ROUTERS = (
@@ -24,19 +24,21 @@ ROUTERS = (
     actions.router,
     positions.router,
     quarantine.router,
-    schemas.router,
+    table_definitions.router,
     history.router,
     machines.router,
     health.router,
 )
 
 
-def create_app(coordinator: Coordinator, layout: Layout, token: str) -> App:
+def create_app(coordinator: Coordinator, layout: Layout, token: str, open_definitions: OpenDefinitions) -> App:
     """The guarded application. `token`: what every request but health must bear."""
-    return guard.authenticated(guard.limited(create_routes(coordinator, layout)), token)
+    return access_control.authenticated(
+        access_control.limited(create_routes(coordinator, layout, open_definitions)), token
+    )
 
 
-def create_routes(coordinator: Coordinator, layout: Layout) -> FastAPI:
+def create_routes(coordinator: Coordinator, layout: Layout, open_definitions: OpenDefinitions) -> FastAPI:
     """The routes without their guard; the OpenAPI document is made from these."""
     app = FastAPI(
         title="mysql-replicator",
@@ -47,12 +49,12 @@ def create_routes(coordinator: Coordinator, layout: Layout) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.coordinator = coordinator
-    app.state.control = Control(coordinator, layout)
+    app.state.operations = TaskOperations(coordinator, layout)
     app.state.positions = Positions(coordinator, layout)
-    app.state.schemas = Schemas(coordinator, layout)
+    app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX)
-    failures.install(app)
+    error_responses.install(app)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
 
@@ -62,7 +64,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
         made = get_openapi(title=app.title, version=app.version, routes=app.routes)
         _document_errors(made["paths"])
         components = made.setdefault("components", {})
-        components.setdefault("schemas", {}).update(http.schemas() | _config_schemas())
+        components.setdefault("schemas", {}).update(route_helpers.schemas() | _config_schemas())
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         made["security"] = [{"token": []}]
         made["paths"][f"{PREFIX}/health"]["get"]["security"] = []

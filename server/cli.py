@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from replicator.cli import options
 from replicator.cli.loading import loading
+
+if TYPE_CHECKING:
+    from server.table_definitions import OpenDefinitions
 
 DEFAULT_LISTEN = "127.0.0.1:8080"
 
@@ -27,7 +31,9 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
     "--host", default=socket.gethostname, help="Our name in the register of Servers; default: this machine's."
 )
 @options.log_format
+@click.pass_obj
 def command(
+    open_definitions: OpenDefinitions,
     zookeeper: str,
     listen: str,
     allowed_host: tuple[str, ...],
@@ -47,4 +53,5 @@ def command(
         from replicator.telemetry.http import Listen
         from server.process import run  # half a second, for which no help has to wait
 
-    run(zookeeper, Listen(listen, allowed_host, insecure_http), root, token_file, host, session_timeout, log_format)
+    where = Listen(listen, allowed_host, insecure_http)
+    run(zookeeper, where, root, token_file, host, session_timeout, log_format, open_definitions)

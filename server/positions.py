@@ -30,7 +30,7 @@ _STILL = (State.PAUSED.value, State.FAILED.value, State.UNCONFIGURED.value)
 
 
 class Positions:
-    """Thread-safe, as Control is; raises NotConnected and NodeMissing E5003 likewise."""
+    """Thread-safe, as TaskOperations is; raises NotConnected and NodeMissing E5003 likewise."""
 
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
         self._overview = Overview(coordinator, layout)
@@ -44,7 +44,7 @@ class Positions:
         self._overview.task(name)
         return self._trail.read(name)
 
-    def point(self, name: str, text: str) -> Checkpoint:
+    def find(self, name: str, text: str) -> Checkpoint:
         """The last point of the trail at or before a time. Raises ProcessError E5007 when there is none."""
         at = position_changes.moment(text)
         found = self._trail.at(name, at)
@@ -73,7 +73,7 @@ class Positions:
         view = self._overview.task(name)
         commit = self._commit(name)
         move = position_changes.move(commit.checkpoint, target, is_mariadb(view), now_ms())
-        must_stand_still(view, "position")
+        require_stopped(view, "position")
         still = move.direction == "nowhere" and not move.forgets_server
         if still and not isinstance(target, position_changes.TransactionStart):
             raise ProcessError("E5007", f"'{name}' is at that position already", found=str(move.after.position))
@@ -113,7 +113,7 @@ class Positions:
         view = self._overview.task(name)
         if view.config is None:
             raise ProcessError("E5007", f"task '{name}' has no configuration to copy")
-        point = self.point(name, text) if text else self._commit(name).checkpoint
+        point = self.find(name, text) if text else self._commit(name).checkpoint
         if point is None:
             raise ProcessError("E5007", f"task '{name}' has no position yet")
         position = point.position
@@ -147,7 +147,7 @@ class Positions:
         return self._commands.submit(name, "position", arguments, by)
 
 
-def must_stand_still(view: TaskOverview, what: str) -> None:
+def require_stopped(view: TaskOverview, what: str) -> None:
     """Raises ProcessError E5007 while a worker may be running; `what` is to be set."""
     if view.running is None or (view.state in _STILL and view.desired != "deleted"):
         return

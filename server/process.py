@@ -13,9 +13,10 @@ from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
 from replicator.zookeeper.client import ZookeeperCoordinator
 from server.app import create_app
-from server.control import Control
-from server.duties import Duties
+from server.background_work import BackgroundWork
 from server.membership import Membership
+from server.table_definitions import OpenDefinitions
+from server.task_operations import TaskOperations
 
 
 def run(
@@ -26,6 +27,7 @@ def run(
     host: str,
     session_timeout: float,
     log_format: str,
+    open_definitions: OpenDefinitions,
 ) -> None:
     """Returns when it was told to stop."""
     log.setup(log_format)
@@ -35,17 +37,17 @@ def run(
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     layout = Layout(root)
-    duties: list[Duties] = []
+    background_work: list[BackgroundWork] = []
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url)
-        duties.append(Duties(coordinator, Control(coordinator, layout), membership))
-        duties[0].start()
+        background_work.append(BackgroundWork(coordinator, TaskOperations(coordinator, layout), membership))
+        background_work[0].start()
         click.echo(real.url)
 
     try:
-        serve(create_app(coordinator, layout, token), listen, "server", ready=ready)
+        serve(create_app(coordinator, layout, token, open_definitions), listen, "server", ready=ready)
     finally:
-        for one in duties:
+        for one in background_work:
             one.stop()
         coordinator.close()

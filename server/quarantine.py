@@ -13,11 +13,13 @@ from replicator.model.position import Position
 from replicator.model.quarantine import Quarantined
 from replicator.model.quarantine_orders import check_name, put, release
 from replicator.model.quarantine_orders import replay as replayed
-from server.control import Control
-from server.schemas import Schemas
+from server.table_definitions import DefinitionOperations
+from server.task_operations import TaskOperations
 
 
-def set_quarantine(control: Control, schemas: Schemas, name: str, table: str, *, leave_out: bool, by: str) -> bool:
+def set_quarantine(
+    operations: TaskOperations, definitions: DefinitionOperations, name: str, table: str, *, leave_out: bool, by: str
+) -> bool:
     """Orders that the task leaves a table out, or goes on with it; its worker remembers where the table stops or goes
     on when it takes that up. False when nothing changes.
 
@@ -27,11 +29,11 @@ def set_quarantine(control: Control, schemas: Schemas, name: str, table: str, *,
         SourceError: E2205, the task knows no such table.
         VersionConflict: E4006, somebody else ordered something meanwhile.
     """
-    view, before = control.task(name), control.orders(name)
+    view, before = operations.task(name), operations.orders(name)
     marks = _marks(view)
     if leave_out:
         check_name(table)
-        _check_there(view, schemas, table)
+        _check_there(view, definitions, table)
         orders = put(before.orders, marks, table, now_ms())
     else:
         orders = release(before.orders, marks, table, now_ms())
@@ -39,11 +41,11 @@ def set_quarantine(control: Control, schemas: Schemas, name: str, table: str, *,
             raise _not_in(view, table)
     if orders == before.orders:
         return False
-    control.order(name, before, orders, by, f"{table}{'' if leave_out else ': release'}")
+    operations.order(name, before, orders, by, f"{table}{'' if leave_out else ': release'}")
     return True
 
 
-def _check_there(view: TaskOverview, schemas: Schemas, table: str) -> None:
+def _check_there(view: TaskOverview, definitions: DefinitionOperations, table: str) -> None:
     """The Server asks no source: the tables are those of the schema history, and the one that the task failed at."""
     database, _, name = table.partition(".")
     selection = parse_task(_config(view)).source.selection()
@@ -52,7 +54,7 @@ def _check_there(view: TaskOverview, schemas: Schemas, table: str) -> None:
         raise ConfigError("E1003", f"'{view.name}' does not carry the table", found=table, wanted=wanted[:300])
     if any(problem.get("table") == table for problem in view.problems):
         return
-    known = schemas.has(view, database, name)
+    known = definitions.has(view, database, name)
     if known is None:
         fix = f"Start it once, or leave the table out with `!{table}` in source.tables."
         raise ProcessError("E5007", f"'{view.name}' has not read the definitions of its tables yet", fix=fix)
@@ -71,7 +73,7 @@ def _not_in(view: TaskOverview, table: str) -> ProcessError:
     return ProcessError("E5007", f"{table} is not in quarantine of '{view.name}'", fix=fix)
 
 
-def replay_first(control: Control, name: str, table: str, *, by: str, dry_run: bool) -> bool:
+def replay_first(operations: TaskOperations, name: str, table: str, *, by: str, dry_run: bool) -> bool:
     """Orders that the task delivers first what it leaves out of `table` now, and then goes on with it. False: the table
     is not in quarantine.
 
@@ -80,12 +82,12 @@ def replay_first(control: Control, name: str, table: str, *, by: str, dry_run: b
         ConfigError: E1003.
     """
     check_name(table)
-    view, before = control.task(name), control.orders(name)
+    view, before = operations.task(name), operations.orders(name)
     orders = replayed(before.orders, _marks(view), table, now_ms())
     if orders is None:
         return False
     if not dry_run and orders != before.orders:
-        control.order(name, before, orders, by, f"{table}: replay")
+        operations.order(name, before, orders, by, f"{table}: replay")
     return True
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from dev.pages.markdown import row, table
+from replicator.assembly.table_definitions import TableDefinitions
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from server.app import create_routes
@@ -52,7 +53,7 @@ def page() -> str:
 
 
 def _document() -> dict[str, Any]:
-    document: dict[str, Any] = create_routes(MemoryEnsemble().session(), Layout()).openapi()
+    document: dict[str, Any] = create_routes(MemoryEnsemble().session(), Layout(), TableDefinitions).openapi()
     return document
 
 

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,10 @@ from replicator.cli import failures
 from replicator.cli.lazy import LazyGroup, Load
 from replicator.cli.terminal import wants_colour
 from replicator.errors import ProcessError, ReplicatorError
+
+if TYPE_CHECKING:
+    from replicator.assembly.table_definitions import TableDefinitions
+    from replicator.pipeline.ports import HistoryStore
 
 LAZY = {
     "task": ("Create, watch and steer tasks.", "replicator.cli.task"),
@@ -28,6 +32,14 @@ LAZY = {
     "completion": ("Print the shell completion script.", "replicator.cli.completion"),
     "version": ("Print versions.", "replicator.cli.version"),
 }
+
+
+def open_table_definitions(store: HistoryStore, *, mariadb: bool) -> TableDefinitions:
+    """For the Server, which imports no part of the data path. Imported at the first call: it takes as long to load as
+    the Server does."""
+    from replicator.assembly.table_definitions import TableDefinitions
+
+    return TableDefinitions(store, mariadb=mariadb)
 
 
 def _processes() -> Mapping[str, Load]:
@@ -137,10 +149,12 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     is_eager=True,
     help="Print versions and exit.",
 )
-def main(debug: bool) -> None:
+@click.pass_context
+def main(ctx: click.Context, debug: bool) -> None:
     """mysql-replicator: MySQL and MariaDB changes to Kafka, with standbys that take over without losing a row."""
     if debug:
         os.environ["REPLICATOR_DEBUG"] = "1"
+    ctx.obj = open_table_definitions
 
 
 if __name__ == "__main__":

@@ -7,18 +7,18 @@ from starlette.responses import Response
 
 from replicator.coordination.ports import Connection
 from replicator.telemetry import hosts
-from server import views
-from server.http import documented, reply
+from server import responses
+from server.route_helpers import documented, reply
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/health", responses=documented(views.Health), operation_id="readHealth")
+@router.get("/health", responses=documented(responses.Health), operation_id="readHealth")
 def health(request: Request) -> Response:
     """200 while ZooKeeper is connected, else 503."""
     state: Connection = request.app.state.coordinator.connection
     connected = state is Connection.CONNECTED
-    view = views.Health(
+    view = responses.Health(
         status="ok" if connected else "unavailable", zookeeper=state.value, warnings=hosts.warnings(request.scope)
     )
     return reply(view, 200 if connected else 503)

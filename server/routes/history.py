@@ -8,14 +8,14 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from replicator.coordination.tasks.history import KEPT
-from server import views
-from server.http import ControlOf, Name, documented, reply
+from server import responses
+from server.route_helpers import Name, OperationsOf, documented, reply
 
 router = APIRouter(tags=["history"])
 
 
-@router.get("/tasks/{name}/history", responses=documented(views.HistoryList), operation_id="readHistory")
-def read_history(control: ControlOf, name: Name, limit: Annotated[int, Query(ge=1, le=KEPT)] = KEPT) -> Response:
+@router.get("/tasks/{name}/history", responses=documented(responses.HistoryList), operation_id="readHistory")
+def read_history(operations: OperationsOf, name: Name, limit: Annotated[int, Query(ge=1, le=KEPT)] = KEPT) -> Response:
     """Role changes and operators' deeds, oldest first; old ones are trimmed."""
-    entries = [views.happening(entry) for entry in control.history(name, limit)]
-    return reply(views.HistoryList(name=name, items=entries))
+    entries = [responses.history_event(entry) for entry in operations.history(name, limit)]
+    return reply(responses.HistoryList(name=name, items=entries))

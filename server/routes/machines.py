@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from server import views
-from server.http import ControlOf, documented, reply
+from server import responses
+from server.route_helpers import OperationsOf, documented, reply
 
 router = APIRouter(tags=["machines"])
 
 
-@router.get("/machines", responses=documented(views.MachineList), operation_id="listMachines")
-def list_machines(control: ControlOf) -> Response:
+@router.get("/machines", responses=documented(responses.MachineList), operation_id="listMachines")
+def list_machines(operations: OperationsOf) -> Response:
     """Every Core process that is online."""
-    return reply(views.MachineList(items=[views.machine(node) for node in control.machines()]))
+    return reply(responses.MachineList(items=[responses.machine(node) for node in operations.machines()]))

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from replicator.config.load import parse_task
 from replicator.coordination.tasks.position_changes import Target, ToFile, ToGtid, ToPoint, TransactionStart
 from replicator.errors import ConfigError
-from server import views
-from server.http import Arguments, By, ControlOf, Name, PositionsOf, body_of, documented, only, reply
+from server import responses
+from server.route_helpers import Arguments, By, Name, OperationsOf, PositionsOf, body_of, documented, only, reply
 
 router = APIRouter(tags=["positions"])
 _TEXT = {"type": "string", "maxLength": 200}
@@ -28,15 +28,18 @@ _FORK = _body(name=_TEXT, at=_TEXT)
 DryRun = Annotated[bool, Query(description="say what would be repeated or skipped, change nothing")]
 
 
-@router.get("/tasks/{name}/trail", responses=documented(views.PositionHistory), operation_id="readTrail")
+@router.get("/tasks/{name}/trail", responses=documented(responses.PositionHistory), operation_id="readTrail")
 def trail(positions: PositionsOf, name: Name) -> Response:
     """Where the task stood: once a minute for a day, once an hour for a month."""
-    points = [views.point(checkpoint) for checkpoint in positions.trail(name)]
-    return reply(views.PositionHistory(name=name, items=points))
+    points = [responses.position_entry(checkpoint) for checkpoint in positions.trail(name)]
+    return reply(responses.PositionHistory(name=name, items=points))
 
 
 @router.post(
-    "/tasks/{name}/position", responses=documented(views.Moved), openapi_extra=_SET, operation_id="setPosition"
+    "/tasks/{name}/position",
+    responses=documented(responses.PositionChanged),
+    openapi_extra=_SET,
+    operation_id="setPosition",
 )
 def set_position(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
     """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"}, {"at": time} or
@@ -45,14 +48,14 @@ def set_position(positions: PositionsOf, name: Name, by: By, arguments: Argument
     given = only(arguments, "file", "offset", "gtid", "at", "transaction_start", "reason")
     target = _target(positions, name, given)
     if dry_run:
-        return reply(views.moved(name, positions.preview(name, target), done=False))
+        return reply(responses.position_changed(name, positions.preview(name, target), done=False))
     move = positions.set(name, target, by, given.get("reason", "")[:200])
-    return reply(views.moved(name, move, done=True))
+    return reply(responses.position_changed(name, move, done=True))
 
 
 def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
     if given.get("at"):
-        return ToPoint(positions.point(name, given["at"]))
+        return ToPoint(positions.find(name, given["at"]))
     if given.get("gtid"):
         return ToGtid(given["gtid"])
     if given.get("transaction_start") == "true":
@@ -68,7 +71,7 @@ def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
     )
 
 
-@router.post("/tasks/{name}/skip", responses=documented(views.Skipped), openapi_extra=_SKIP, operation_id="skip")
+@router.post("/tasks/{name}/skip", responses=documented(responses.Skipped), openapi_extra=_SKIP, operation_id="skip")
 def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
     """Has the transaction skipped that a FAILED task met its error in, {"transaction": GTID or FILE:OFFSET}, and the
     task tried again. 409 E5007 unless FAILED, 409 E5016 for every other transaction. The leader compares it once more
@@ -76,23 +79,23 @@ def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_r
     given = only(arguments, "transaction", "reason")
     reason = given.get("reason", "")[:200]
     move, error = positions.skip(name, given.get("transaction", ""), by, reason, dry_run)
-    return reply(views.skipped(name, move, error, done=not dry_run))
+    return reply(responses.skipped(name, move, error, done=not dry_run))
 
 
 @router.post(
     "/tasks/{name}/fork",
     status_code=201,
-    responses=documented(views.Task, 201),
+    responses=documented(responses.Task, 201),
     openapi_extra=_FORK,
     operation_id="forkTask",
 )
 def fork(
-    control: ControlOf, positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
+    operations: OperationsOf, positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
 ) -> Response:
     """A new task, {"name": ...}, with this one's configuration, that begins where this one stood {"at": time} and
     leaves the same tables out."""
     given = only(arguments, "name", "at")
     data, orders = positions.forked(name, given.get("name", ""), given.get("at", ""))
     config = parse_task(data)
-    control.create(config, by, dry_run, orders)
-    return Response(status_code=204) if dry_run else reply(views.task(control.task(config.name)), 201)
+    operations.create(config, by, dry_run, orders)
+    return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

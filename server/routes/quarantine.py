@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from replicator.errors import ConfigError
-from server import views
-from server.http import Arguments, By, ControlOf, Name, SchemasOf, body_of, documented, only, reply
+from server import responses
 from server.quarantine import replay, replay_first, set_quarantine
+from server.route_helpers import Arguments, By, DefinitionsOf, Name, OperationsOf, body_of, documented, only, reply
 
 router = APIRouter(tags=["quarantine"])
 _TEXT = {"type": "string", "maxLength": 200}
@@ -27,11 +27,13 @@ DryRun = Annotated[bool, Query(description="check everything, write nothing")]
 
 @router.post(
     "/tasks/{name}/quarantine",
-    responses=documented(views.Task),
+    responses=documented(responses.Task),
     openapi_extra=_QUARANTINE,
     operation_id="quarantineTable",
 )
-def quarantine(control: ControlOf, schemas: SchemasOf, name: Name, by: By, arguments: Arguments) -> Response:
+def quarantine(
+    operations: OperationsOf, definitions: DefinitionsOf, name: Name, by: By, arguments: Arguments
+) -> Response:
     """Leaves the rows of {"table": "database.table"} out from where the task stands when it takes this up, or with
     {"release": "true"} delivers them again from there. No configuration changes this. 422 E1003 or E2205 for a table
     that the task does not carry or does not know."""
@@ -41,24 +43,26 @@ def quarantine(control: ControlOf, schemas: SchemasOf, name: Name, by: By, argum
         raise ConfigError(
             "E1003", "`release` is neither true nor false", found=repr(release[:40]), wanted="true, false"
         )
-    set_quarantine(control, schemas, name, given.get("table", ""), leave_out=release == "false", by=by)
-    return reply(views.task(control.task(name)))
+    set_quarantine(operations, definitions, name, given.get("table", ""), leave_out=release == "false", by=by)
+    return reply(responses.task(operations.task(name)))
 
 
 @router.post(
     "/tasks/{name}/replay",
     status_code=201,
-    responses=documented(views.Task, 201),
+    responses=documented(responses.Task, 201),
     openapi_extra=_REPLAY,
     operation_id="replayTable",
 )
-def replay_table(control: ControlOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
+def replay_table(
+    operations: OperationsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
+) -> Response:
     """Of {"table": ...} in quarantine: the task itself delivers what it left out, in order, and then goes on with the
     table. Of one that was released: a new task, {"name": ...} or NAME.replay-TABLE, delivers it to the same topics, and
     is done then (FAILED with E5015)."""
     given = only(arguments, "table", "name")
-    if replay_first(control, name, given.get("table", ""), by=by, dry_run=dry_run):
-        return Response(status_code=204) if dry_run else reply(views.task(control.task(name)))
-    config = replay(control.task(name), given.get("table", ""), given.get("name", ""))
-    control.create(config, by, dry_run)
-    return Response(status_code=204) if dry_run else reply(views.task(control.task(config.name)), 201)
+    if replay_first(operations, name, given.get("table", ""), by=by, dry_run=dry_run):
+        return Response(status_code=204) if dry_run else reply(responses.task(operations.task(name)))
+    config = replay(operations.task(name), given.get("table", ""), given.get("name", ""))
+    operations.create(config, by, dry_run)
+    return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

@@ -80,7 +80,7 @@ def test_a_position_set_back_repeats_from_there_and_loses_nothing(make_bus: Make
     assert verdict.lost == [] and verdict.stale == [] and verdict.differing == []
     assert len(verdict.duplicated) >= 40, "what was ordered to be sent again was not"
     history = json.loads(bus.cluster.cli("task", "history", bus.name, "-o", "json"))["items"]
-    assert any(item["happened"] == "position" and item["reason"] == "again" for item in history)
+    assert any(item["event"] == "position" and item["reason"] == "again" for item in history)
 
 
 def _first_of_the_trail(bus: Bus) -> str:
@@ -120,7 +120,7 @@ def test_80_a_transaction_that_fails_the_task_is_skipped_and_no_other(make_bus: 
     assert verdict.clean, str(verdict)
     assert not [record for record in bus.records() if b"x" * 100 in (record.value or b"")]
     history = json.loads(bus.cluster.cli("task", "history", bus.name, "-o", "json"))["items"]
-    recorded = [item["reason"] for item in history if item["happened"] == "position"]
+    recorded = [item["reason"] for item in history if item["event"] == "position"]
     assert recorded == [f"transaction {gtid} skipped: a test row"]
 
 

@@ -16,7 +16,7 @@ from replicator.coordination.records import dump
 from replicator.coordination.tasks.schema_nodes import SchemaPart
 from replicator.errors import ReplicatorError
 from replicator.zookeeper.client import connect
-from server.control import Control
+from server.task_operations import TaskOperations
 from tests.support.agents import RunningAgent
 from tests.support.site import TASK, TIMEOUT, Site
 from tests.support.waiting import eventually
@@ -42,7 +42,7 @@ def started(agents: list[RunningAgent], task: str) -> bool:
 
 def test_93_tasks_deleted_right_after_they_started_leave_nothing(site: Site) -> None:
     agents = [site.start(f"host-{name}") for name in "abc"]
-    control = Control(site.admin, site.layout)
+    control = TaskOperations(site.admin, site.layout)
     rng = random.Random(4)
     for number in range(30):
         name = f"copy-{number}"
@@ -58,8 +58,8 @@ def test_93_tasks_deleted_right_after_they_started_leave_nothing(site: Site) -> 
 def test_93_a_task_created_again_at_once_is_another_and_runs(site: Site) -> None:
     """Two Servers delete it at once: the slower one must not touch the new one."""
     agents = [site.start("host-a"), site.start("host-b")]
-    control = Control(site.admin, site.layout)
-    rival, stop = Control(site.session(), site.layout), threading.Event()
+    control = TaskOperations(site.admin, site.layout)
+    rival, stop = TaskOperations(site.session(), site.layout), threading.Event()
 
     def sweep() -> None:
         while not stop.is_set():
@@ -95,7 +95,7 @@ def test_93_a_task_with_thousands_of_nodes_is_removed_in_steps(site: Site) -> No
         one.get(timeout=60)
     lost: list[str] = []
     site.admin.on_connection(lambda state: lost.append(state.value))
-    assert Control(site.admin, site.layout).delete(TASK, "test", 60.0)
+    assert TaskOperations(site.admin, site.layout).delete(TASK, "test", 60.0)
     assert remains(site) == []
     assert lost == []
 

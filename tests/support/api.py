@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import uvicorn
 
+from replicator.assembly.table_definitions import TableDefinitions
 from replicator.coordination.clock import now_ms
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
@@ -136,7 +137,7 @@ def memory_worlds() -> Iterator[Callable[[], World]]:
         def make() -> World:
             ensemble = MemoryEnsemble()
             coordinator, layout = ensemble.session(), Layout()
-            switch.app = create_app(coordinator, layout, TOKEN)
+            switch.app = create_app(coordinator, layout, TOKEN, TableDefinitions)
             http.base_url = f"{url}/api/v1"
             http.headers["authorization"] = f"Bearer {TOKEN}"
             return World(Bus(coordinator, layout, url), ensemble, http)

@@ -101,7 +101,7 @@ class Client:
     def schema(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET", "/schema")
 
-    def tell_table(self, name: str, statement: str, reason: str) -> dict[str, Any]:
+    def define_table(self, name: str, statement: str, reason: str) -> dict[str, Any]:
         return self.act(name, "schema", statement=statement, reason=reason)
 
     def history(self, name: str, limit: int) -> dict[str, Any]:

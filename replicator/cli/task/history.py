@@ -34,7 +34,7 @@ def text(items: list[dict[str, Any]], heading: bool = True) -> str:
     rows = [
         [
             render.moment(item["time_ms"]),
-            clean(item["happened"]),
+            clean(item["event"]),
             clean(item["host"]) or "-",
             str(item["epoch"] or "-"),
             f"{item['seconds']:.2f}s" if item["seconds"] else "-",

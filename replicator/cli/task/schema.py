@@ -51,7 +51,7 @@ def command(
         found = _local(state, name, mariadb, statement)
     else:
         with Client(server, find_token(token_file)) as client:
-            found = client.tell_table(name, statement, reason) if statement else client.schema(name)
+            found = client.define_table(name, statement, reason) if statement else client.schema(name)
     if output != "table":
         click.echo(render.structured(found, output), nl=False)
     elif found["items"]:

@@ -158,7 +158,7 @@ def test_pause_resume_history(cli: Cli, made: World) -> None:
     assert rows[0].split()[:2] == ["TIME", "WHAT"]
     assert [row.split()[3] for row in rows[1:]] == ["created", "pause", "resume"]
     items = json.loads(cli("task", "history", NAME, "-n", "1", "-o", "json").stdout)["items"]
-    assert [item["happened"] for item in items] == ["resume"]
+    assert [item["event"] for item in items] == ["resume"]
     assert "@" in items[0]["by"]
 
 
@@ -180,7 +180,7 @@ def test_maintenance_of_one_and_of_all(cli: Cli, running: World) -> None:
     assert cli("task", "resume", NAME, "--maintenance").stdout == f"{NAME}: maintenance off\n"
     assert held() == ("", "")
     items = json.loads(cli("task", "history", NAME, "-o", "json").stdout)["items"]
-    noted = [item["reason"] for item in items if item["happened"] == "maintenance"]
+    noted = [item["reason"] for item in items if item["event"] == "maintenance"]
     assert noted == ["on: new disks", "off", "on", "off"]
 
 

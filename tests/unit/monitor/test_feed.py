@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from monitor import stream
+from monitor import event_stream
+from monitor.event_stream import EventStream
 from monitor.feed import Feed
 from monitor.render import Page
-from monitor.stream import EventStream
 
 
 def page(**html: str) -> Page:
@@ -94,9 +94,9 @@ class Browser:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "SPACING", 0.05)
-    monkeypatch.setattr(stream, "QUIET", 0.2)
-    monkeypatch.setattr(stream, "SEND_TIMEOUT", 0.2)
+    monkeypatch.setattr(event_stream, "SPACING", 0.05)
+    monkeypatch.setattr(event_stream, "QUIET", 0.2)
+    monkeypatch.setattr(event_stream, "SEND_TIMEOUT", 0.2)
 
 
 def opened(max_streams: int = 10) -> Feed:

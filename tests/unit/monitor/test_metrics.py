@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from monitor.metrics import exposition
 from monitor.view import View
 from tests.unit.monitor.scene import night, small
-from tests.unit.monitor.test_model import Eye
+from tests.unit.monitor.test_view_builder import Eye
 
 
 def samples(view: View) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:

@@ -60,7 +60,7 @@ def test_where_nobody_stands_the_server_writes_it(made: World) -> None:
     assert record.checkpoint.position == Position("binlog.000002", 157, reset=1)
     assert (record.epoch, record.released, record.checkpoint.rows) == (7, True, 10)
     last = made.http.get(f"/tasks/{NAME}/history").json()["items"][-1]
-    assert (last["happened"], last["position"], last["reason"]) == ("position", "binlog.000002:157", "x")
+    assert (last["event"], last["position"], last["reason"]) == ("position", "binlog.000002:157", "x")
 
 
 def test_the_present_position_again(made: World) -> None:

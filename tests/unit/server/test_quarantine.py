@@ -15,7 +15,7 @@ from replicator.errors import ConfigError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.quarantine import Orders, Quarantined
-from server.control import Control
+from server.task_operations import TaskOperations
 from tests.support.api import TASK, World
 
 NAME = "copy_hot_item"
@@ -61,7 +61,7 @@ def test_it_is_no_part_of_the_configuration(begun: World) -> None:
     assert (shown["table"], shown["since"], shown["error"]) == ("shop.item", "", None), "not taken up yet"
     said(begun, "quarantine", table="shop.item")
     happened = [item for item in begun.http.get(f"/tasks/{NAME}/history").json()["items"] if item["reason"]]
-    assert [(item["happened"], item["reason"]) for item in happened[1:]] == [("quarantine", "shop.item")]
+    assert [(item["event"], item["reason"]) for item in happened[1:]] == [("quarantine", "shop.item")]
     assert said(begun, "quarantine", table="shop.item", release="true")[1]["quarantined"] == []
     assert orders(begun).tables == {} and "shop.item" in orders(begun).mended
 
@@ -135,7 +135,7 @@ def test_one_that_is_in_no_quarantine_can_t_be_released(begun: World) -> None:
 
 
 def test_of_two_orders_the_second_learns_it(begun: World) -> None:
-    control = Control(begun.bus.coordinator, begun.bus.layout)
+    control = TaskOperations(begun.bus.coordinator, begun.bus.layout)
     before = control.orders(NAME)
     control.order(NAME, before, Orders({"shop.item": 5}), "ann", "shop.item")
     with pytest.raises(VersionConflict):

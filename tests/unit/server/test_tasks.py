@@ -105,7 +105,7 @@ def test_pause_and_resume(made: World) -> None:
     made.http.post(f"/tasks/{NAME}/pause")
     assert made.http.post(f"/tasks/{NAME}/resume").json()["desired"] == "running"
     items = made.http.get(f"/tasks/{NAME}/history").json()["items"]
-    assert [(item["happened"], item["by"]) for item in items] == [
+    assert [(item["event"], item["by"]) for item in items] == [
         ("created", "token@127.0.0.1 (says ann)"),
         ("pause", "token@127.0.0.1 (says bob)"),
         ("resume", "token@127.0.0.1"),
@@ -197,7 +197,7 @@ def test_delete_waits_for_the_cores_and_the_name_is_free_again(made: World) -> N
     assert code(made.http.get(f"/tasks/{NAME}")) == (404, "E5003")
     again = made.http.post("/tasks", content=TASK)
     assert again.status_code == 201 and again.json()["desired"] == "running"
-    assert [item["happened"] for item in made.http.get(f"/tasks/{NAME}/history").json()["items"]] == ["created"]
+    assert [item["event"] for item in made.http.get(f"/tasks/{NAME}/history").json()["items"]] == ["created"]
 
 
 def test_what_is_not_there(world: World) -> None:
@@ -258,5 +258,5 @@ def test_maintenance_of_one_and_of_all(made: World) -> None:
     made.http.post("/maintenance", json={"on": "false"})
     assert made.http.get(f"/tasks/{NAME}").json()["maintenance"] == ""
     assert code(made.http.post("/maintenance", json={"on": "perhaps"})) == (422, "E1003")
-    happened = [item["happened"] for item in made.http.get(f"/tasks/{NAME}/history").json()["items"]]
+    happened = [item["event"] for item in made.http.get(f"/tasks/{NAME}/history").json()["items"]]
     assert happened.count("maintenance") == 4

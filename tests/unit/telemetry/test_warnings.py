@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from monitor.app import create_app as create_monitor
+from replicator.assembly.table_definitions import TableDefinitions
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.telemetry.hosts import WITHOUT_TLS, App, guarded, names
@@ -26,7 +27,7 @@ serve(Starlette(), Listen(sys.argv[1], (), True), "probe", ready=lambda address:
 
 
 def server() -> App:
-    return create_server(MemoryEnsemble().session(), Layout(), "token")
+    return create_server(MemoryEnsemble().session(), Layout(), "token", TableDefinitions)
 
 
 def monitor() -> App:

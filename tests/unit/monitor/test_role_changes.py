@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from monitor.changes import Change, changes, latest
+from monitor.role_changes import Change, changes, latest
 from replicator.coordination.records import HistoryRecord
 from replicator.coordination.tasks.history import Entry
 

@@ -47,7 +47,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     maintenance: MaintenanceRecord | None = None
 
 
-class Reader:
+class SnapshotReader:
     """Takes snapshots. Used by one thread.
 
     Raises NotConnected (from `read`) when ZooKeeper is away; a single znode that can't be read becomes a problem of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from replicator.config.load import load_task
 from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.layout import Layout
-from server.control import Control
-from server.duties import Duties
+from server.background_work import BackgroundWork
 from server.membership import Membership
+from server.task_operations import TaskOperations
 from tests.support.api import TASK, FakeCore
 
 LAYOUT = Layout()
@@ -65,25 +65,25 @@ def test_a_create_whose_answer_was_lost_leaves_one_node() -> None:
 def test_the_master_finishes_a_deletion_that_was_left_behind() -> None:
     ensemble = MemoryEnsemble()
     session, membership = member(ensemble, "a")
-    control = Control(session, LAYOUT)
+    control = TaskOperations(session, LAYOUT)
     config = load_task(TASK)
     control.create(config, "test")
     core = FakeCore(ensemble.session(), LAYOUT, "host-a").stand(config.name, "running")
     assert control.delete(config.name, "test", wait=0) is False
-    duties = Duties(session, control, membership)
-    duties.turn()
+    background_work = BackgroundWork(session, control, membership)
+    background_work.run_once()
     assert [view.name for view in control.tasks()] == [config.name]
     core.leave(config.name)
-    duties.turn()
+    background_work.run_once()
     assert control.tasks() == []
 
 
 def test_a_turn_without_zookeeper_harms_nobody() -> None:
     ensemble = MemoryEnsemble()
     session, membership = member(ensemble, "a")
-    duties = Duties(session, Control(session, LAYOUT), membership)
+    background_work = BackgroundWork(session, TaskOperations(session, LAYOUT), membership)
     session.suspend()
-    duties.turn()
+    background_work.run_once()
     session.resume()
-    duties.turn()
+    background_work.run_once()
     assert membership.is_master

@@ -29,7 +29,7 @@ from replicator.model.quarantine import Orders
 _POLL = 0.1
 
 
-class Control:
+class TaskOperations:
     """Thread-safe: it keeps nothing but the coordinator. Every method raises NotConnected while ZooKeeper is away, and
     NodeMissing E5003 for a task that is not there."""
 

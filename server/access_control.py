@@ -6,7 +6,7 @@ import hmac
 
 from replicator.errors import ConfigError, ProcessError
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
-from server.failures import answer
+from server.error_responses import answer
 
 MAX_BODY = 256 * 1024
 OPEN_PATHS = frozenset({"/api/v1/health"})

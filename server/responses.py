@@ -98,11 +98,11 @@ class TaskList(View, kw_only=True):
     items: list[Task]
 
 
-class Happening(msgspec.Struct, kw_only=True):
+class HistoryEvent(msgspec.Struct, kw_only=True):
     """One entry of a task's history; `number` rises."""
 
     number: int
-    happened: str
+    event: str
     time_ms: int
     host: str
     epoch: int
@@ -115,7 +115,7 @@ class Happening(msgspec.Struct, kw_only=True):
 class HistoryList(View, kw_only=True):
     kind: str = "History"
     name: str
-    items: list[Happening]
+    items: list[HistoryEvent]
 
 
 class Machine(msgspec.Struct, kw_only=True):
@@ -151,7 +151,7 @@ class Accepted(View, kw_only=True):
     to: str = ""
 
 
-class Point(msgspec.Struct, kw_only=True):
+class PositionEntry(msgspec.Struct, kw_only=True):
     """A position that a task had. `file` and `offset`: start of a transaction; `gtid`: the executed set before it."""
 
     time_ms: int
@@ -166,16 +166,16 @@ class Point(msgspec.Struct, kw_only=True):
 class PositionHistory(View, kw_only=True):
     kind: str = "PositionHistory"
     name: str
-    items: list[Point]
+    items: list[PositionEntry]
 
 
-class Moved(View, kw_only=True):
+class PositionChanged(View, kw_only=True):
     """What an order does (`done`) or would do. direction: "back", "forward" or "unknown"; repeats, skips: in words."""
 
-    kind: str = "Moved"
+    kind: str = "PositionChanged"
     task: str
-    before: Point | None
-    after: Point
+    before: PositionEntry | None
+    after: PositionEntry
     direction: str
     repeats: str
     skips: str
@@ -192,7 +192,7 @@ class Skipped(View, kw_only=True):
     begins: str
     rows: int
     problem: dict[str, str]
-    after: Point
+    after: PositionEntry
     done: bool
 
 
@@ -304,9 +304,9 @@ def _instance(view: InstanceOverview) -> Instance:
     )
 
 
-def point(checkpoint: Checkpoint) -> Point:
+def position_entry(checkpoint: Checkpoint) -> PositionEntry:
     position = checkpoint.position
-    return Point(
+    return PositionEntry(
         time_ms=checkpoint.time_ms,
         position=str(position),
         file=position.file,
@@ -317,11 +317,11 @@ def point(checkpoint: Checkpoint) -> Point:
     )
 
 
-def moved(name: str, move: PositionChange, *, done: bool) -> Moved:
-    return Moved(
+def position_changed(name: str, move: PositionChange, *, done: bool) -> PositionChanged:
+    return PositionChanged(
         task=name,
-        before=point(move.before) if move.before else None,
-        after=point(move.after),
+        before=position_entry(move.before) if move.before else None,
+        after=position_entry(move.after),
         direction=move.direction,
         repeats=move.repeats,
         skips=move.skips,
@@ -337,16 +337,16 @@ def skipped(name: str, move: PositionChange, error: dict[str, str], *, done: boo
         begins=str(before.transaction_start) if before else "",
         rows=before.rows if before else 0,
         problem=error,
-        after=point(move.after),
+        after=position_entry(move.after),
         done=done,
     )
 
 
-def happening(entry: Entry) -> Happening:
+def history_event(entry: Entry) -> HistoryEvent:
     record = entry.record
-    return Happening(
+    return HistoryEvent(
         number=entry.number,
-        happened=record.kind,
+        event=record.kind,
         time_ms=record.time_ms,
         host=record.host,
         epoch=record.epoch,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor import words
+from monitor import formatting
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ from monitor import words
      (7200, "2 h 0 min"), (172800, "2 d 0 h"), (400_000, "4 d 15 h")],
 )  # fmt: skip
 def test_duration(seconds: float, text: str) -> None:
-    assert words.duration(seconds) == text
+    assert formatting.duration(seconds) == text
 
 
 @pytest.mark.parametrize(
@@ -23,37 +23,37 @@ def test_duration(seconds: float, text: str) -> None:
     [(0, "0"), (0.26, "0.3"), (3.0, "3"), (12345, "12\u202f345"), (3_210_000, "3.2 M")],
 )
 def test_count(number: float, text: str) -> None:
-    assert words.count(number) == text
+    assert formatting.count(number) == text
 
 
 def test_lag_below_the_noise() -> None:
-    assert words.lag(0.02) == "< 0.1 s"
-    assert words.lag(None) == "–"
+    assert formatting.lag(0.02) == "< 0.1 s"
+    assert formatting.lag(None) == "–"
 
 
 def test_size() -> None:
-    assert [words.size(n) for n in (12, 4200, 412e6, 1.5e9)] == ["12 B", "4.2 kB", "412 MB", "1.5 GB"]
+    assert [formatting.size(n) for n in (12, 4200, 412e6, 1.5e9)] == ["12 B", "4.2 kB", "412 MB", "1.5 GB"]
 
 
 def test_ago_has_the_full_time_with_its_zone() -> None:
-    html = words.ago(1_795_250_000_000, 1_795_250_065_000)
+    html = formatting.ago(1_795_250_000_000, 1_795_250_065_000)
     assert 'data-ms="1795250000000"' in html
     assert "2026-11-21" in html and "UTC" in html and ">65 s<" in html
-    assert "never" in words.ago(0, 1)
+    assert "never" in formatting.ago(0, 1)
 
 
 def test_stamp_of_nonsense() -> None:
-    assert words.stamp(10**18) == "unknown time"
+    assert formatting.stamp(10**18) == "unknown time"
 
 
 @given(st.lists(st.floats(0, 1e9), max_size=60))
 def test_spark_stays_in_its_box(points: list[float]) -> None:
-    html = str(words.spark(points))
+    html = str(formatting.spark(points))
     if len(points) < 2 or not max(points):
         assert html == ""
         return
     line = html.split('polyline points="')[1].split('"')[0]
     for pair in line.split():
         x, y = map(float, pair.split(","))
-        assert -0.1 <= x <= words.SPARK_WIDTH + 0.1
-        assert 0 <= y <= words.SPARK_HEIGHT
+        assert -0.1 <= x <= formatting.SPARK_WIDTH + 0.1
+        assert 0 <= y <= formatting.SPARK_HEIGHT

@@ -5,10 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from monitor.memory import Memory
-from monitor.model import SILENT_SECONDS, build
-from monitor.reader import Reader
+from monitor.snapshot_history import SnapshotHistory
+from monitor.snapshot_reader import SnapshotReader
 from monitor.view import TaskView, View
+from monitor.view_builder import SILENT_SECONDS, build
 from replicator.errors import NotConnected
 from tests.unit.monitor.scene import Bus, night, small
 
@@ -19,8 +19,8 @@ class Eye:
     def __init__(self, bus: Bus) -> None:
         self.now = 100.0
         self.coordinator = bus.session()
-        self.reader = Reader(self.coordinator, bus.layout)
-        self.memory = Memory(clock=lambda: self.now)
+        self.reader = SnapshotReader(self.coordinator, bus.layout)
+        self.memory = SnapshotHistory(clock=lambda: self.now)
 
     def look(self) -> View:
         return build(self.reader.read(), self.memory, "/mysql_replicator")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 
 import msgspec
 
@@ -15,14 +16,28 @@ from replicator.coordination.tasks.commits import Commits
 from replicator.coordination.tasks.history import History
 from replicator.coordination.tasks.schema_nodes import SchemaNodes
 from replicator.errors import ProcessError
+from replicator.model.position import Position
 from replicator.model.table import Table
-from server.positions import is_mariadb, must_stand_still
-from server.views import View
-
-if TYPE_CHECKING:
-    from replicator.assembly.table_definitions import TableDefinitions
+from server.positions import is_mariadb, require_stopped
+from server.responses import View
 
 _SHOWN = 100
+
+
+class TableDefinitions(Protocol):
+    """The schema history of one task; `replicator.assembly.table_definitions` implements it."""
+
+    def tables(self) -> Mapping[tuple[str, str], Table | None]: ...
+
+    def has(self, database: str, name: str) -> bool | None: ...
+
+    def define(self, statement: str, position: Position, stopped: Mapping[str, Position] | None = None) -> None: ...
+
+
+class OpenDefinitions(Protocol):
+    """Opens a task's schema history. The command line passes it in: the Server imports no part of the data path."""
+
+    def __call__(self, store: SchemaNodes, *, mariadb: bool) -> TableDefinitions: ...
 
 
 class KnownTable(msgspec.Struct, kw_only=True):
@@ -40,13 +55,11 @@ class Schema(View, kw_only=True):
     items: list[KnownTable]
 
 
-class Schemas:
-    """Thread-safe, as Control is; raises NotConnected and NodeMissing E5003 likewise.
+class DefinitionOperations:
+    """Thread-safe, as TaskOperations is; raises NotConnected and NodeMissing E5003 likewise."""
 
-    The module that reads definitions is imported with the first question: it would double the start of the Server.
-    """
-
-    def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+    def __init__(self, coordinator: Coordinator, layout: Layout, open_definitions: OpenDefinitions) -> None:
+        self._open = open_definitions
         self._coordinator = coordinator
         self._layout = layout
         self._overview = Overview(coordinator, layout)
@@ -63,7 +76,7 @@ class Schemas:
         E5014."""
         return self._definitions(view).has(database, name)
 
-    def tell(self, name: str, statement: str, by: str, reason: str) -> None:
+    def define(self, name: str, statement: str, by: str, reason: str) -> None:
         """Takes a CREATE TABLE in the place of what is known of its table, as of where the task stands, or a table
         in quarantine has stopped.
 
@@ -71,7 +84,7 @@ class Schemas:
             ProcessError: E5007 while the task runs or before its first position, E5014 for another statement.
         """
         view = self._overview.task(name)
-        must_stand_still(view, "schema")
+        require_stopped(view, "schema")
         checkpoint = self._commits.read(name).checkpoint
         if checkpoint is None:
             raise ProcessError("E5007", f"task '{name}' has no position yet", fix="Start it once.")
@@ -88,10 +101,8 @@ class Schemas:
         self._history.append(name, record)
 
     def _definitions(self, view: TaskOverview) -> TableDefinitions:
-        from replicator.assembly.table_definitions import TableDefinitions
-
         store = SchemaNodes(self._coordinator, self._layout, view.name, "")
-        return TableDefinitions(store, mariadb=is_mariadb(view))
+        return self._open(store, mariadb=is_mariadb(view))
 
 
 def _known(key: tuple[str, str], table: Table | None) -> KnownTable:

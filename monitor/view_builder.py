@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from monitor.changes import Change, changes, latest
-from monitor.memory import Memory, Seen
-from monitor.reader import Snapshot
-from monitor.state import OFF, Condition, condition
+from monitor.role_changes import Change, changes, latest
+from monitor.snapshot_history import Seen, SnapshotHistory
+from monitor.snapshot_reader import Snapshot
+from monitor.task_state import OFF, Condition, condition
 from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskView, Tiles, View
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.model.quarantine import Quarantined
@@ -22,39 +22,39 @@ SILENT_SECONDS = 5.0
 """A Core reports once a second; five missed reports are worth a word."""
 
 
-def build(snapshot: Snapshot, memory: Memory, root: str) -> View:
-    """Feeds `memory` with the snapshot and gives the page."""
+def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
+    """Adds the snapshot to `history` and returns the page."""
     told = {task.name: changes(task.name, task.history) for task in snapshot.tasks}
     figures = {task.name: task.overview.figures for task in snapshot.tasks}
-    memory.absorb(snapshot, told, {name: found.rows_per_s if found else 0.0 for name, found in figures.items()})
+    history.absorb(snapshot, told, {name: found.rows_per_s if found else 0.0 for name, found in figures.items()})
     tasks = [
-        _task(task.overview, condition(task.overview, snapshot.machines, snapshot.time_ms), memory.spark(task.name))
+        _task(task.overview, condition(task.overview, snapshot.machines, snapshot.time_ms), history.spark(task.name))
         for task in snapshot.tasks
     ]
-    machines = [_machine(seen, memory) for seen in memory.machines.values()]
+    machines = [_machine(seen, history) for seen in history.machines.values()]
     held = snapshot.maintenance
     return View(
         root=root,
         read_ms=snapshot.time_ms,
         read_seconds=snapshot.seconds,
         tiles=tiles(tasks, machines),
-        tasks=by_trouble(tasks),
+        tasks=by_severity(tasks),
         machines=tuple(sorted(machines, key=lambda machine: (machine.state == "offline", machine.host))),
         maintenance=MaintenanceView(held.by, held.time_ms, held.reason) if held else None,
         servers=tuple(ServerView(server.host, server.address, server.since_ms) for server in snapshot.servers),
-        changes=tuple(_measured(change, memory) for change in latest(chain.from_iterable(told.values()))),
-        takeovers=_counted(memory),
-        failover_buckets=tuple(memory.takeovers.buckets),
-        failover_seconds=memory.takeovers.sum,
+        changes=tuple(_measured(change, history) for change in latest(chain.from_iterable(told.values()))),
+        takeovers=_counted(history),
+        failover_buckets=tuple(history.takeovers.buckets),
+        failover_seconds=history.takeovers.sum,
     )
 
 
-def _measured(change: Change, memory: Memory) -> Change:
-    outage = memory.takeovers.outages.get((change.task, change.sequence))
+def _measured(change: Change, history: SnapshotHistory) -> Change:
+    outage = history.takeovers.outages.get((change.task, change.sequence))
     return msgspec.structs.replace(change, outage_s=outage) if outage else change
 
 
-def by_trouble(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
+def by_severity(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
     """The worst first; tasks in equal trouble by name, so that rows keep their place from second to second."""
     return tuple(sorted(tasks, key=lambda task: (-task.trouble, task.name)))
 
@@ -140,14 +140,14 @@ def _part(task: TaskOverview, key: str) -> dict[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _machine(seen: Seen, memory: Memory) -> MachineView:
+def _machine(seen: Seen, history: SnapshotHistory) -> MachineView:
     record = seen.record
     if seen.gone_ms is not None:
         version = record.version if record else ""
         return MachineView(host=seen.host, state="offline", tone="bad", since_ms=seen.gone_ms, version=version)
     if record is None:  # its znode is there and holds something that we can't read
         return MachineView(host=seen.host, state="silent", tone="warn", since_ms=seen.last_ms)
-    silence = memory.silence(seen.host)
+    silence = history.silence(seen.host)
     states = [figures.state.upper() for figures in record.tasks.values()]
     return MachineView(
         host=seen.host,
@@ -188,9 +188,9 @@ def tiles(tasks: Iterable[TaskView], machines: Iterable[MachineView]) -> Tiles:
     )
 
 
-def _counted(memory: Memory) -> dict[str, dict[str, int]]:
+def _counted(history: SnapshotHistory) -> dict[str, dict[str, int]]:
     counted: dict[str, dict[str, int]] = {}
-    for (task, kind), count in memory.takeovers.counts.items():
+    for (task, kind), count in history.takeovers.counts.items():
         counted.setdefault(task, {})[kind] = count
     return counted
 

@@ -8,11 +8,11 @@ import time
 import msgspec
 
 from monitor.feed import Feed
-from monitor.memory import Memory
-from monitor.model import build
-from monitor.reader import Reader
 from monitor.render import Renderer
+from monitor.snapshot_history import SnapshotHistory
+from monitor.snapshot_reader import SnapshotReader
 from monitor.view import View
+from monitor.view_builder import build
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.errors import CoordinationError
@@ -21,20 +21,20 @@ from replicator.telemetry.log import get_logger
 log = get_logger("monitor")
 
 
-class Watcher:
+class SnapshotPoller:
     """`view` is replaced as a whole and may be read from any thread."""
 
     def __init__(self, coordinator: Coordinator, layout: Layout, feed: Feed, interval: float = 1.0) -> None:
         self.view = View(root=layout.root, stale_since_ms=_now_ms(), stale_reason="not read yet")
         self._coordinator = coordinator
         self._root = layout.root
-        self._reader = Reader(coordinator, layout)
-        self._memory = Memory()
+        self._reader = SnapshotReader(coordinator, layout)
+        self._memory = SnapshotHistory()
         self._renderer = Renderer()
         self._feed = feed
         self._interval = interval
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="monitor-watcher", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="monitor-poller", daemon=True)
         self._publish(self.view)
 
     @property

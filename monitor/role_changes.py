@@ -56,7 +56,7 @@ class Change(msgspec.Struct, frozen=True):
     outage_s: float = 0.0
 
 
-class _Story:
+class _RoleSequence:
     """Reads the entries of one task. Terms are told apart by their epoch, because the last word of an old term and the
     first one of the next are written by two hosts and may stand in either order.
 
@@ -126,7 +126,7 @@ def _handed_over(record: HistoryRecord) -> bool:
 
 def changes(task: str, entries: Sequence[Entry]) -> list[Change]:
     """Oldest first."""
-    story = _Story(task, entries)
+    story = _RoleSequence(task, entries)
     told = [story.tell(entry) for entry in entries]
     return [change for change in told if change is not None]
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from monitor.changes import Change
-from monitor.reader import Snapshot, TaskNode
+from monitor.role_changes import Change
+from monitor.snapshot_reader import Snapshot, TaskNode
 from monitor.takeovers import Takeovers
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.records import MachineRecord
@@ -56,7 +56,7 @@ class Rates:
         return tuple(round(point, 1) for point in self._points)
 
 
-class Memory:
+class SnapshotHistory:
     """Fed with every snapshot, by the thread that takes them."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -35,7 +35,7 @@ def test_a_table_is_told_and_kept(made: World) -> None:
     assert made.http.post(PATH, json={"statement": CREATE, "reason": "FLIP"}).json()["items"] == [table]
     assert made.http.get(PATH).json()["items"] == [table]
     last = made.http.get(f"/tasks/{NAME}/history").json()["items"][-1]
-    assert (last["happened"], last["position"], last["reason"]) == ("schema", "binlog.000003:400", f"FLIP: {CREATE}")
+    assert (last["event"], last["position"], last["reason"]) == ("schema", "binlog.000003:400", f"FLIP: {CREATE}")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import time
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.errors import CoordinationError, NotConnected
 from replicator.telemetry.log import get_logger
-from server.control import Control
 from server.membership import Membership
+from server.task_operations import TaskOperations
 
 INTERVAL = 1.0
 PATIENCE = 5.0
@@ -17,15 +17,15 @@ PATIENCE = 5.0
 _log = get_logger("server")
 
 
-class Duties:
+class BackgroundWork:
     """A thread of its own between `start` and `stop`. Nothing that goes wrong in it ends the Server."""
 
-    def __init__(self, coordinator: Coordinator, control: Control, membership: Membership) -> None:
+    def __init__(self, coordinator: Coordinator, operations: TaskOperations, membership: Membership) -> None:
         self._coordinator = coordinator
-        self._control = control
+        self._operations = operations
         self._membership = membership
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="duties", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="background_work", daemon=True)
         self._away_since: float | None = None
         self._told = False
 
@@ -39,18 +39,18 @@ class Duties:
 
     def _run(self) -> None:
         while True:
-            self.turn()
+            self.run_once()
             if self._stop.wait(INTERVAL):
                 return
 
-    def turn(self) -> None:
+    def run_once(self) -> None:
         """One round."""
         self._watch_connection()
         self._membership.keep()
         if not self._membership.is_master:
             return
         try:
-            self._control.sweep()
+            self._operations.sweep()
         except NotConnected:
             return  # the next turn tries again
         except CoordinationError as error:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from monitor.formatting import count, duration
 from monitor.view import Error, Tone
-from monitor.words import count, duration
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import TaskOverview
 from replicator.coordination.records import TaskFigures

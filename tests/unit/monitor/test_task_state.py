@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from monitor.state import condition, state_of
+from monitor.task_state import condition, state_of
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.records import MachineRecord, TaskFigures

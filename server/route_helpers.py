@@ -12,31 +12,31 @@ from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
 from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
-from server import views
-from server.control import Control
+from server import responses
 from server.positions import Positions
-from server.schemas import Schema, Schemas
+from server.table_definitions import DefinitionOperations, Schema
+from server.task_operations import TaskOperations
 
 ANSWERS = (
-    views.Task,
-    views.TaskList,
-    views.HistoryList,
-    views.MachineList,
-    views.Accepted,
-    views.Health,
-    views.PositionHistory,
-    views.Moved,
-    views.Skipped,
-    views.Maintained,
+    responses.Task,
+    responses.TaskList,
+    responses.HistoryList,
+    responses.MachineList,
+    responses.Accepted,
+    responses.Health,
+    responses.PositionHistory,
+    responses.PositionChanged,
+    responses.Skipped,
+    responses.Maintained,
     Schema,
-    views.Failure,
+    responses.Failure,
 )
 _REF = "#/components/schemas/{name}"
 
 
 def reply(view: msgspec.Struct, status: int = 200) -> Response:
     headers = {"cache-control": "no-store"}
-    if isinstance(view, views.Task):
+    if isinstance(view, responses.Task):
         headers["etag"] = f'"{view.version}"'
     return Response(msgspec.json.encode(view), status, headers, "application/json")
 
@@ -53,10 +53,10 @@ def schemas() -> dict[str, Any]:
     return found
 
 
-def _control(request: Request) -> Control:
-    control = request.app.state.control
-    assert isinstance(control, Control)  # noqa: S101
-    return control
+def _operations(request: Request) -> TaskOperations:
+    operations = request.app.state.operations
+    assert isinstance(operations, TaskOperations)  # noqa: S101
+    return operations
 
 
 def _positions(request: Request) -> Positions:
@@ -65,10 +65,10 @@ def _positions(request: Request) -> Positions:
     return positions
 
 
-def _schemas(request: Request) -> Schemas:
-    schemas = request.app.state.schemas
-    assert isinstance(schemas, Schemas)  # noqa: S101
-    return schemas
+def _definitions(request: Request) -> DefinitionOperations:
+    definitions = request.app.state.table_definitions
+    assert isinstance(definitions, DefinitionOperations)  # noqa: S101
+    return definitions
 
 
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
@@ -118,9 +118,9 @@ async def _arguments(request: Request) -> dict[str, str]:
         raise ConfigError("E1001", f"the request can't be read: {error}", wanted="JSON") from None
 
 
-ControlOf = Annotated[Control, Depends(_control)]
+OperationsOf = Annotated[TaskOperations, Depends(_operations)]
 PositionsOf = Annotated[Positions, Depends(_positions)]
-SchemasOf = Annotated[Schemas, Depends(_schemas)]
+DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 Version = Annotated[int | None, Depends(_version)]
