@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.conformance.sinks import at, batch
 from tests.support.consume import read_all
 
 pytestmark = pytest.mark.servers
+HERE = "a" * 12
 KEYS = [b"key%d" % number for number in range(40)]
 
 
@@ -86,6 +88,36 @@ def test_keep_goes_on_with_the_first_ones(
     assert all(len(where) == 1 for where in places(kafka, topic).values())
     with pytest.raises(SinkError, match="E3106"):
         deliver(make(), topic, 300)
+
+
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+def test_numbers_of_an_earlier_version_keep_each_key_in_order(
+    kafka: Any, task: str, topic: str, admin: KafkaAdminClient, delivery: str
+) -> None:
+    """It recorded them under a name without the installation's id. Partitions are added while the task is stopped."""
+
+    def one(epoch: int, installation: str, policy: str = "fail") -> Sink:
+        settings = {"partitions": 3, "delivery": delivery, "partitions_changed": policy}
+        sink = open_sink(KafkaSink(type="kafka", bootstrap_servers=(kafka.bootstrap,), **settings), task, installation)
+        sink.open(Term(task, "u1", epoch, lambda: float("inf"), previous=epoch - 1, installation=installation))
+        return sink
+
+    with contextlib.closing(one(1, "")) as sink:
+        deliver(sink, topic, 100)
+    admin.create_partitions({topic: 7})
+    with contextlib.closing(one(2, HERE)) as sink, pytest.raises(SinkError, match="E3106"):
+        deliver(sink, topic, 200)
+    for epoch, offset in ((3, 200), (4, 300)):
+        with contextlib.closing(one(epoch, HERE, "keep")) as sink:
+            deliver(sink, topic, offset)
+    admin.delete_topics([f"replicator.partitions.{task}"])
+    with contextlib.closing(one(5, HERE)) as sink, pytest.raises(SinkError, match="E3106"):
+        deliver(sink, topic, 400)  # the number stands under the new name, too
+    found: dict[tuple[bytes | None, int], list[bytes | None]] = {}
+    for record in read_all(kafka.bootstrap, topic):
+        found.setdefault((record.key, record.partition), []).append(record.value)
+    assert len(found) == len(KEYS), "each key in one partition"
+    assert set(map(tuple, found.values())) == {(b"100", b"200", b"300")}
 
 
 def test_accept_takes_the_new_number_and_records_it(
