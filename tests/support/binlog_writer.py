@@ -126,7 +126,7 @@ class BinlogWriter:
     def table_map(self, table: TableSpec) -> bytes:
         """With FULL metadata: signedness, character sets, names, primary key."""
         database, name, columns = table.database.encode(), table.name.encode(), table.columns
-        nullable = _bits([column.nullable for column in columns])
+        nullable = bits([column.nullable for column in columns])
         metadata = b"".join(column.metadata for column in columns)
         body = _id(table.id) + struct.pack("<H", 1) + bytes([len(database)]) + database + b"\0"
         body += bytes([len(name)]) + name + b"\0" + _packed(len(columns)) + bytes(column.type for column in columns)
@@ -138,7 +138,7 @@ class BinlogWriter:
         columns, body = table.columns, b""
         numeric = [column.unsigned for column in columns if column.type in _SIGNED]
         if numeric:
-            body += _field(1, _bits(numeric, high_first=True))
+            body += _field(1, bits(numeric, high_first=True))
         text = [column.collation for column in columns if column.type in _TEXTS]
         if text:
             body += _field(3, b"".join(_packed(collation) for collation in text))
@@ -153,13 +153,13 @@ class BinlogWriter:
         return body
 
     def write_rows(self, table: TableSpec, rows: Sequence[Row], last: bool = True) -> bytes:
-        return self._rows(WRITE_ROWS, table, [_image(table, row) for row in rows], last)
+        return self._rows(WRITE_ROWS, table, [image(table, row) for row in rows], last)
 
     def delete_rows(self, table: TableSpec, rows: Sequence[Row], last: bool = True) -> bytes:
-        return self._rows(DELETE_ROWS, table, [_image(table, row) for row in rows], last)
+        return self._rows(DELETE_ROWS, table, [image(table, row) for row in rows], last)
 
     def update_rows(self, table: TableSpec, pairs: Sequence[tuple[Row, Row]], last: bool = True) -> bytes:
-        images = [_image(table, before) + _image(table, after) for before, after in pairs]
+        images = [image(table, before) + image(table, after) for before, after in pairs]
         return self._rows(UPDATE_ROWS, table, images, last)
 
     def insert(self, table: TableSpec, *rows: Row) -> bytes:
@@ -172,7 +172,7 @@ class BinlogWriter:
         return self.gtid() + self.query(sql, database)
 
     def _rows(self, kind: int, table: TableSpec, images: Sequence[bytes], last: bool) -> bytes:
-        present = _bits([True] * len(table.columns))
+        present = bits([True] * len(table.columns))
         extra = self._extra(kind)
         body = _id(table.id) + struct.pack("<HH", 1 if last else 0, 2 + len(extra)) + extra
         body += _packed(len(table.columns)) + present
@@ -213,9 +213,9 @@ class MemoryBinlog:
         self.server.begin_file(name, self.writer.format_description() + self.writer.previous_gtids())
 
 
-def _image(table: TableSpec, row: Row) -> bytes:
+def image(table: TableSpec, row: Row) -> bytes:
     values = list(zip(table.columns, row, strict=True))
-    return _bits([value is None for _, value in values]) + b"".join(
+    return bits([value is None for _, value in values]) + b"".join(
         column.encode(value) for column, value in values if value is not None
     )
 
@@ -228,7 +228,7 @@ def _id(number: int) -> bytes:
     return number.to_bytes(6, "little")
 
 
-def _bits(flags: Sequence[bool], high_first: bool = False) -> bytes:
+def bits(flags: Sequence[bool], high_first: bool = False) -> bytes:
     data = bytearray((len(flags) + 7) // 8)
     for index, flag in enumerate(flags):
         if flag:

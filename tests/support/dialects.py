@@ -2,7 +2,7 @@
 (`libbinlogevents` of each release: control_events.h, rows_event.h, gtid; the manual's pages of replication protocols).
 
 What differs: the types that a FORMAT_DESCRIPTION lists, what a GTID event tells beside the GTID, how much a TABLE_MAP
-tells of its columns, compressed transactions, GTIDs with tags.
+tells of its columns, compressed transactions, partial JSON updates, invisible columns and keys, GTIDs with tags.
 """
 
 from __future__ import annotations
@@ -12,10 +12,21 @@ import uuid as uuids
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from tests.support.binlog_writer import FORMAT_DESCRIPTION, GTID, PREVIOUS_GTIDS, UPDATE_ROWS, BinlogWriter, TableSpec
+from tests.support.binlog_writer import (
+    FORMAT_DESCRIPTION,
+    GTID,
+    PREVIOUS_GTIDS,
+    UPDATE_ROWS,
+    BinlogWriter,
+    Row,
+    TableSpec,
+    bits,
+    image,
+)
 from tests.unit.decode.binlog_writer import lenenc, payload
 
-ROWS_QUERY, ANONYMOUS_GTID, VIEW_CHANGE, TRANSACTION_PAYLOAD, GTID_TAGGED = 29, 34, 37, 40, 42
+ROWS_QUERY, ANONYMOUS_GTID, VIEW_CHANGE, XA_PREPARE, PARTIAL_UPDATE_ROWS = 29, 34, 37, 38, 39
+TRANSACTION_PAYLOAD, GTID_TAGGED = 40, 42
 
 _5_7: Final = bytes.fromhex("380d0008001200040404041200005f00041a08000000080808020000000a0a0a2a2a00123400")
 _8_0: Final = bytes.fromhex("000d0008000000000400040000006200041a08000000000000020000000a0a0a2a2a001234000a2800")
@@ -28,6 +39,8 @@ class Dialect:
     metadata: what its TABLE_MAPs tell (binlog_row_metadata): nothing, MINIMAL or FULL.
     times: GTID events have the times of commits, the transaction's length and the server's version.
     tickets: and a commit group's number.
+    partial: updates of a part of a document (PARTIAL_JSON), from 8.0 on.
+    visibility: columns may be invisible, from 8.0.23 on; and keys that the server makes, from 8.0.30 on.
     """
 
     name: str
@@ -37,12 +50,13 @@ class Dialect:
     times: bool = True
     compresses: bool = True
     visibility: bool = True
+    partial: bool = True
     tickets: bool = False
     tags: bool = False
 
 
 DIALECTS: Final = (
-    Dialect("5.7", "5.7.44-log", _5_7, "none", times=False, compresses=False, visibility=False),
+    Dialect("5.7", "5.7.44-log", _5_7, "none", times=False, compresses=False, visibility=False, partial=False),
     Dialect("8.0.19", "8.0.19", _8_0[:-2], "full", compresses=False, visibility=False),
     Dialect("8.0 minimal", "8.0.36", _8_0, "minimal"),
     Dialect("8.0", "8.0.36", _8_0, "full"),
@@ -66,6 +80,8 @@ class DialectWriter(BinlogWriter):
     length: int = 0
     partitioned: bool = False
     """Rows are those of a table's partitions, which MySQL 8.0 tells in front of them."""
+    invisible: frozenset[str] = frozenset()
+    """Names of columns."""
 
     def format_description(self, version: str = "") -> bytes:
         body = struct.pack("<H50sIB", 4, self.dialect.version.encode(), 0, 19) + self.dialect.lengths
@@ -129,8 +145,8 @@ class DialectWriter(BinlogWriter):
             return b""
         text = super()._optional(table)
         if metadata == "full":
-            count = len(table.columns)
-            visible = bytes([12]) + lenenc((count + 7) // 8) + b"\xff" * ((count + 7) // 8)
+            shown = bits([column.name not in self.invisible for column in table.columns], high_first=True)
+            visible = bytes([12]) + lenenc(len(shown)) + shown
             return text + (visible if self.dialect.visibility else b"")
         return b"".join(part for kind, part in _fields(text) if kind in (1, 2, 3, 7))
 
@@ -146,6 +162,17 @@ class DialectWriter(BinlogWriter):
 
     def rows_query(self, text: str) -> bytes:
         return self.event(ROWS_QUERY, bytes([min(len(text), 255)]) + text.encode())
+
+    def xa_prepare(self, gtrid: bytes, *, one_phase: bool = False) -> bytes:
+        """Ends an XA transaction with the first step of its commit, or with all of it (`one_phase`)."""
+        return self.event(XA_PREPARE, struct.pack("<BIII", one_phase, 1, len(gtrid), 0) + gtrid)
+
+    def partial_update(self, table: TableSpec, before: Row, after: Row, *, partial: bool) -> bytes:
+        """An update of one row. `partial`: the value of the one JSON column in `after` is a list of changes."""
+        present, extra = bits([True] * len(table.columns)), self._extra(UPDATE_ROWS)
+        body = table.id.to_bytes(6, "little") + struct.pack("<HH", 1, 2 + len(extra)) + extra
+        body += lenenc(len(table.columns)) + present + present
+        return self.event(PARTIAL_UPDATE_ROWS, body + image(table, before) + bytes([1, partial]) + image(table, after))
 
     def compress(self, inside: bytes) -> bytes:
         """`inside`: events from BEGIN to XID, made by a writer without checksums."""
