@@ -14,7 +14,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from monitor.takeovers import COUNTED, DURATION_BUCKETS
-from monitor.view import MachineView, TaskView, View
+from monitor.view import MachineView, TaskRow, View
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -46,7 +46,7 @@ class _Collector(Collector):
             yield from _machines(view.machines)
 
 
-def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
+def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     tasks = list(tasks)
 
     def per_task(name: str, text: str, values: list[float | None]) -> Metric:
@@ -80,7 +80,7 @@ def _tasks(tasks: Iterable[TaskView]) -> Iterator[Metric]:
     yield _counter("dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks])
 
 
-def _roles(tasks: Iterable[TaskView]) -> list[tuple[tuple[str, ...], float]]:
+def _roles(tasks: Iterable[TaskRow]) -> list[tuple[tuple[str, ...], float]]:
     roles = {(task.name, member.host, member.state or "UNKNOWN") for task in tasks for member in task.members}
     return [(role, 1.0) for role in sorted(roles)]
 

@@ -58,7 +58,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 def state_of(task: TaskOverview) -> str:
-    """The task's state in one word; see `TaskView.state`."""
+    """The task's state in one word; see `TaskRow.state`."""
     state = task.state.upper()
     if not task.uid and state in ("ABSENT", "UNCONFIGURED"):
         return "UNREADABLE"
@@ -139,8 +139,9 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
 
 def _figures(figures: TaskFigures) -> list[tuple[int, str]]:
     notes = []
-    if figures.lag_s > LAG_WARN_S:
-        notes.append((TROUBLE["lag bad" if figures.lag_s > LAG_BAD_S else "lag"], "behind the source"))
+    lag_s = figures.lag_s or 0.0
+    if lag_s > LAG_WARN_S:
+        notes.append((TROUBLE["lag bad" if lag_s > LAG_BAD_S else "lag"], "behind the source"))
     if figures.last_event_ms - figures.checkpoint_ms > CHECKPOINT_WARN_S * 1000:
         notes.append((TROUBLE["checkpoint"], "checkpoint is old"))
     if figures.retention_headroom_s is not None and figures.retention_headroom_s < RETENTION_WARN_S:

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from monitor.role_changes import Change
+from replicator.coordination.records import LiveFigures
 
 Tone = Literal["ok", "warn", "bad", "idle", "busy"]
 Error = dict[str, str]
@@ -28,25 +29,21 @@ class MemberView(msgspec.Struct, frozen=True):
     unreached: tuple[str, ...] = ()
 
 
-class TaskView(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the table.
+class TaskRow(LiveFigures, kw_only=True):
+    """A task's row of the dashboard's table.
 
     Attributes:
         state: the task's state in capitals: RUNNING, NO RUNNING, FAILED, PAUSED, UNREADABLE, UNCONFIGURED, DELETED, or
             what its first contender is doing on the way to RUNNING (WAITING, STARTING) or from it (DRAINING, PAUSING).
         trouble: 0 is fine; the table is sorted by it, descending.
         notes: short texts that say why `trouble` is not 0, worst first.
-        lag_s: seconds behind the source, None when nobody is RUNNING.
-        rows_per_s, bytes_per_s: now; rows, transactions: delivered since the task was made.
+        lag_s: seconds behind the source, None when no Core is RUNNING.
         dead_letters: of the rows' records, those that were too large for the sink.
         quarantined: tables whose rows are left out now, since when and why.
         maintenance: "task" or "cluster" while nobody may be promoted, else "".
-        retention_headroom_s: until the source may purge what the task still needs; None: never, or unknown.
-        certificate_ms: when the first `certificate` ends that the task needs; 0 without any.
         late_consumers: what consumer groups lose of the task's topics, or are about to.
         spark: rows/s of the last minutes, oldest first.
-        position: of the RUNNING one, else of the last checkpoint.
-        checkpoint_ms: when the last checkpoint was written, 0 when none was.
+        position: of the RUNNING instance, else of the last checkpoint.
         running: how many Cores report RUNNING; more than one is an alarm.
     """
 
@@ -59,30 +56,14 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     sink: str = ""
     host: str = ""
     pid: int = 0
-    since_ms: int = 0
     members: tuple[MemberView, ...] = ()
     standbys: tuple[str, ...] = ()
     running: int = 0
     maintenance: str = ""
-    position: str = ""
-    gtid: str = ""
-    lag_s: float | None = None
-    retention_headroom_s: float | None = None
-    certificate_ms: int = 0
-    certificate: str = ""
     late_consumers: tuple[str, ...] = ()
-    rows_per_s: float = 0.0
-    bytes_per_s: float = 0.0
-    rows: int = 0
-    transactions: int = 0
     dead_letters: int = 0
     quarantined: tuple[str, ...] = ()
     spark: tuple[float, ...] = ()
-    last_event_ms: int = 0
-    checkpoint_ms: int = 0
-    epoch: int = 0
-    lease_left_s: float = 0.0
-    config_version: int = -1
     config_invalid: bool = False
     errors: tuple[Error, ...] = ()
 
@@ -147,7 +128,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     stale_since_ms: int | None = None
     stale_reason: str = ""
     tiles: Tiles = Tiles()
-    tasks: tuple[TaskView, ...] = ()
+    tasks: tuple[TaskRow, ...] = ()
     machines: tuple[MachineView, ...] = ()
     servers: tuple[ServerView, ...] = ()
     maintenance: MaintenanceView | None = None

@@ -12,7 +12,7 @@ from monitor.role_changes import Change, changes, latest
 from monitor.snapshot_history import Seen, SnapshotHistory
 from monitor.snapshot_reader import Snapshot
 from monitor.task_state import OFF, Condition, condition
-from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskView, Tiles, View
+from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.model.quarantine import Quarantined
 
@@ -25,8 +25,7 @@ SILENT_SECONDS = 5.0
 def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
     """Adds the snapshot to `history` and returns the page."""
     told = {task.name: changes(task.name, task.history) for task in snapshot.tasks}
-    figures = {task.name: task.overview.figures for task in snapshot.tasks}
-    history.absorb(snapshot, told, {name: found.rows_per_s if found else 0.0 for name, found in figures.items()})
+    history.absorb(snapshot, told, {task.name: task.overview.rows_per_s or 0.0 for task in snapshot.tasks})
     tasks = [
         _task(task.overview, condition(task.overview, snapshot.machines, snapshot.time_ms), history.spark(task.name))
         for task in snapshot.tasks
@@ -54,16 +53,16 @@ def _measured(change: Change, history: SnapshotHistory) -> Change:
     return msgspec.structs.replace(change, outage_s=outage) if outage else change
 
 
-def by_severity(tasks: Iterable[TaskView]) -> tuple[TaskView, ...]:
+def by_severity(tasks: Iterable[TaskRow]) -> tuple[TaskRow, ...]:
     """The worst first; tasks in equal trouble by name, so that rows keep their place from second to second."""
     return tuple(sorted(tasks, key=lambda task: (-task.trouble, task.name)))
 
 
-def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> TaskView:
+def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> TaskRow:
     first, figures, commit = task.running, task.figures, task.last_commit
     checkpoint = commit.checkpoint if commit else None
     leads = first is not None and told.state not in OFF
-    return TaskView(
+    return TaskRow(
         name=task.name,
         state=told.state,
         tone=told.tone,
@@ -83,14 +82,14 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         maintenance=task.maintenance,
         standbys=_standbys(task, told),
         running=told.running,
-        position=(figures.position if figures else "") or (str(checkpoint.position) if checkpoint else ""),
-        gtid=(figures.gtid if figures else "") or (checkpoint.position.gtid if checkpoint else ""),
-        lag_s=max(figures.lag_s, 0.0) if figures and told.state == "RUNNING" else None,
-        retention_headroom_s=figures.retention_headroom_s if figures else None,
+        position=task.position,
+        gtid=task.gtid,
+        lag_s=max(figures.lag_s or 0.0, 0.0) if figures and told.state == "RUNNING" else None,
+        retention_headroom_s=task.retention_headroom_s,
         certificate_ms=figures.certificate_ms if figures else 0,
         certificate=figures.certificate if figures else "",
         late_consumers=tuple(figures.late_consumers.values()) if figures else (),
-        rows_per_s=figures.rows_per_s if figures else 0.0,
+        rows_per_s=task.rows_per_s or 0.0,
         bytes_per_s=figures.bytes_per_s if figures else 0.0,
         rows=checkpoint.rows if checkpoint else 0,
         transactions=checkpoint.transactions if checkpoint else 0,
@@ -168,7 +167,7 @@ def _machine(seen: Seen, history: SnapshotHistory) -> MachineView:
     )
 
 
-def tiles(tasks: Iterable[TaskView], machines: Iterable[MachineView]) -> Tiles:
+def tiles(tasks: Iterable[TaskRow], machines: Iterable[MachineView]) -> Tiles:
     tasks, machines = list(tasks), list(machines)
     states = [task.state for task in tasks]
     lags = [(task.lag_s, task.name) for task in tasks if task.lag_s is not None]
@@ -184,7 +183,7 @@ def tiles(tasks: Iterable[TaskView], machines: Iterable[MachineView]) -> Tiles:
         offline=offline,
         worst_lag_s=worst[0] if worst else None,
         worst_lag_task=worst[1] if worst else "",
-        rows_per_s=sum(task.rows_per_s for task in tasks),
+        rows_per_s=sum(task.rows_per_s or 0.0 for task in tasks),
     )
 
 

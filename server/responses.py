@@ -6,12 +6,10 @@ references to secrets only; the secrets themselves never reach the Server.
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from replicator.coordination.machines.machines import MachineNode
-from replicator.coordination.overview import InstanceOverview, TaskOverview
+from replicator.coordination.overview import InstanceOverview, TaskOverview, TaskState
 from replicator.coordination.tasks.history import Entry
 from replicator.coordination.tasks.position_changes import PositionChange
 from replicator.model.checkpoint import Checkpoint
@@ -54,43 +52,17 @@ class Quarantine(msgspec.Struct, kw_only=True):
     replayed: bool = False
 
 
-class Task(View, kw_only=True):
-    """`version`: of the configuration; give it back as If-Match. `host`: of the RUNNING instance, "" when there is
-    none. `maintenance`: "task" or "cluster" while nobody may be promoted. `position`: delivered, of the live figures or
-    else of lastCommit. `retention_headroom_s`: until the source may purge what the task still needs. `dead_letters`:
-    records that were too large for the sink, and `quarantined`: tables that were left out, of lastCommit. `problems`:
-    as errors, most basic first."""
+class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
+    """A task as the API shows it. `version`: of the configuration; give it back as If-Match. `dead_letters`: records
+    that were too large for the sink, and `quarantined`: tables that were left out, of lastCommit."""
 
+    api_version: str = API_VERSION
     kind: str = "Task"
-    name: str
-    uid: str
     version: int
-    updated_ms: int
-    updated_by: str
-    desired: str
-    desired_by: str
-    desired_reason: str
-    maintenance: str
-    maintenance_by: str
-    maintenance_reason: str
-    state: str
-    host: str
-    epoch: int
     standbys: list[str]
     instances: list[Instance]
-    position: str = ""
-    gtid: str = ""
-    lag_s: float | None = None
-    retention_headroom_s: float | None = None
-    rows: int = 0
-    rows_per_s: float | None = None
-    transactions: int = 0
     dead_letters: int = 0
-    quarantined: list[Quarantine] = []
-    last_event_ms: int = 0
-    checkpoint_ms: int = 0
-    problems: list[dict[str, str]] = []
-    config: dict[str, Any] | None = None
+    quarantined: list[Quarantine] = msgspec.field(default_factory=list)
 
 
 class TaskList(View, kw_only=True):
@@ -232,39 +204,15 @@ class Health(View, kw_only=True):
 
 
 def task(view: TaskOverview) -> Task:
-    figures, commit = view.figures, view.last_commit
-    checkpoint = commit.checkpoint if commit else None
+    checkpoint = view.last_commit.checkpoint if view.last_commit else None
     marks = checkpoint.quarantined if checkpoint else ()
     return Task(
-        name=view.name,
-        uid=view.uid,
+        **{name: getattr(view, name) for name in TaskState.__struct_fields__},
         version=view.config_version,
-        updated_ms=view.updated_ms,
-        updated_by=view.updated_by,
-        desired=view.desired,
-        desired_by=view.desired_by,
-        desired_reason=view.desired_reason,
-        maintenance=view.maintenance,
-        maintenance_by=view.maintenance_by,
-        maintenance_reason=view.maintenance_reason,
-        state=view.state,
-        host=view.host,
-        epoch=view.epoch,
         standbys=[instance.host for instance in view.standbys],
         instances=[_instance(instance) for instance in view.instances],
-        position=(figures.position if figures else "") or (str(checkpoint.position) if checkpoint else ""),
-        gtid=(figures.gtid if figures else "") or (checkpoint.position.gtid if checkpoint else ""),
-        lag_s=figures.lag_s if figures else None,
-        retention_headroom_s=figures.retention_headroom_s if figures else None,
-        rows=figures.rows if figures else 0,
-        rows_per_s=figures.rows_per_s if figures else None,
-        transactions=figures.transactions if figures else 0,
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
         quarantined=[*map(_quarantine, marks), *_ordered(view.orders, left_out(marks))],
-        last_event_ms=figures.last_event_ms if figures else 0,
-        checkpoint_ms=figures.checkpoint_ms if figures else 0,
-        problems=view.problems,
-        config=view.config,
     )
 
 

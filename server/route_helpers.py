@@ -38,7 +38,9 @@ def reply(view: msgspec.Struct, status: int = 200) -> Response:
     headers = {"cache-control": "no-store"}
     if isinstance(view, responses.Task):
         headers["etag"] = f'"{view.version}"'
-    return Response(msgspec.json.encode(view), status, headers, "application/json")
+    found = msgspec.to_builtins(view)
+    first = {key: found[key] for key in ("apiVersion", "kind", "name") if key in found}  # shown first to people
+    return Response(msgspec.json.encode(first | found), status, headers, "application/json")
 
 
 def documented(view: type[msgspec.Struct], status: int = 200, description: str = "") -> dict[int | str, dict[str, Any]]:

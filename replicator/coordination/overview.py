@@ -11,7 +11,7 @@ from replicator.coordination.leadership.election import Contender, Election
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode, Machines
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import CommitRecord, StatusRecord, TaskFigures
+from replicator.coordination.records import CommitRecord, DeliveryFigures, StatusRecord, TaskFigures
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.maintenance import Maintenance
 from replicator.coordination.tasks.quarantines import Quarantines
@@ -40,45 +40,54 @@ class InstanceOverview(msgspec.Struct, kw_only=True):
     figures: TaskFigures | None = None
 
 
-class TaskOverview(msgspec.Struct, kw_only=True):
-    """A task with everything that is known of it.
+class TaskState(DeliveryFigures, kw_only=True):
+    """What a task is meant to do, and what it does; the API and `TaskOverview` add to it.
 
     Attributes:
-        uid, config, config_version, updated_*: of the task's znode; `config` None: not configured, or not understood.
-        desired: "running", "paused" or "deleted"; `desired_*` say who wants it.
-        state: of the first instance, "absent" when nobody stands.
-        running: the first instance, which leads or is about to; `host`, `epoch` and `figures` are its.
-        standbys: the others, next in line first.
-        maintenance: "task" or "cluster" while nobody may be promoted, else ""; `maintenance_*` say who wants it.
-        orders: of operators, of tables in quarantine.
-        last_commit: the progress in ZooKeeper; `commit_version` changes with each write.
+        uid, config, updated_*: of the task's znode; `config` None: not configured, or not understood.
+        desired: "running", "paused" or "deleted"; `desired_by`, `desired_reason`: who ordered it and why.
+        maintenance: "task" or "cluster" while no standby may be promoted, else ""; `maintenance_*`: by whom and why.
+        state: of the first instance, "absent" without one; `host`: of the same, which is RUNNING or about to be.
+        position, gtid: live, or else of lastCommit.
         problems: `ReplicatorError.to_dict()` of everything that is wrong: unreadable nodes, foreign children, errors of
-            the task and of its configuration, nobody standing.
+            the task and of its configuration; most basic first.
     """
 
     name: str
     uid: str = ""
-    config: dict[str, Any] | None = None
-    config_version: int = -1
     updated_ms: int = 0
     updated_by: str = ""
     desired: str = "running"
     desired_by: str = ""
-    desired_ms: int = 0
     desired_reason: str = ""
     maintenance: str = ""
     maintenance_by: str = ""
     maintenance_reason: str = ""
     state: str = State.ABSENT.value
     host: str = ""
-    epoch: int = 0
+    problems: list[dict[str, str]] = msgspec.field(default_factory=list)
+    config: dict[str, Any] | None = None
+
+
+class TaskOverview(TaskState, kw_only=True):
+    """A task with everything that is known of it.
+
+    Attributes:
+        config_version: version of the task's znode.
+        running: the first instance, which leads or is about to; `host`, `epoch` and `figures` are its.
+        standbys: the others, next in line first.
+        orders: of operators, of tables in quarantine.
+        last_commit: the progress in ZooKeeper; `commit_version` changes with each write.
+    """
+
+    config_version: int = -1
+    desired_ms: int = 0
     running: InstanceOverview | None = None
-    standbys: list[InstanceOverview] = []
+    standbys: list[InstanceOverview] = msgspec.field(default_factory=list)
     figures: TaskFigures | None = None
     orders: Orders = Orders()
     last_commit: CommitRecord | None = None
     commit_version: int = -1
-    problems: list[dict[str, str]] = []
 
     @property
     def instances(self) -> list[InstanceOverview]:
@@ -119,6 +128,7 @@ class Overview:
         self._add_orders(view)
         self._add_commit(view)
         self._add_instances(view, self.machines() if machines is None else machines)
+        _add_figures(view)
         # What we can't read, the Core that leads can't read either, and says so too.
         view.problems = [p for index, p in enumerate(view.problems) if p not in view.problems[:index]]
         return view
@@ -211,6 +221,18 @@ def _instance(task: str, contender: Contender, first: bool, machine: MachineNode
         machine_time_ms=vitals.time_ms if vitals else 0,
         figures=figures,
     )
+
+
+def _add_figures(view: TaskOverview) -> None:
+    figures = view.figures or DeliveryFigures()
+    checkpoint = view.last_commit.checkpoint if view.last_commit else None
+    view.position, view.gtid = figures.position, figures.gtid
+    if checkpoint is not None:
+        view.position = view.position or str(checkpoint.position)
+        view.gtid = view.gtid or checkpoint.position.gtid
+    view.rows, view.transactions, view.rows_per_s = figures.rows, figures.transactions, figures.rows_per_s
+    view.lag_s, view.retention_headroom_s = figures.lag_s, figures.retention_headroom_s
+    view.last_event_ms, view.checkpoint_ms = figures.last_event_ms, figures.checkpoint_ms
 
 
 def _note(view: TaskOverview, error: CoordinationError) -> None:

@@ -140,39 +140,51 @@ class HistoryRecord(Record):
     process: str = ""
 
 
-class TaskFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Live figures of one task on one Core, part of MachineRecord. Times in ms since the epoch by the Core's clock,
-    lag in seconds, rates per second. `lease_least_s`: how little was left of the lease when it was renewed, in this
-    term. `retention_headroom_s`: until the source may purge what we still need, None when it never does or we don't
-    know. `reach`: whether this host reaches the "source" and the "sink". `certificate_ms`, `certificate` and
-    `late_consumers`: see `ExpiryReport` (assembly/expiry_checks.py). `error` is `ReplicatorError.to_dict()` of a FAILED
-    task; `config_error` of a configuration that was refused while an older one goes on; `waiting` of something
-    transient that the worker tries again by itself.
-    rows and transactions count since the task was made."""
+class DeliveryFigures(msgspec.Struct, kw_only=True):
+    """How far a task has delivered: in the znode of a machine, in the API and on the dashboard. Times in ms since the
+    epoch, rates per second. rows, transactions: delivered since the task was created. `position`: delivered up to here;
+    `gtid`: the executed set before it. last_event_ms: commit time of the last delivered event; checkpoint_ms: time of
+    the last checkpoint, 0 without one. `retention_headroom_s`: seconds until the source may purge a binlog file that
+    the task still needs; None: never, or unknown."""
+
+    epoch: int = 0
+    position: str = ""
+    gtid: str = ""
+    rows: int = 0
+    transactions: int = 0
+    rows_per_s: float | None = None
+    lag_s: float | None = None
+    retention_headroom_s: float | None = None
+    last_event_ms: int = 0
+    checkpoint_ms: int = 0
+
+
+class LiveFigures(DeliveryFigures, kw_only=True):
+    """Figures that only the Core knows that runs the task. since_ms: when its present state began. lease_left_s:
+    seconds. `certificate_ms`, `certificate`: see `ExpiryReport` (assembly/expiry_checks.py)."""
+
+    since_ms: int = 0
+    bytes_per_s: float = 0.0
+    lease_left_s: float = 0.0
+    certificate_ms: int = 0
+    certificate: str = ""
+    config_version: int = -1
+
+
+class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
+    """Live figures of one task on one Core, by the Core's clock; part of MachineRecord. `lease_least_s`: the shortest
+    rest of the lease at any renewal of this term. `reach`: whether this host reaches the "source" and the "sink".
+    `late_consumers`: see `ExpiryReport`. `error`: `ReplicatorError.to_dict()` of a FAILED task; `config_error`: of a
+    configuration that was refused while an older one remains in use; `waiting`: of a transient error that the worker
+    retries."""
 
     state: str
     guid: str = ""
-    epoch: int = 0
     sequence: int = -1
-    since_ms: int = 0
-    position: str = ""
-    gtid: str = ""
-    lag_s: float = 0.0
-    rows: int = 0
-    transactions: int = 0
-    rows_per_s: float = 0.0
-    bytes_per_s: float = 0.0
-    last_event_ms: int = 0
-    checkpoint_ms: int = 0
-    lease_left_s: float = 0.0
     lease_least_s: float = 0.0
-    retention_headroom_s: float | None = None
     reach: dict[str, bool] = {}
-    certificate_ms: int = 0
-    certificate: str = ""
     late_consumers: dict[str, str] = {}
     worker_pid: int = 0
-    config_version: int = -1
     error: dict[str, str] | None = None
     config_error: dict[str, str] | None = None
     waiting: dict[str, str] | None = None

@@ -7,7 +7,7 @@ import pytest
 
 from monitor.snapshot_history import SnapshotHistory
 from monitor.snapshot_reader import SnapshotReader
-from monitor.view import TaskView, View
+from monitor.view import TaskRow, View
 from monitor.view_builder import SILENT_SECONDS, build
 from replicator.errors import NotConnected
 from tests.unit.monitor.scene import Bus, night, small
@@ -26,7 +26,7 @@ class Eye:
         return build(self.reader.read(), self.memory, "/mysql_replicator")
 
 
-def named(view: View, name: str) -> TaskView:
+def named(view: View, name: str) -> TaskRow:
     return next(task for task in view.tasks if task.name == name)
 
 
