@@ -35,7 +35,7 @@ that emitted at once, by the role logs that they keep (`dev/checker`).
 
 """
 
-_SMALLEST = """## The smallest session timeout
+_SMALLEST = """## Smallest session timeout
 
 `python -m dev.faults.smallest`: a bus for each T, two Cores and a light load, all at once on the same servers, and
 nobody does anything to them. A session that ends, ends for want of processor time; where only a lease runs out, the
@@ -142,7 +142,7 @@ def _smallest(run: Run) -> Iterator[str]:
 
 
 def _guards(found: list[Found]) -> Iterator[str]:
-    yield "## Guards, and who notices when one is gone\n\n"
+    yield "## Guards and the tests that cover them\n\n"
     yield from _row("guard", "in", "first test that turned red without it")
     yield from _row(*["---"] * 3)
     for one in found:
@@ -152,7 +152,7 @@ def _guards(found: list[Found]) -> Iterator[str]:
 
 def _matrix(results: dict[str, Result]) -> Iterator[str]:
     tests = named_by_row()
-    yield "## The matrix\n\n"
+    yield "## Fault matrix\n\n"
     yield from _row("#", "fault", "must happen", "test", "last result")
     yield from _row(*["---"] * 5)
     for row in MATRIX:
