@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +147,12 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     plan.part("facts", lambda: facts(runner, options))
     with step("warming Kafka up"):
         runner.heat(segments["heat"])
+
+    def against(size: str) -> Iterable[Entry]:
+        return sections.against(runner, segments[size], size, runs)
+
     for size in BIG:
-        plan.part(size, lambda size=size: sections.against(runner, segments[size], size, runs))  # type: ignore[misc]
+        plan.part(size, partial(against, size))
     both = {size: segments[size] for size in BIG if size in segments}
     if connect is not None:
         plan.part("debezium", lambda: debezium(runner, connect, both, runs))

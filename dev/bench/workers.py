@@ -68,8 +68,9 @@ class Crew:
             if not ways:
                 time.sleep(0.02)
             for way in ready:
-                for message in ways[way].receive() or []:  # type: ignore[index]
-                    self._reply(ways[way], message)  # type: ignore[index]
+                assert isinstance(way, int)  # as it was given
+                for message in ways[way].receive() or []:
+                    self._reply(ways[way], message)
 
     def _reply(self, worker: Worker, message: object) -> None:
         if isinstance(message, Progress):

@@ -44,7 +44,8 @@ class Samples:
             for core in self._cluster.cores.values():
                 with contextlib.suppress(OSError, LookupError, ValueError):  # it has just ended
                     now = usage(core.pid)
-                    self.most[core.name] = tuple(map(max, now, self.most.get(core.name, now)))  # type: ignore[assignment]
+                    most = self.most.get(core.name, now)
+                    self.most[core.name] = max(now[0], most[0]), max(now[1], most[1]), max(now[2], most[2])
 
 
 def usage(pid: int) -> tuple[int, int, int]:

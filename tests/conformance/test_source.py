@@ -30,13 +30,16 @@ from tests.support.binlogs import purge_all_but_last
 QUERY, XID, ROTATE, FORMAT_DESCRIPTION = 2, 16, 4, 15
 
 
+Start = Literal["latest", "earliest"]
+
+
 class Rig(abc.ABC):
     """A source and the means to make things happen at its server."""
 
     flavour: Literal["mysql", "mariadb"] = "mysql"
 
     @abc.abstractmethod
-    def source(self, start: str = "earliest") -> Source: ...
+    def source(self, start: Start = "earliest") -> Source: ...
 
     @abc.abstractmethod
     def commit(self) -> None:
@@ -58,8 +61,8 @@ class Memory(Rig):
         self.binlog = MemoryBinlog()
         self.rows = 0
 
-    def source(self, start: str = "earliest") -> Source:
-        return MemorySource(self.binlog.server, start)  # type: ignore[arg-type]
+    def source(self, start: Start = "earliest") -> Source:
+        return MemorySource(self.binlog.server, start)
 
     def commit(self) -> None:
         self.rows += 1
@@ -82,7 +85,7 @@ class Recorded(Memory):
         super().__init__()
         self.folder = folder
 
-    def source(self, start: str = "earliest") -> Source:
+    def source(self, start: Start = "earliest") -> Source:
         paths = []
         for name, content in self.binlog.server.files().items():
             paths.append(self.folder / name)
@@ -97,7 +100,7 @@ class Real(Rig):
         server.execute("CREATE DATABASE IF NOT EXISTS conformance")
         server.execute("CREATE TABLE IF NOT EXISTS conformance.t (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
 
-    def source(self, start: str = "earliest") -> Source:
+    def source(self, start: Start = "earliest") -> Source:
         user, password = self.server.replicator
         config = Config.model_validate(
             {"type": self.flavour, "port": self.server.port, "user": user, "password": "env:X", "start": start}

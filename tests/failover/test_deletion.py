@@ -15,7 +15,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import dump
 from replicator.coordination.tasks.schema_nodes import SchemaPart
 from replicator.errors import ReplicatorError
-from replicator.zookeeper.client import connect
+from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from server.task_operations import TaskOperations
 from tests.support.agents import RunningAgent
 from tests.support.site import TASK, TIMEOUT, Site
@@ -89,7 +89,8 @@ def test_93_a_task_with_thousands_of_nodes_is_removed_in_steps(site: Site) -> No
     site.registry.create(TASK, {"name": TASK}, "test")
     site.admin.create(site.layout.schema(TASK))
     part = dump(SchemaPart(group="g", index=0, count=1, kind="change", data=b"x"))
-    client = site.admin._client  # type: ignore[attr-defined]
+    assert isinstance(site.admin, ZookeeperCoordinator)
+    client = site.admin._client
     pending = [client.create_async(site.layout.schema_prefix(TASK), part, sequence=True) for _ in range(12_000)]
     for one in pending:
         one.get(timeout=60)

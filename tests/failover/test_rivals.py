@@ -18,6 +18,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
 from replicator.coordination.tasks.registry import Registry
 from tests.failover.bus import Bus
+from tests.support.present import present
 
 pytestmark = pytest.mark.timeout(240)
 MakeBus = Callable[..., Bus]
@@ -81,7 +82,7 @@ def test_97_two_installations_with_a_task_of_one_name(make_bus: MakeBus, zookeep
         version = registry.create(bus.name, to_data(parse_task(task)), "test").version
         wait_for(lambda: overview.task(bus.name).problems, "told of the position that is there", 60)
         assert overview.task(bus.name).problems[0]["code"] == "E3109"
-        task["source"]["start"] = {"gtid": bus.look().last_commit.checkpoint.position.gtid}  # type: ignore[union-attr]
+        task["source"]["start"] = {"gtid": present(present(bus.look().last_commit).checkpoint).position.gtid}
         registry.configure(bus.name, to_data(parse_task(task)), "test", version)
         wait_for(lambda: overview.task(bus.name).state == "running", f"the other running{other.cores}", 60)
         bus.wait_delivered(300)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -25,6 +25,9 @@ ROWS = 10_000
 _PART = 1 << 17
 
 
+Delivery = Literal["exactly_once", "at_least_once"]
+
+
 class Half(MemorySink):
     """Asks for a drain after its first commit inside a transaction."""
 
@@ -37,7 +40,7 @@ class Half(MemorySink):
 
 
 class Job:
-    def __init__(self, server: Database, delivery: str) -> None:
+    def __init__(self, server: Database, delivery: Delivery) -> None:
         kind = "mariadb" if isinstance(server, MariaDB) else "mysql"
         self.source = {"type": kind, "port": server.port, "user": "replicator", "password": "env:TEST_PASSWORD"}
         self.delivery, self.broker, self.store = delivery, MemoryBroker(), MemoryStore()
@@ -49,7 +52,7 @@ class Job:
         if half:  # a commit behind whatever is written at once: by time or at a lull, there may be none before the end
             data["max_batch_bytes"] = _PART
         config = parse_task(data)
-        made = Half("copy", self.broker, self.delivery)  # type: ignore[arg-type]
+        made = Half("copy", self.broker, self.delivery)
         pipeline = build_pipeline(
             config, term=Term.unlimited("copy"), store=self.store, observer=Unseen(), sink=made, orders=orders
         )
@@ -91,7 +94,7 @@ def write(server: Database, name: str, *, xa: bool = False) -> None:
 
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
 @pytest.mark.parametrize("change", ["removed", "added", "metadata on", "metadata off", "xa"])
-def test_rows_that_both_carry_arrive_once(shop: tuple[Database, str], delivery: str, change: str) -> None:
+def test_rows_that_both_carry_arrive_once(shop: tuple[Database, str], delivery: Delivery, change: str) -> None:
     server, name = shop
     a, b = f"{name}.a", f"{name}.b"
     job = Job(server, delivery)
@@ -121,7 +124,7 @@ def test_rows_that_both_carry_arrive_once(shop: tuple[Database, str], delivery: 
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
 @pytest.mark.parametrize("left_out", ["a", "b"])
 def test_a_table_that_goes_into_quarantine_begins_the_transaction_again(
-    shop: tuple[Database, str], delivery: str, left_out: str
+    shop: tuple[Database, str], delivery: Delivery, left_out: str
 ) -> None:
     """The part that was delivered comes twice (docs/limits.md); what was left out comes back as a whole."""
     server, name = shop

@@ -16,7 +16,7 @@ from dev.servers.database import MySQL
 from replicator.config.tables import TableFilter
 from replicator.decode.decoder import BinlogDecoder
 from replicator.model.happening import Message, Moment, Statement
-from replicator.model.plan import RecordPlan, TablePlan, Text, Value
+from replicator.model.plan import Image, RecordPlan, TablePlan, Text, Value
 from replicator.model.position import Position
 from replicator.model.table import Table
 from replicator.pipeline.ports import Interest
@@ -79,8 +79,8 @@ class Teller:
 
 
 def planner(table: Table) -> TablePlan:
-    def record(image: str, op: str) -> tuple[RecordPlan, ...]:
-        values = [Value(column.index, image, "text" if column.name == "note" else "int") for column in table.columns]  # type: ignore[arg-type]
+    def record(image: Image, op: str) -> tuple[RecordPlan, ...]:
+        values = [Value(column.index, image, "text" if column.name == "note" else "int") for column in table.columns]
         steps = [step for value in values for step in (Text(","), value)]
         return (RecordPlan(None, (Text(f'["{op}"'), *steps, Text("]"))),)
 

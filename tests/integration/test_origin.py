@@ -50,11 +50,10 @@ def read(server: Database, position: Position) -> Position:
     """Streams from `position` to the end of the log."""
     end = source(server).end_position()
     stream = source(server).open(position)
-    flavor = "mariadb" if isinstance(server, MariaDB) else "mysql"
     decoder = BinlogDecoder(
         lambda table: None,
         position=stream.position,
-        flavor=flavor,  # type: ignore[arg-type]
+        flavor="mariadb" if isinstance(server, MariaDB) else "mysql",
         framing=stream.framing,
         server_error=stream.server_error,
     )
@@ -138,11 +137,10 @@ def test_an_open_stream_does_not_go_on_in_a_log_that_was_reset(make: Make) -> No
     server.execute("FLUSH BINARY LOGS")
     position = read(server, source(server).start_position())
     stream = source(server).open(position)
-    flavor = "mariadb" if isinstance(server, MariaDB) else "mysql"
     decoder = BinlogDecoder(
         lambda table: None,
         position=stream.position,
-        flavor=flavor,  # type: ignore[arg-type]
+        flavor="mariadb" if isinstance(server, MariaDB) else "mysql",
         framing=stream.framing,
         server_error=stream.server_error,
     )

@@ -14,7 +14,7 @@ import uvicorn
 
 from replicator.assembly.table_definitions import TableDefinitions
 from replicator.coordination.clock import now_ms
-from replicator.coordination.in_memory.coordinator import MemoryEnsemble
+from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Election
 from replicator.coordination.machines.machines import Machines
@@ -63,7 +63,7 @@ def serving(app: Any) -> Iterator[str]:
 class Bus:
     """An API over a coordinator, and what a test needs to play the Cores."""
 
-    def __init__(self, coordinator: Coordinator, layout: Layout, url: str) -> None:
+    def __init__(self, coordinator: MemoryCoordinator, layout: Layout, url: str) -> None:
         self.coordinator = coordinator
         self.layout = layout
         self.url = url

@@ -5,6 +5,7 @@ from __future__ import annotations
 import selectors
 import time
 from collections.abc import Callable
+from typing import Any
 
 from replicator.kafka.address import Address, resolve
 from replicator.kafka.connection import Connection, Reply
@@ -12,9 +13,9 @@ from replicator.kafka.security import PLAINTEXT, Security
 from tests.support.scripted_broker import ScriptedBroker
 
 
-def connect(broker: ScriptedBroker, security: Security = PLAINTEXT, **options: float) -> Connection:
+def connect(broker: ScriptedBroker, security: Security = PLAINTEXT, **options: Any) -> Connection:
     """A connection that is being made."""
-    return Connection(address(broker), security, client_id="test", now=time.monotonic(), **options)  # type: ignore[arg-type]
+    return Connection(address(broker), security, client_id="test", now=time.monotonic(), **options)
 
 
 def address(broker: ScriptedBroker) -> Address:

@@ -172,7 +172,7 @@ class Watcher:
 
 
 class Bench:
-    def __init__(self, source: Script, sink: Recorder, store: MemoryStore | None = None, **options: object) -> None:
+    def __init__(self, source: Script, sink: Recorder, store: MemoryStore | None = None, **options: Any) -> None:
         self.source, self.sink = source, sink
         self.store = store or MemoryStore()
         self.watcher = Watcher()
@@ -186,7 +186,7 @@ class Bench:
             term=term,
             observer=self.watcher,
             save_interval=0.0,
-            **options,  # type: ignore[arg-type]
+            **options,
         )
 
     def run_until(self, offset: int) -> Checkpoint | None:

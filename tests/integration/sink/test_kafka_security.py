@@ -214,14 +214,14 @@ def test_the_brokers_certificate_is_looked_at_while_the_task_runs(
 ) -> None:
     """The source does not answer: that is somebody else's matter."""
     monkeypatch.setenv("OF_THE_SOURCE", "x")
-    task = {
+    task: dict[str, Any] = {
         "name": "t",
         "source": {"type": "mysql", "port": 1, "user": "u", "password": "env:OF_THE_SOURCE"},
         "sink": {"type": "kafka", "bootstrap_servers": [broker.ways["TLS"]], "tls": {"ca": ways["TLS"]["tls"]["ca"]}},
     }
     found = check_expiry(parse_task(task))
     assert found.certificate == ways["TLS"]["tls"]["ca"], "the authority's own ends first: within the hour"
-    task["sink"]["tls"] = {"ca": str(_lasting(tmp_path, ways["TLS"]["tls"]["ca"]))}  # type: ignore[index]
+    task["sink"]["tls"] = {"ca": str(_lasting(tmp_path, ways["TLS"]["tls"]["ca"]))}
     assert check_expiry(parse_task(task)).certificate == broker.ways["TLS"]
 
 

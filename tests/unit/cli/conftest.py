@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -41,8 +42,8 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def cli() -> Cli:
     """`cli("task", "get", input="...")`: runs the command; stdout and stderr apart."""
 
-    def run(*arguments: str, **options: object) -> Result:
-        return CliRunner().invoke(main, list(arguments), **options)  # type: ignore[arg-type]
+    def run(*arguments: str, **options: Any) -> Result:
+        return CliRunner().invoke(main, list(arguments), **options)
 
     return run
 

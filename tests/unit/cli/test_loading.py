@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
@@ -39,8 +40,8 @@ def test_it_ends_where_an_exception_would_be_dropped(manager: str, ended: tuple[
 
 
 @pytest.mark.parametrize("before", [signal.SIG_IGN, lambda *_: None, signal.default_int_handler])
-def test_whoever_asked_for_the_signal_has_it_again(before: object) -> None:
-    found = signal.signal(signal.SIGINT, before)  # type: ignore[arg-type]
+def test_whoever_asked_for_the_signal_has_it_again(before: Any) -> None:
+    found = signal.signal(signal.SIGINT, before)
     try:
         with loading():
             ours = signal.getsignal(signal.SIGINT)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -27,7 +28,7 @@ def raising(error: BaseException) -> click.Command:
 
 
 @pytest.fixture
-def broken(monkeypatch: pytest.MonkeyPatch) -> object:
+def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
     def install(error: BaseException) -> None:
         monkeypatch.setitem(main.commands, "broken", raising(error))
         monkeypatch.setattr(type(main), "list_commands", lambda self, ctx: ["broken"])
@@ -86,15 +87,19 @@ def test_a_plug_in_that_is_broken_does_not_take_the_help_away(cli: Cli, monkeypa
         (ProcessError("E5011", "x"), 1),
     ],
 )
-def test_an_error_is_one_line_and_a_status(cli: Cli, broken: object, error: ReplicatorError, status: int) -> None:
-    broken(error)  # type: ignore[operator]
+def test_an_error_is_one_line_and_a_status(
+    cli: Cli, broken: Callable[[BaseException], None], error: ReplicatorError, status: int
+) -> None:
+    broken(error)
     result = cli("broken")
     assert result.exit_code == status
     assert result.stdout == "" and result.stderr == f"{error}\n"
 
 
-def test_a_fault_of_ours_is_said_without_a_traceback_unless_asked(cli: Cli, broken: object) -> None:
-    broken(KeyError("boom"))  # type: ignore[operator]
+def test_a_fault_of_ours_is_said_without_a_traceback_unless_asked(
+    cli: Cli, broken: Callable[[BaseException], None]
+) -> None:
+    broken(KeyError("boom"))
     result = cli("broken")
     assert result.exit_code == 1
     assert result.stderr.startswith("E5011 process: KeyError: 'boom'") and "Traceback" not in result.stderr
@@ -102,8 +107,8 @@ def test_a_fault_of_ours_is_said_without_a_traceback_unless_asked(cli: Cli, brok
     os.environ.pop("REPLICATOR_DEBUG")
 
 
-def test_interrupts_are_130(cli: Cli, broken: object) -> None:
-    broken(KeyboardInterrupt())  # type: ignore[operator]
+def test_interrupts_are_130(cli: Cli, broken: Callable[[BaseException], None]) -> None:
+    broken(KeyboardInterrupt())
     result = cli("broken")
     assert result.exit_code == 130 and "Traceback" not in result.stderr
 
@@ -125,8 +130,10 @@ def test_every_status_of_the_table_belongs_to_a_code() -> None:
         ({"FORCE_COLOR": "1"}, ["--color", "never"], False),
     ],
 )
-def test_colour(cli: Cli, broken: object, environment: dict[str, str], arguments: list[str], coloured: bool) -> None:
-    broken(ProcessError("E5003", "x"))  # type: ignore[operator]
+def test_colour(
+    cli: Cli, broken: Callable[[BaseException], None], environment: dict[str, str], arguments: list[str], coloured: bool
+) -> None:
+    broken(ProcessError("E5003", "x"))
     result = cli(*arguments, "broken", env=environment)
     assert ("\x1b[" in result.stderr) is coloured
 

@@ -111,7 +111,7 @@ def test_watch_prints_what_changes(cli: Cli, running: World) -> None:
         time.sleep(0.4)
         Status(running.bus.coordinator, running.bus.layout).set(NAME, "paused", "test")
         time.sleep(0.4)
-        running.bus.coordinator.suspend()  # type: ignore[attr-defined]
+        running.bus.coordinator.suspend()
 
     thread = threading.Thread(target=end)
     thread.start()

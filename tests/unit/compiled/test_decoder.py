@@ -28,8 +28,9 @@ NAMES = [path.name.partition(".")[0] for path in RECORDINGS]
 @pytest.mark.parametrize("path", RECORDINGS, ids=NAMES)
 def test_recorded_binlogs(path: Path, form: str) -> None:
     raw = pair.read(path)
-    for framing, stream in (("file", raw), ("packet", pair.as_packets(raw))):
-        twin, ours = pair.both(form, pair.flavor(path), framing, [stream])  # type: ignore[arg-type]
+    given: tuple[tuple[pair.Framing, bytes], ...] = (("file", raw), ("packet", pair.as_packets(raw)))
+    for framing, stream in given:
+        twin, ours = pair.both(form, pair.flavor(path), framing, [stream])
         assert ours == twin
 
 

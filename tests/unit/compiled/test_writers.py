@@ -105,13 +105,15 @@ def test_days_of_all_centuries(
     name: str, parts: tuple[int, int, int], clock: int, fraction: bytes, digits: int, nullable: bool
 ) -> None:
     year, month, day = parts
+    kind: dict[str, Any]
     if name.startswith("datetime"):
         packed = 1 << 39 | (year % 10000 * 13 + month % 13) << 22 | day << 17 | clock
         kind = {"type": types.DATETIME2, "meta": digits}
         raw = packed.to_bytes(5, "big") + fraction[: (digits + 1) // 2]
     else:
-        kind, raw = {"type": types.DATE}, (year << 9 | month << 5 | day).to_bytes(3, "little")
-    _both(name, Column(0, "c", nullable=nullable, **kind), raw)  # type: ignore[arg-type]
+        kind = {"type": types.DATE}
+        raw = (year << 9 | month << 5 | day).to_bytes(3, "little")
+    _both(name, Column(0, "c", nullable=nullable, **kind), raw)
 
 
 @pytest.mark.parametrize("name", ["timestamp_iso", "temporal", "temporal_or_null"])

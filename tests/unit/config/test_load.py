@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicator.config.load import TaskConfigError, load_task, parse_task, to_data
-from replicator.config.task import GtidPosition, LogPosition
+from replicator.config.task import GtidPosition, KafkaSink, LogPosition
 from replicator.errors import ConfigError
+from tests.support.present import present
 
 GOOD = """\
 name: copy_hot_item
@@ -166,10 +167,16 @@ def test_a_literal_secret_is_refused_and_never_repeated(password: str) -> None:
     assert "hunter2" not in str(error) and "12345" not in str(error)
 
 
+def kafka_sink(text: str) -> KafkaSink:
+    sink = load_task(text).sink
+    assert isinstance(sink, KafkaSink)
+    return sink
+
+
 def test_a_login_at_kafka() -> None:
     sink = "  bootstrap_servers: ['127.0.0.1:9092']\n  sasl: {user: bus, password: 'env:P'}\n"
     text = GOOD.replace('  bootstrap_servers: ["127.0.0.1:9092"]\n', sink)
-    assert load_task(text).sink.sasl.mechanism == "SCRAM-SHA-512"  # type: ignore[union-attr]
+    assert present(kafka_sink(text).sasl).mechanism == "SCRAM-SHA-512"
     error = only(text.replace("env:P", "hunter2"))
     assert (error.code, error.what) == (
         "E1005",
@@ -177,7 +184,7 @@ def test_a_login_at_kafka() -> None:
     ) and "hunter2" not in str(error)
     plain = text.replace("{user", "{mechanism: PLAIN, user")
     assert only(plain).code == "E1003" and "or mechanism SCRAM-SHA-512" in only(plain).wanted
-    assert load_task(plain + "  tls: {}\n").sink.tls is not None  # type: ignore[union-attr]
+    assert kafka_sink(plain + "  tls: {}\n").tls is not None
 
 
 def test_a_login_by_token() -> None:
@@ -190,7 +197,7 @@ def test_a_login_by_token() -> None:
         "token: 'file:/t'",
         "token_command: [/usr/libexec/token, kafka], extensions: {logicalCluster: lkc-1}",
     ):
-        assert load_task(sink(f"{mechanism}, {source}")).sink.sasl.user is None  # type: ignore[union-attr]
+        assert present(kafka_sink(sink(f"{mechanism}, {source}")).sasl).user is None
     for wrong in (
         mechanism,
         f"{mechanism}, token: 'env:T', token_command: [/t]",

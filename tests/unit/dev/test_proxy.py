@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dev.faults.proxy import Proxy
+from dev.faults.proxy import Direction, Proxy
 from dev.servers.ports import free_port
 
 
@@ -53,9 +53,9 @@ def test_it_passes_what_comes(proxy: Proxy) -> None:
 
 
 @pytest.mark.parametrize("direction", ["both", "up", "down"])
-def test_a_black_hole_holds_back_and_gives_again(proxy: Proxy, direction: str) -> None:
+def test_a_black_hole_holds_back_and_gives_again(proxy: Proxy, direction: Direction) -> None:
     with connected(proxy, 0.3) as client:
-        proxy.black_hole(direction)  # type: ignore[arg-type]
+        proxy.black_hole(direction)
         client.sendall(b"one")
         with pytest.raises(TimeoutError):
             client.recv(10)

@@ -105,7 +105,7 @@ def test_a_token_that_takes_its_time() -> None:
         client.closed_by()
 
     with ScriptedBroker(play) as broker:
-        connection = connect(broker, Security(sasl=Bearer(token, {"traceId": "7"})), wake=woken.set)  # type: ignore[arg-type]
+        connection = connect(broker, Security(sasl=Bearer(token, {"traceId": "7"})), wake=woken.set)
         begun = time.monotonic()
         until(connection, lambda _: time.monotonic() > begun + 0.2)
         assert not connection.ready and not woken.is_set()

@@ -32,13 +32,15 @@ def faults(path: str, source: str) -> Iterator[str]:
     tree = list(ast.walk(ast.parse(source)))
     theirs: set[str] = set()
     for node in tree:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
         for module, name, known_as in _imports(node):
             if module not in PUBLIC and (module, name) not in DOCUMENTED:
-                yield f"{path}:{node.lineno}: {module} is no public module"  # type: ignore[attr-defined]
+                yield f"{path}:{node.lineno}: {module} is no public module"
             if (module, name) not in DOCUMENTED:
                 theirs.add(known_as)
             if name.startswith("_"):
-                yield f"{path}:{node.lineno}: {name} is private"  # type: ignore[attr-defined]
+                yield f"{path}:{node.lineno}: {name} is private"
     for node in tree:
         if inside and isinstance(node, ast.Attribute) and _is_private(node.attr) and not _is_own(node.value):
             yield f"{path}:{node.lineno}: .{node.attr} is private"

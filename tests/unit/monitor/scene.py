@@ -46,23 +46,23 @@ class Core:
         self.names: dict[str, str] = {}
         bus.cores[host] = self
 
-    def stand(self, task: str, state: str = "STANDBY", **figures: object) -> None:
+    def stand(self, task: str, state: str = "STANDBY", **figures: Any) -> None:
         guid = uuid.uuid4().hex
         record = InstanceRecord(
             host=self.host, pid=self.pid, process=self.process, since_ms=self.started_ms, state=state
         )
         prefix = self.bus.layout.contender_prefix(task, self.host, guid)
         self.names[task] = self.coordinator.create(prefix, dump(record), ephemeral=True, sequential=True)
-        self.figures[task] = TaskFigures(state=state, guid=guid, **figures)  # type: ignore[arg-type]
+        self.figures[task] = TaskFigures(state=state, guid=guid, **figures)
 
-    def report(self, **vitals: object) -> None:
+    def report(self, **vitals: Any) -> None:
         self.reports += 1
         record = MachineRecord(
             host=self.host, pid=self.pid, process=self.process, started_ms=self.started_ms,
             time_ms=now_ms() + self.reports,
             version="0.1.0", tasks=self.figures,
             **{"cores": 8, "load1": 1.31, "memory_bytes": 9 << 30, "memory_total_bytes": 32 << 30,
-               "rss_bytes": 210 << 20, "session_timeout_s": 10.0, **vitals},  # type: ignore[arg-type]
+               "rss_bytes": 210 << 20, "session_timeout_s": 10.0, **vitals},
         )  # fmt: skip
         path = self.bus.layout.machine(self.host)
         if self.coordinator.exists(path) is None:
@@ -135,8 +135,8 @@ class Bus:
         record = dump(StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason))
         self.admin.create(self.layout.status(name), record)
 
-    def happened(self, name: str, kind: str, age_s: float, **fields: object) -> None:
-        record = HistoryRecord(kind=kind, time_ms=now_ms() - int(age_s * 1000), **fields)  # type: ignore[arg-type]
+    def happened(self, name: str, kind: str, age_s: float, **fields: Any) -> None:
+        record = HistoryRecord(kind=kind, time_ms=now_ms() - int(age_s * 1000), **fields)
         self.admin.create(self.layout.history_prefix(name), dump(record), sequential=True, parents=True)
 
 

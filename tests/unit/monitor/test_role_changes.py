@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from monitor.role_changes import Change, changes, latest
 from replicator.coordination.records import HistoryRecord
 from replicator.coordination.tasks.history import Entry
@@ -11,8 +13,8 @@ def told(*records: HistoryRecord) -> list[Change]:
     return changes("t", [Entry(number, record) for number, record in enumerate(records)])
 
 
-def happened(kind: str, at_s: float, host: str = "", **more: object) -> HistoryRecord:
-    return HistoryRecord(kind=kind, time_ms=int(at_s * 1000), host=host, **more)  # type: ignore[arg-type]
+def happened(kind: str, at_s: float, host: str = "", **more: Any) -> HistoryRecord:
+    return HistoryRecord(kind=kind, time_ms=int(at_s * 1000), host=host, **more)
 
 
 def test_first_term() -> None:

@@ -172,7 +172,9 @@ def test_whole_transactions_are_delivered_when_the_one_that_they_are_bound_to_ca
 @pytest.mark.parametrize(
     "error", [SinkFenced("E3104", "a later term has written already"), LeadershipLost("E4008", "the lease is over")]
 )
-def test_who_leads_no_more_does_not_open_the_sink_again(error: ReplicatorError) -> None:
+def test_who_leads_no_more_does_not_open_the_sink_again(
+    error: ReplicatorError, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """That would throw out the one that leads now."""
     big = _WRITE_BYTES
     sink = Recorder(slow=0.01)
@@ -186,7 +188,7 @@ def test_who_leads_no_more_does_not_open_the_sink_again(error: ReplicatorError) 
         if not batch.boundary:
             raise error
 
-    sink.write = refuse  # type: ignore[method-assign]
+    monkeypatch.setattr(sink, "write", refuse)
     with pytest.raises(type(error)):
         bench.run_until(3)
     assert len(sink.of("open")) == 1
@@ -333,14 +335,14 @@ def test_a_slow_sink_stops_the_reading() -> None:
     assert len(bench.source.items) > 30
 
 
-def test_an_error_after_the_lease_is_the_end_of_the_term_not_of_the_task() -> None:
+def test_an_error_after_the_lease_is_the_end_of_the_term_not_of_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(Script(), Recorder())
 
     def open_and_expire(position: Position) -> ScriptStream:
         bench.deadline = 0.0
         raise DecodeError("E2207", "thrown out")
 
-    bench.source.open = open_and_expire  # type: ignore[method-assign]
+    monkeypatch.setattr(bench.source, "open", open_and_expire)
     with pytest.raises(LeadershipLost):
         bench.pipeline.run()
 
@@ -369,7 +371,7 @@ def test_what_a_sink_refuses_does_not_hold_back_what_came_before_it() -> None:
     assert len(sink.of("open")) == 2
 
 
-def test_streaming_is_said_when_the_decoder_knows_its_tables() -> None:
+def test_streaming_is_said_when_the_decoder_knows_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first decoder of a task reads their definitions: whoever waits for the word may change them behind it."""
     happened: list[str] = []
 
@@ -380,7 +382,7 @@ def test_streaming_is_said_when_the_decoder_knows_its_tables() -> None:
 
     bench = Bench(Script(whole(0)), Recorder())
     bench.pipeline._make_decoder = Reads
-    bench.watcher.streaming = lambda position: happened.append("streaming")  # type: ignore[method-assign]
+    monkeypatch.setattr(bench.watcher, "streaming", lambda position: happened.append("streaming"))
     bench.run_until(1)
     assert happened == ["definitions", "streaming"]
 

@@ -13,6 +13,7 @@ from replicator.schema.definitions import decode, encode
 from replicator.schema.parser import parse
 from replicator.schema.server_schema import ServerSchema
 from replicator.schema.tokens import NotUnderstood
+from tests.support.present import present
 
 ZOO = Path(__file__).parents[2] / "golden" / "zoo.sql"
 
@@ -119,7 +120,8 @@ def test_attributes() -> None:
         assert found.declared is not None
         assert found.declared.generated == generated
         assert found.visible is (text != "INVISIBLE")
-    assert column("TIMESTAMP NULL DEFAULT NOW() ON UPDATE NOW()").declared.on_update == "NOW()"  # type: ignore[union-attr]
+    found = column("TIMESTAMP NULL DEFAULT NOW() ON UPDATE NOW()")
+    assert present(found.declared).on_update == "NOW()"
 
 
 def test_character_sets_are_inherited() -> None:
@@ -138,7 +140,7 @@ def test_character_sets_are_inherited() -> None:
     assert of("NCHAR(5)") == ("utf8mb3", "utf8mb3_general_ci")
     assert of("VARBINARY(5)") == of("INT") == (None, None)
     made = schema("CREATE DATABASE d CHARACTER SET gbk", "CREATE TABLE t (c TEXT)", "ALTER DATABASE d CHARSET ucs2")
-    assert made.table(("d", "t")).charset == "gbk"  # type: ignore[union-attr]
+    assert present(made.table(("d", "t"))).charset == "gbk"
     assert made.default("d").charset == "ucs2"
 
 
@@ -210,7 +212,9 @@ def test_tables_come_go_and_move() -> None:
         "DROP TABLE IF EXISTS p, never",
     )
     assert sorted(made.names()) == [("d", "t"), ("x", "l"), ("x", "m")]
-    made.apply(parse("DROP DATABASE x", mariadb=False).operation, "d")  # type: ignore[arg-type]
+    operation = parse("DROP DATABASE x", mariadb=False).operation
+    assert operation is not None
+    made.apply(operation, "d")
     assert list(made.names()) == [("d", "t")]
 
 
@@ -219,9 +223,9 @@ def test_convert_to_lets_texts_grow() -> None:
         "CREATE TABLE t (a TINYTEXT, b TEXT, c VARCHAR(5), d TEXT CHARACTER SET binary, e ENUM('ä')) CHARSET latin1"
     )
     found = table(before, "ALTER TABLE t CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
-    assert [each.declared.type for each in found.columns] == ["TEXT", "MEDIUMTEXT", "VARCHAR", "TEXT", "ENUM"]  # type: ignore[union-attr]
-    charsets = [each.declared.charset for each in found.columns]  # type: ignore[union-attr]
-    assert charsets == ["utf8mb4", "utf8mb4", "utf8mb4", "binary", "utf8mb4"]
+    declared = [present(each.declared) for each in found.columns]
+    assert [each.type for each in declared] == ["TEXT", "MEDIUMTEXT", "VARCHAR", "TEXT", "ENUM"]
+    assert [each.charset for each in declared] == ["utf8mb4", "utf8mb4", "utf8mb4", "binary", "utf8mb4"]
     assert found.charset == "utf8mb4"
 
 

@@ -62,7 +62,7 @@ def test_health_says_little_and_needs_nothing(world: World, anonymous: httpx.Cli
         "zookeeper": "connected",
         "warnings": [],
     }
-    world.bus.coordinator.suspend()  # type: ignore[attr-defined]
+    world.bus.coordinator.suspend()
     answer = anonymous.get(url)
     assert (answer.status_code, answer.json()["zookeeper"]) == (503, "suspended")
 

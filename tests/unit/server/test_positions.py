@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import msgspec
 import pytest
 
@@ -35,8 +36,8 @@ def made(world: World) -> World:
     return world
 
 
-def code(answer: object) -> tuple[int, str]:
-    return answer.status_code, answer.json()["error"]["code"]  # type: ignore[attr-defined]
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
 
 
 def stored(made: World) -> CommitRecord:

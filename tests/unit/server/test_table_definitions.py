@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 
 from replicator.coordination.records import CommitRecord, dump
@@ -22,8 +23,8 @@ def made(world: World) -> World:
     return world
 
 
-def code(answer: object) -> tuple[int, str]:
-    return answer.status_code, answer.json()["error"]["code"]  # type: ignore[attr-defined]
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
 
 
 def test_nothing_is_known_of_a_task_that_never_ran(made: World) -> None:

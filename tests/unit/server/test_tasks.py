@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import httpx
 import pytest
 
 from replicator.coordination.ports import Connection
@@ -14,8 +15,8 @@ from tests.support.api import TASK, World
 NAME = "copy_hot_item"
 
 
-def code(answer: object) -> tuple[int, str]:
-    return answer.status_code, answer.json()["error"]["code"]  # type: ignore[attr-defined]
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
 
 
 @pytest.fixture
@@ -220,7 +221,10 @@ def test_names_are_escaped_as_their_znodes_are(world: World) -> None:
 @pytest.mark.parametrize("state", [Connection.SUSPENDED, Connection.LOST])
 def test_zookeeper_away_is_503(made: World, state: Connection) -> None:
     coordinator = made.bus.coordinator
-    coordinator.suspend() if state is Connection.SUSPENDED else coordinator.close()  # type: ignore[attr-defined]
+    if state is Connection.SUSPENDED:
+        coordinator.suspend()
+    else:
+        coordinator.close()
     for method, path, content in (
         ("GET", "/tasks", None), ("POST", "/tasks", TASK), ("PUT", f"/tasks/{NAME}", TASK),
         ("DELETE", f"/tasks/{NAME}", None), ("POST", f"/tasks/{NAME}/pause", None), ("GET", "/machines", None),

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -270,8 +271,8 @@ def test_a_file_that_is_replaced_between_the_look_and_the_opening(
     path.touch()
     real = os.stat
 
-    def stat(name: object, **how: object) -> os.stat_result:
-        found = real(name, **how)  # type: ignore[arg-type]
+    def stat(name: Any, **how: Any) -> os.stat_result:
+        found = real(name, **how)
         if name == path.name:
             path.rename(path.with_name(f"moved-{len(list(path.parent.iterdir()))}"))
             if kind == "link":

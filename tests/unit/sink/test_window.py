@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -16,8 +18,8 @@ def quiet(age: float) -> None:
     """Nothing to say while waiting."""
 
 
-def later(seconds: float, call: object, *args: object) -> threading.Timer:
-    timer = threading.Timer(seconds, call, args)  # type: ignore[arg-type]
+def later(seconds: float, call: Callable[..., Any], *args: Any) -> threading.Timer:
+    timer = threading.Timer(seconds, call, args)
     timer.start()
     return timer
 

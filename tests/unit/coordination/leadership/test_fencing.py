@@ -18,6 +18,7 @@ from replicator.coordination.tasks.commits import Commits
 from replicator.coordination.tasks.history import History
 from replicator.errors import CoordinationError
 from tests.support.cores import FENCED, TASK, FakeClock, SimCore, World
+from tests.support.present import present
 
 UNKNOWN = {"code": "E3111", "what": "a term that ZooKeeper does not know"}
 
@@ -115,7 +116,7 @@ def test_a_retry_by_an_operator_counts_anew(world: World, leader: SimCore) -> No
 
 def test_fenced_by_its_own_successor_it_only_loses(world: World, leader: SimCore) -> None:
     """A later term of this election: nothing fails, nothing is counted."""
-    world.admin.delete(world.layout.contender(TASK, leader.participant.view.own.name))  # type: ignore[union-attr]
+    world.admin.delete(world.layout.contender(TASK, present(present(leader.participant.view).own).name))
     for error, epoch in ((FENCED, 0), (UNKNOWN, 4711)):
         if leader.participant.facts.worker is not None:
             fence(leader, error, epoch)

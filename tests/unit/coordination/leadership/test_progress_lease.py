@@ -13,6 +13,7 @@ from replicator.coordination.leadership.progress_lease import MOST, PATIENCE, gi
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import TaskView
 from tests.support.cores import World
+from tests.support.present import present
 from tests.unit.coordination.leadership.test_decision import NOW, RIVAL, RUNS, THIRD, commit, contender, leading, view
 
 SINCE = NOW - PATIENCE - 1
@@ -58,7 +59,7 @@ def test_patience_doubles_with_each_time() -> None:
 
 
 def test_never_when_told_so() -> None:
-    good = msgspec.structs.replace(leading(State.RUNNING).good, data={"hand_over_after_s": 0})  # type: ignore[type-var]
+    good = msgspec.structs.replace(present(leading(State.RUNNING).good), data={"hand_over_after_s": 0})
     assert decided(good=good) == []
 
 
