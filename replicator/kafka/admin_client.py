@@ -44,6 +44,10 @@ SECONDS: Final = 5.0
 _AGAIN_SECONDS: Final = 0.05
 _LEADERS_SECONDS: Final = 0.5  # for which an answer about leaders is believed
 _FETCH_BYTES: Final = 1 << 20
+_STARTING_SECONDS: Final = 3.0
+"""After connecting, for which a broker that knows no topic at all may not have been told of them. Less than SECONDS."""
+_UPDATE_METADATA: Final = 6
+"""The request by which a controller tells brokers of topics where the cluster uses ZooKeeper."""
 _NOBODY: Final = -1
 
 T = TypeVar("T")
@@ -67,6 +71,7 @@ class AdminClient:
         self._security = security
         self._brokers: dict[int, tuple[str, int]] = {}
         self._connections: dict[tuple[str, int], BlockingConnection] = {}
+        self._informed_at: dict[BlockingConnection, float] = {}  # when the broker knows all topics, at the latest
         self._leaders: dict[TopicPartition, int] = {}
         self._leaders_until = 0.0
         self._coordinators: dict[str, int] = {}
@@ -169,9 +174,21 @@ class AdminClient:
         found = metadata.reply(body, version)
         if found.error:
             raise errors.cause(found.error)
+        if not self._informed(connection, found):
+            raise LeaderNotAvailableError("a broker that has just started does not know the cluster's topics yet")
         self._brokers = {broker.node: (broker.host, broker.port) for broker in found.brokers}
         self._controller = found.controller
         return found
+
+    def _informed(self, connection: BlockingConnection, found: metadata.Metadata) -> bool:
+        """Whether topics that the answer calls unknown do not exist. Where the cluster uses ZooKeeper, a broker that
+        has just started calls all of them unknown until the controller has told it of them, of all at once. A
+        cluster without any topic looks the same for as long as `_STARTING_SECONDS`."""
+        if any(topic.partitions for topic in found.topics):
+            self._informed_at[connection] = 0.0
+        elif any(topic.error == errors.UNKNOWN_TOPIC_OR_PARTITION for topic in found.topics):
+            return time.monotonic() >= self._informed_at[connection] or bool(self._metadata(None).topics)
+        return True
 
     def _create(self, name: str, partitions: int, replicas: int, settings: Mapping[str, str]) -> None:
         if self._controller == _NOBODY:
@@ -276,6 +293,8 @@ class AdminClient:
     def _connect(self, address: tuple[str, int]) -> BlockingConnection:
         made = BlockingConnection(*address, self._security, timeout=SECONDS, request_timeout=SECONDS)
         self._connections[address] = made
+        by_controller = made.version(_UPDATE_METADATA, 0, 99) is not None
+        self._informed_at[made] = time.monotonic() + _STARTING_SECONDS if by_controller else 0.0
         return made
 
     def _ask(self, connection: BlockingConnection, key: int, version: int, body: bytes) -> Reader:
@@ -285,6 +304,7 @@ class AdminClient:
             for address, each in list(self._connections.items()):
                 if each is connection:
                     del self._connections[address]
+            self._informed_at.pop(connection, None)
             connection.close()
             raise
 

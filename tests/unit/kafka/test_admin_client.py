@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from kafka import TopicPartition
@@ -17,21 +19,30 @@ from replicator.kafka.security import PLAINTEXT
 from tests.support.scripted_broker import ALL_VERSIONS, Conversation, ScriptedBroker
 
 PLACE = TopicPartition("t", 0)
-VERSIONS = {**ALL_VERSIONS, metadata.KEY: (0, 12)}
+UPDATE_METADATA = 6  # only brokers of clusters with ZooKeeper name it
+WITH_ZOOKEEPER = {**ALL_VERSIONS, metadata.KEY: (0, 12)}
+VERSIONS = {key: limits for key, limits in WITH_ZOOKEEPER.items() if key != UPDATE_METADATA}
 
 
 def described(*brokers: tuple[str, int], leader: int = 0, error: int = 0) -> bytes:
     """Metadata 12 of topic t with one partition."""
+    partition = struct.pack(">hiii", error, 0, leader, 5) + wire.array_length(0) * 3 + wire.NO_TAGS
+    return answered(brokers, topic("t", 0, partition))
+
+
+def topic(name: str, error: int, *partitions: bytes) -> bytes:
+    found = wire.int16(error) + wire.compact_string(name) + bytes(16) + b"\0"
+    return found + wire.array_length(len(partitions)) + b"".join(partitions) + wire.int32(0) + wire.NO_TAGS
+
+
+def answered(brokers: Sequence[tuple[str, int]], *topics: bytes) -> bytes:
+    """Metadata 12."""
     nodes = b"".join(
         wire.int32(node) + wire.compact_string(host) + wire.int32(port) + wire.NULL + wire.NO_TAGS
         for node, (host, port) in enumerate(brokers)
     )
-    none = wire.array_length(0)
-    partition = struct.pack(">hiii", error, 0, leader, 5) + none * 3 + wire.NO_TAGS
-    topic = wire.int16(0) + wire.compact_string("t") + bytes(16) + b"\0" + wire.array_length(1) + partition
-    topic += wire.int32(0) + wire.NO_TAGS
     head = wire.int32(0) + wire.array_length(len(brokers)) + nodes + wire.NULL + wire.int32(0)
-    return head + wire.array_length(1) + topic + wire.NO_TAGS
+    return head + wire.array_length(len(topics)) + b"".join(topics) + wire.NO_TAGS
 
 
 def offset(value: int, error: int = 0) -> bytes:
@@ -40,9 +51,9 @@ def offset(value: int, error: int = 0) -> bytes:
     return wire.int32(0) + one + wire.compact_string("t") + one + partition + wire.NO_TAGS + wire.NO_TAGS
 
 
-def serve(client: Conversation, *answers: tuple[int, bytes | None]) -> None:
+def serve(client: Conversation, *answers: tuple[int, bytes | None], versions: Any = VERSIONS) -> None:
     """Greets, and answers each request, which has to be of that key; None: closes the connection instead."""
-    client.greet(VERSIONS)
+    client.greet(versions)
     for key, body in answers:
         request = client.request(flexible=True)
         assert request.key == key, request
@@ -141,6 +152,44 @@ def test_an_old_broker_is_named_as_one() -> None:
         with pytest.raises(UnsupportedVersionError, match="DescribeTransactions, version 0"):
             admin.transaction_state("id", soon())
         admin.close()
+
+
+def starting(*answers: bytes, versions: Any = WITH_ZOOKEEPER) -> metadata.Topic:
+    """What is learnt of topic t from a broker that answers so, after the first answer to a connection."""
+
+    def play(client: Conversation) -> None:
+        first = answered([(broker.host, broker.port)])
+        serve(client, *((metadata.KEY, answer) for answer in (first, *answers)), versions=versions)
+
+    with ScriptedBroker(play) as broker:
+        admin = AdminClient([(broker.host, broker.port)], PLAINTEXT)
+        try:
+            return admin.describe(["t"])[0]
+        finally:
+            admin.close()
+
+
+UNKNOWN = answered([], topic("t", 3))
+NONE_AT_ALL = answered([])
+OTHERS = answered([], topic("other", 0, struct.pack(">hiii", 0, 0, 0, 5) + wire.array_length(0) * 3 + wire.NO_TAGS))
+
+
+def test_broker_of_zookeeper_that_has_just_started_is_asked_again() -> None:
+    """It knows no topics until the controller tells it of them."""
+    assert starting(UNKNOWN, NONE_AT_ALL, UNKNOWN, NONE_AT_ALL, described()).partitions
+
+
+def test_topic_does_not_exist_where_a_broker_of_zookeeper_knows_others() -> None:
+    assert starting(UNKNOWN, OTHERS).error == 3
+
+
+def test_cluster_of_zookeeper_without_topics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin_client, "_STARTING_SECONDS", 0.0)
+    assert starting(UNKNOWN).error == 3
+
+
+def test_topic_does_not_exist_where_a_broker_of_kraft_does_not_know_it() -> None:
+    assert starting(UNKNOWN, versions=VERSIONS).error == 3
 
 
 def test_settings_that_may_not_be_read_are_none() -> None:
