@@ -17,6 +17,7 @@ from pathlib import Path
 
 from dev.errors import DevError
 from dev.fetch.__main__ import main as fetch
+from dev.fetch.jars import OLDER_KAFKA
 from dev.fetch.releases import OLDER
 from dev.paths import TREE
 from dev.progress import say
@@ -113,7 +114,8 @@ def _last_failed() -> list[str]:
 
 def _fetch_servers() -> int:
     """Outside pytest, so under no test's time limit. What cannot be had skips tests here and fails in CI."""
-    for name in ("zookeeper", "kafka", "mysql", "mariadb", *(release.name for release in OLDER)):
+    older_kafka = (f"kafka-{version}" for version in OLDER_KAFKA)
+    for name in ("zookeeper", "kafka", *older_kafka, "mysql", "mariadb", *(release.name for release in OLDER)):
         try:
             status = fetch([name])
         except DevError as error:

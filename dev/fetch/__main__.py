@@ -16,6 +16,7 @@ from dev.progress import say
 _FETCH: dict[str, Callable[[], Path]] = {
     "zookeeper": jars.zookeeper_libs,
     "kafka": jars.kafka_libs,
+    **{f"kafka-{version}": partial(jars.older_kafka_libs, version) for version in jars.OLDER_KAFKA},
     "mysql": partial(databases.template, MYSQL),
     "mariadb": partial(databases.template, MARIADB),
     "registry": jars.registry_libs,

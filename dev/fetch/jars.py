@@ -10,6 +10,8 @@ from dev.errors import ServerUnavailable
 from dev.fetch.once import folder_once, run
 
 KAFKA = "4.3.1"
+OLDER_KAFKA = ("2.8.2", "3.9.1")
+"""The oldest release that the Kafka client supports, and the last one without transaction protocol 2."""
 ZOOKEEPER = "3.9.5"
 REGISTRY = "3.0.9"
 
@@ -18,6 +20,7 @@ _KAFKA_ARTEFACTS = (
     ("org.apache.kafka", "kafka-tools", KAFKA),
     ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.25.4"),
 )
+_OLDER_LOGGING = ("org.slf4j", "slf4j-reload4j", "1.7.36")
 # The last two are optional dependencies of ZooKeeper without which its server does not start.
 _ZOOKEEPER_ARTEFACTS = (
     ("org.apache.zookeeper", "zookeeper", ZOOKEEPER),
@@ -54,6 +57,12 @@ def kafka_libs() -> Path:
     if not any(libs.glob("kafka_*.jar")):
         raise ServerUnavailable("Kafka", f"KAFKA_HOME={home} has no libs/kafka_*.jar")
     return libs
+
+
+def older_kafka_libs(version: str) -> Path:
+    """The jars of a broker that logs by Log4j 1; about 40 MB."""
+    artefacts = (("org.apache.kafka", "kafka_2.13", version), _OLDER_LOGGING)
+    return folder_once(f"kafka-{version}", lambda draft: copy_jars("Kafka", artefacts, draft))
 
 
 def zookeeper_libs() -> Path:

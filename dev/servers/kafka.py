@@ -108,7 +108,6 @@ class Kafka(Server):
     def _prepare(self) -> None:
         settings = self.folder / "server.properties"
         settings.write_text("".join(f"{key}={value}\n" for key, value in self._settings().items()))
-        (self.folder / "log4j2.properties").write_text(_LOG4J.format(level=self.log_level))
         tool = [*self._java(*_MODEST), "kafka.tools.StorageTool"]
         self._format(tool, str(settings))
 
@@ -116,8 +115,16 @@ class Kafka(Server):
         run(self.name, [*tool, "format", "--standalone", "-t", random_uuid(), "-c", settings])
 
     def _java(self, *options: str) -> list[str]:
-        logging = f"-Dlog4j2.configurationFile={self.folder / 'log4j2.properties'}"
-        return [java(), f"-Xmx{self.heap}", logging, *options, "-cp", f"{kafka_libs()}/*"]
+        return [java(), f"-Xmx{self.heap}", self._logging(), *options, "-cp", f"{self._libs()}/*"]
+
+    def _libs(self) -> Path:
+        return kafka_libs()
+
+    def _logging(self) -> str:
+        """Writes the configuration of the log. Returns the option that names it."""
+        path = self.folder / "log4j2.properties"
+        path.write_text(_LOG4J.format(level=self.log_level))
+        return f"-Dlog4j2.configurationFile={path}"
 
     def _command(self) -> list[str]:
         return [*self._java(*(_MODEST if self.modest else ())), "kafka.Kafka", str(self.folder / "server.properties")]
