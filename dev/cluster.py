@@ -219,13 +219,16 @@ class Cluster:
         wait_for(answers, f"{process.name} to answer on {url}", timeout)
 
 
-def wait_for(condition: Callable[[], Any], what: str, timeout: float, every: float = 0.05) -> Any:
-    """Polls until `condition` gives something true; returns that. Raises ServerFailed after `timeout` seconds."""
+def wait_for(condition: Callable[[], Any], what: str | Callable[[], str], timeout: float, every: float = 0.05) -> Any:
+    """Polls until `condition` gives something true; returns that. Raises ServerFailed after `timeout` seconds.
+
+    `what` is called at that moment if it can be: the logs of processes say what went wrong only by then.
+    """
     end = time.monotonic() + timeout
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > end:
-            raise ServerFailed("waiting", f"{timeout} s are over: {what}")
+            raise ServerFailed("waiting", f"{timeout} s are over: {what() if callable(what) else what}")
         time.sleep(every)

@@ -95,7 +95,14 @@ class Job:
                 return found if found.state == "running" and found.host != other_than else None
             return None
 
-        found: TaskOverview = wait_for(running, f"{self.name} running, not on '{other_than}'{self.logs()}", timeout)
+        def missing() -> str:
+            with contextlib.suppress(NotConnected):
+                found = self.look()
+                seen = f"{found.state} on '{found.host}', {found.problems}, {found.instances}"
+                return f"{self.name} running, not on '{other_than}'; it is {seen}{self.logs()}"
+            return f"{self.name} running, not on '{other_than}'; ZooKeeper is not reached{self.logs()}"
+
+        found: TaskOverview = wait_for(running, missing, timeout)
         return found
 
     def wait_standby(self, host: str, timeout: float = 40.0) -> None:

@@ -120,7 +120,7 @@ class Bus(Job):
         return (min(record.time_ms for record in seen if record.epoch == epochs[-1]) - last) / 1000
 
     def logs(self) -> str:
-        return "\n" + "\n".join(f"--- {name}\n{process.tail(8)}" for name, process in self.cluster.cores.items())
+        return "\n" + "\n".join(f"--- {name}\n{process.tail(20)}" for name, process in self.cluster.cores.items())
 
     def close(self) -> None:
         self.writer.close()

@@ -87,7 +87,7 @@ def test_40_a_fork_behind_a_swap_names_no_row_wrongly(make_bus: MakeBus, mysql: 
         bus.database.execute(f"RENAME TABLE {one} TO {bus.name}.x, {two} TO {one}, {bus.name}.x TO {two}")
         bus.database.execute(f"INSERT INTO {one} VALUES (2, 2)")
         bus.cluster.cli("task", "fork", bus.name, new)
-        wait_for(lambda: bus.overview.task(new).state == "failed", f"{new} failed{bus.logs()}", 60)
+        wait_for(lambda: bus.overview.task(new).state == "failed", lambda: f"{new} failed{bus.logs()}", 60)
         (problem,) = wait_for(lambda: bus.overview.task(new).problems, "the reason", 20)
         assert problem["code"] == "E2306"
         assert "RENAME TABLE" in problem["found"]
@@ -97,7 +97,7 @@ def test_40_a_fork_behind_a_swap_names_no_row_wrongly(make_bus: MakeBus, mysql: 
             definition.write_text(f"CREATE TABLE {table} (id INT PRIMARY KEY, {column} INT)")
             bus.cluster.cli("task", "schema", new, "--set-table", str(definition))
         bus.cluster.cli("task", "retry", new)
-        wait_for(lambda: len(rows_of(bus, "one")) == 2, f"both rows{bus.logs()}", 40)
+        wait_for(lambda: len(rows_of(bus, "one")) == 2, lambda: f"both rows{bus.logs()}", 40)
         assert rows_of(bus, "one") == [{"id": 1, "a": 1}, {"id": 2, "b": 2}]
         bus.cluster.cli("task", "delete", new, "--yes")
 

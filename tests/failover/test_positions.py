@@ -57,7 +57,7 @@ def test_63_a_table_is_taken_away_inside_a_transaction(make_bus: MakeBus, delive
         commit = bus.look().last_commit
         return commit is not None and commit.checkpoint is not None and commit.checkpoint.position.rows > 0
 
-    wait_for(inside, f"a position inside the transaction{bus.logs()}", 40, every=0.01)
+    wait_for(inside, lambda: f"a position inside the transaction{bus.logs()}", 40, every=0.01)
     change(bus, source={"tables": [f"{bus.name}.*", f"!{bus.name}.big_a"]})
     bus.wait_delivered(50, timeout=90)
     ids = [json.loads(record.value)["after"]["id"] for record in bus.records("big_b")]

@@ -46,14 +46,14 @@ class Ill:
         def mark() -> Quarantined | None:
             return next((mark for mark in self.marks if mark.until is None), None)
 
-        found: Quarantined = wait_for(mark, f"{self.name} in quarantine{self.bus.logs()}", 40)
+        found: Quarantined = wait_for(mark, lambda: f"{self.name} in quarantine{self.bus.logs()}", 40)
         assert found.table == self.name
         return found
 
     def wait_back(self) -> Quarantined:
         over: Quarantined = wait_for(
             lambda: next((mark for mark in self.marks[-1:] if mark.until is not None), None),
-            f"{self.name} flowing again{self.bus.logs()}",
+            lambda: f"{self.name} flowing again{self.bus.logs()}",
             60,
         )
         return over
@@ -63,7 +63,7 @@ class Ill:
         return [value["after"]["n"] for value in values]
 
     def wait_seen(self, number: int) -> None:
-        wait_for(lambda: number in self.seen(), f"{number} of {self.name}{self.bus.logs()}", 40, every=0.5)
+        wait_for(lambda: number in self.seen(), lambda: f"{number} of {self.name}{self.bus.logs()}", 40, every=0.5)
 
 
 def fail_over(bus: Bus) -> None:
@@ -122,7 +122,7 @@ def test_a_leader_that_dies_while_it_catches_up(make_bus: MakeBus) -> None:
         behind = commit.checkpoint.position.catch_up if commit and commit.checkpoint else None
         return behind is not None and not behind.done
 
-    wait_for(catching_up, f"the catch-up to be under way{bus.logs()}", 40, every=0.02)
+    wait_for(catching_up, lambda: f"the catch-up to be under way{bus.logs()}", 40, every=0.02)
     fail_over(bus)
     assert ill.wait_back().replayed
     ill.count()
@@ -178,7 +178,7 @@ def test_an_operator_releases_a_table_and_another_task_replays_what_it_missed(ma
         problems = bus.overview.task(replay).problems
         return bool(problems) and problems[0]["code"] == "E5015"
 
-    wait_for(over, f"the replay to be done{bus.logs()}", 40)
+    wait_for(over, lambda: f"the replay to be done{bus.logs()}", 40)
     assert Counter(ill.seen()) == Counter(range(8))
     assert ill.seen() == [0, 6, 7, 1, 2, 3, 4, 5], "the replay's are older, and in order"
     bus.cluster.cli("task", "delete", replay, "--yes")
