@@ -23,6 +23,7 @@ from core import channel
 from core.channel import AgentEnd
 from core.parent_death import end_with_the_template
 from core.protocol import FromWorker, Lease, ToWorker, WorkerSpec
+from core.socket_folder import socket_folder
 from replicator.assembly.expiry_checks import ExpiryReport, check_expiry
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError
@@ -112,9 +113,14 @@ class Launcher:
         self._looking: BaseProcess | None = None
 
     def warm(self) -> None:
-        """Starts the template now, so that the first take-over does not wait for its imports."""
-        process = self._context.Process(target=_nothing, daemon=True)
-        process.start()
+        """Starts the template now, so that the first take-over does not wait for its imports.
+
+        Raises:
+            ProcessError: E5018, there is no folder for the template's socket.
+        """
+        with socket_folder():
+            process = self._context.Process(target=_nothing, daemon=True)
+            process.start()
         process.join()
 
     def start(self, spec: WorkerSpec, deadline: float) -> Worker:

@@ -76,8 +76,10 @@ class TaskRunner:
             worker = context.launcher.start(spec, lease.deadline)
         except (OSError, EOFError) as error:
             context.leases.drop(task)
-            self._log.error("worker not started", code="E5008", error=str(error))
-            raise ProcessError("E5008", f"no worker could be started for '{task}'", found=str(error)) from error
+            self._log.error("worker not started", code="E5018", error=str(error))
+            refused = ProcessError("E5018", f"no worker could be started for '{task}'", found=str(error))
+            self.gauge.wait(refused.to_dict())
+            raise refused from error
         self._worker = worker
         self._watchdog = Watchdog()
         self.gauge.reset()
@@ -231,6 +233,8 @@ class TaskRunner:
         figures.certificate_ms, figures.certificate = report.certificate_ms, report.certificate
         figures.late_consumers = report.late_consumers
         worker, last = self._worker, gauge.last
+        if worker is not None or facts.state is State.STARTING:
+            figures.waiting = gauge.waiting
         if checkpoint is not None:
             figures = msgspec.structs.replace(
                 figures,
@@ -246,7 +250,6 @@ class TaskRunner:
                 position=gauge.position or figures.position,
                 rows_per_s=round(rows_per_s, 1),
                 bytes_per_s=round(bytes_per_s, 1),
-                waiting=gauge.waiting,
             )
         if worker is not None and last is not None:
             figures = msgspec.structs.replace(figures, lag_s=last.lag_s, last_event_ms=last.last_event_ms)

@@ -371,6 +371,11 @@ CODES: dict[str, Entry] = {
                 "A position says what one sink has got; a state file is of a task and a sink.",
                 "Give the file that is meant with --state.",
             ),
+            "E5018": (
+                "worker not started",
+                "This host can't start a process: no memory, too many processes, or the Core's socket was removed.",
+                "See the log of the Core; restart it if its socket under TMPDIR was removed.",
+            ),
             "E5020": (
                 "request from elsewhere",
                 "The Host of a request is not one of ours, or a foreign web page sent it.",
@@ -390,6 +395,7 @@ _SCOPES: Final[dict[str, Scope]] = {
     "E1012": "host",  # what its operator has set aside
     "E2311": "host",  # its disk
     "E3201": "host",
+    "E5018": "host",
     "E2101": "either",  # accounts are bound to hosts: 'replicator'@'core-1'
     "E2102": "either",  # the CA file, or the server's certificate
     "E2104": "either",

@@ -350,8 +350,25 @@ def test_a_process_that_can_not_fork_tries_again(site):
     a.launcher.refuse = True
     site.registry.create("other", {"name": "other"}, "me")
     site.wait("host-a", "starting", "other")
+    waiting = eventually(lambda: (figures := site.task("other").figures) and figures.waiting)
+    assert waiting["code"] == "E5018"
     a.launcher.refuse = False
     site.wait("host-a", "running", "other")
+    eventually(lambda: not site.task("other").figures.waiting)
+
+
+def test_a_host_that_can_not_fork_hands_over(site):
+    a = site.start("host-a")
+    epoch = site.wait("host-a").epoch
+    site.start("host-b")
+    site.standing_by(1)
+    site.registry.configure(TASK, {"name": TASK, "hand_over_after_s": 1}, "me", site.task().config_version)
+    eventually(lambda: len(a.launcher.workers) == 2)
+    a.launcher.refuse = True
+    a.launcher.of(TASK).die()
+    assert site.wait("host-b").epoch > epoch
+    reasons = [entry.record.reason for entry in site.history.read(TASK) if entry.record.kind == "gave up"]
+    assert [reason.partition(";")[0] for reason in reasons] == ["E5018 on this host"]
 
 
 def test_fenced_by_nobody_of_the_election_it_keeps_its_place(site):

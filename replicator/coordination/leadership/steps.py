@@ -235,7 +235,8 @@ class Steps:
                 owner.fail(error.to_dict())  # another task has the id: that does not mend itself
                 return
             owner.move(Event.START, worker=WorkerFacts(action.config))
-            owner.on_died()  # no process could be made: likewise tried again, later and later
+            owner.on_waiting(error.to_dict())  # another host may be able to
+            owner.on_died()  # tried again, later and later
             return
         owner.move(Event.START, worker=WorkerFacts(action.config), failure=None)
 
