@@ -175,7 +175,8 @@ CODES: dict[str, Entry] = {
             ),
             "E2313": (
                 "place inside a transaction",
-                "A part of the transaction was delivered under another configuration, and from another server's log.",
+                "A part of the transaction was delivered from another server's log, under another configuration or as "
+                "messages of Canal.",
                 "Apply the configuration of then, or `replicator task position set NAME --transaction-start`.",
             ),
         },

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from replicator.assembly.catalogs import build_catalog
-from replicator.config.numbering import rule
+from replicator.config.numbering import follows_events, rule
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
 from replicator.config.task import FilePosition, KafkaSink, TaskConfig
@@ -130,6 +130,7 @@ def build_pipeline(
             row_image=config.source.row_image,
             rule=rule(config, left_out, quarantine.only),
             repeats=repeats,
+            follows_events=follows_events(config),
             reread=reread or _beside(config, server_id),
             rendering=renderers,
         )

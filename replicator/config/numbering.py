@@ -13,6 +13,9 @@ from replicator.config.task import TaskConfig
 VERSION: Final = 1
 """Raised when a format gives more or fewer records for the same events, or rows are numbered in another way."""
 
+_EVENT_FORMATS: Final = frozenset({"canal"})
+"""One record is one row event, and statements behind rows have records of their own, where a server logs them."""
+
 _SOURCE: Final = frozenset({"type", "tables", "online_schema_change", "row_image"})
 _LENGTH: Final = 16
 
@@ -40,3 +43,9 @@ def rule(config: TaskConfig, left_out: Collection[str] = (), only: str = "") -> 
         "transforms": config.transforms.model_dump(mode="json"),
     }
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:_LENGTH]
+
+
+def follows_events(config: TaskConfig) -> bool:
+    """Whether the numbers also depend on how a server has cut a transaction into events, so that they mean other rows
+    in the log of another server of the group."""
+    return config.sink.format in _EVENT_FORMATS

@@ -73,6 +73,7 @@ class BinlogDecoder:
         position: where the stream begins; what was delivered of its first transaction is not emitted.
         rule: fingerprint of what decides which records there are (see `Inside`).
         repeats: rows may be delivered twice where it can't be known which of a transaction were.
+        follows_events: numbers of records depend on a server's events (`config/numbering.py`).
         framing: as the stream's.
         server_error: makes the error for an ERR packet.
         reread: opens a stream beside the one that is decoded, for rows of XA transactions that were prepared before it
@@ -100,6 +101,7 @@ class BinlogDecoder:
         row_image: Literal["require_full", "accept_partial"] = "require_full",
         rule: str = "",
         repeats: bool = False,
+        follows_events: bool = False,
         reread: Callable[[Position], Stream] | None = None,
         rendering: Renderer = standard_rendering,
         clock: Callable[[], int] = time.time_ns,
@@ -126,7 +128,7 @@ class BinlogDecoder:
             selected=selection.matches,
             compile=self._compile,
         )
-        resumed = Resumed.at(position, rule, repeats=repeats)
+        resumed = Resumed.at(position, rule, repeats=repeats, follows_events=follows_events)
         self._collector = collector = self._collect(self._state, self._progress, rule, resumed)
         self._metadata = MetadataEvents(narrator, catalog, selection, collector, self._progress, clock)
         self._changes = TransactionEvents(

@@ -41,8 +41,8 @@ def counted_otherwise(position: Position, file: str, start: int) -> DecodeError:
     """A part of the transaction is delivered, and which one is not known any more."""
     return DecodeError(
         "E2313",
-        "a part of this transaction was delivered under another configuration, from another server's log: which of its "
-        "rows these were can't be told",
+        "a part of this transaction was delivered from another server's log, under another configuration or as "
+        "messages of whole row events (format: canal): which of its rows these were can't be told",
         found=f"position {position}, and the transaction at {file}:{start}",
         wanted="the configuration of then, or the server of then, until this transaction is over",
         fix="Apply the configuration of before (`replicator task apply`) and change it behind this transaction. Or "

@@ -9,26 +9,30 @@ from replicator.model.position import Position
 class Resumed:
     """The transaction that a stream begins inside of, until its undelivered part is reached.
 
-    Under the same rule (`Inside.rule`) the number of rows says where that is, on every server of a group. Under another
-    rule the number of row events does, where the transaction is at the same place of the same log. Else the place can't
-    be found: the transaction is begun again, or refused.
+    Under the same rule (`Inside.rule`) the number of rows says where that is, on every server of a group unless records
+    follow the events of a log. Under another rule the number of row events does, where the transaction is at the same
+    place of the same log. Else the place can't be found: the transaction is begun again, or refused.
 
     Args:
         position: inside the transaction.
         rule: of the present configuration.
         repeats: whether a transaction may be begun again, its rows delivered twice.
+        follows_events: whether numbers depend on a server's events (`config/numbering.py`).
     """
 
-    def __init__(self, position: Position, rule: str, *, repeats: bool) -> None:
+    def __init__(self, position: Position, rule: str, *, repeats: bool, follows_events: bool = False) -> None:
         self.rows = position.rows
         self._position, self._rule, self._repeats = position, rule, repeats
+        self._follows_events = follows_events
         self._begun = self._by_event = False
         self._event = 0
 
     @classmethod
-    def at(cls, position: Position, rule: str, *, repeats: bool) -> Resumed | None:
+    def at(cls, position: Position, rule: str, *, repeats: bool, follows_events: bool = False) -> Resumed | None:
         """None at a transaction boundary."""
-        return None if position.boundary else cls(position, rule, repeats=repeats)
+        if position.boundary:
+            return None
+        return cls(position, rule, repeats=repeats, follows_events=follows_events)
 
     def begin(self, file: str, start: int) -> bool:
         """A transaction begins at `start`. False: all of it is to be delivered, again.
@@ -38,9 +42,10 @@ class Resumed:
         if self._begun:
             return True
         self._begun, inside = True, self._position.inside
-        if self._rule == (inside.rule if inside is not None else ""):
+        same_log = (file, start) == (self._position.file, self._position.offset)
+        if self._rule == (inside.rule if inside is not None else "") and (same_log or not self._follows_events):
             return True
-        if inside is not None and (file, start) == (self._position.file, self._position.offset):
+        if inside is not None and same_log:
             self._by_event, self._event = True, inside.event
             return True
         if self._repeats:

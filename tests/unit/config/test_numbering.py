@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from replicator.config.load import parse_task
-from replicator.config.numbering import rule
+from replicator.config.numbering import follows_events, rule
 
 SOURCE = {"type": "mysql", "user": "u", "password": "env:P", "tables": ["a.*", "b.*"]}
 SINK = {"type": "kafka", "bootstrap_servers": ["k:9092"]}
@@ -56,3 +56,10 @@ def test_tables_in_quarantine_and_being_caught_up_with() -> None:
 )
 def test_what_only_moves_them_does_not(changed: dict[str, Any]) -> None:
     assert of(**changed) == of()
+
+
+@pytest.mark.parametrize("format_", ["debezium", "maxwell", "canal"])
+def test_records_that_follow_a_servers_events(format_: str) -> None:
+    """Canal: a record for each row event, and one for the statement behind it where the server logs that."""
+    config = parse_task({**TASK, "source": SOURCE, "sink": {**SINK, "format": format_}})
+    assert follows_events(config) == (format_ == "canal")

@@ -9,6 +9,7 @@ from replicator.decode.binlog import event_types, transaction_payload
 from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.decode.transactions import batch_collector as collector_module
 from replicator.errors import DecodeError
+from replicator.model.plan import Each, RecordPlan, TablePlan, Value
 from replicator.model.position import Inside, Position
 from replicator.model.table import Table
 from tests.support.present import present
@@ -119,6 +120,48 @@ def elsewhere(decoder, part, rule, **options):
     start = Log().insert(5, 1).at
     made = decoder(position=part.position, planner=carrying("b"), rule=rule, **options)
     return made, Log(at=start).raw + log.raw[start - 4 :]
+
+
+def grouped(table):
+    """One record of all rows of an event, as Canal has it."""
+    each = RecordPlan(None, (Each((Value(0, "after", "hex"),)),))
+    return TablePlan(topic=table.qualified, insert=(each,), update=(each,), delete=(each,), grouped=True)
+
+
+def told_with_rows(log, *events):
+    """Statements behind rows, and rows of `a`, an event each."""
+    log.gtid(1).query("BEGIN")
+    for rows in events:
+        log.add(event_types.ROWS_QUERY, b"\x01INSERT")
+        log.map(A).rows(event_types.WRITE_ROWS, 1, b"".join(map(row, rows)))
+    return log
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_records_of_whole_events_do_not_go_by_rows_on_another_server(decoder, repeats):
+    """The other server has joined two of the events: a record behind row 2 is not to be had."""
+    options = {"planner": grouped, "rule": "r", "narrator": Teller("query"), "follows_events": True}
+    (part,) = decoder(**options).feed(told_with_rows(Log(), (10,), (11,)).raw)
+    whole = told_with_rows(Log().insert(5, 1), (10,), (11, 12), (13,)).xid().raw
+    start = Log().insert(5, 1).at
+    made = decoder(position=part.position, repeats=repeats, **options)
+    raw = Log(at=start).raw + whole[start - 4 :]
+    if not repeats:
+        with pytest.raises(DecodeError) as caught:
+            made.feed(raw)
+        assert caught.value.code == "E2313"
+        return
+    (batch,) = made.feed(raw)
+    assert len(batch.records) == 6 and batch.rows == 4, "three statements, and three events of rows"
+    assert batch.position.reset == part.position.reset + 1
+
+
+def test_records_of_whole_events_go_on_in_the_same_log(decoder):
+    options = {"planner": grouped, "rule": "r", "narrator": Teller("query"), "follows_events": True}
+    (part,) = decoder(**options).feed(told_with_rows(Log(), (10,), (11,)).raw)
+    whole = told_with_rows(Log(), (10,), (11,), (12, 13)).xid().raw
+    batches = decoder(position=part.position, **options).feed(Log(at=START).raw + whole[START - 4 :])
+    assert [record[0] for record in records(batches)] == ["told", "shop.a"] and batches[-1].rows == 2
 
 
 def test_another_configuration_on_another_server_is_refused(decoder):
