@@ -37,6 +37,7 @@ cdef enum Kind:
     WRITE_ROWS_V1 = 23
     DELETE_ROWS_V1 = 25
     ROWS_QUERY = 29
+    TRANSACTION_PAYLOAD = 40
     WRITE_ROWS = 30
     DELETE_ROWS = 32
     GTID = 33
@@ -66,11 +67,15 @@ cdef class Loop(Transactions):
     cdef bint packets, mariadb
     cdef object clock
     cdef object statement_messages
+    cdef object inflate
+    cdef int64_t piece
+    cdef bytes begun  # of a compressed transaction that has come to an event of Python's, and where that is
+    cdef Py_ssize_t begun_at
 
     def __cinit__(self, bint packets=False, bint mariadb=False, clock=None):
         self.packets, self.mariadb, self.clock = packets, mariadb, clock
 
-    def connect(self, dict ids, deferred_program, statement_messages, bint queries):
+    def connect(self, dict ids, deferred_program, statement_messages, bint queries, inflate=None, int64_t piece=0):
         """
         Args:
             ids: table id -> version.
@@ -78,9 +83,12 @@ cdef class Loop(Transactions):
             statement_messages: the format's records of a statement behind rows: (text, `Moment`'s fields) -> records
                 without position and number.
             queries: the format wants those records.
+            inflate: (compressed events of a transaction, their size) -> the events; None: they are not as stated.
+            piece: bytes of events that it may be asked for.
         """
         self.tables.ids, self.tables.find_deferred_program = ids, deferred_program
         self.statement_messages, self.queries = statement_messages, queries
+        self.inflate, self.piece = inflate, piece
 
     def run(self, bytes buffer, Py_ssize_t at, Arena arena, bint checksum):
         """Takes events from `at` on. Returns where the first begins that it leaves."""
@@ -93,6 +101,37 @@ cdef class Loop(Transactions):
             left = self._walk(base, at, size)
         self.end(buffer)
         return left
+
+    def run_inside(self, bytes buffer, Py_ssize_t at, Arena arena, bint whole, uint32_t stamp):
+        """Takes events inside of a compressed transaction, from `at` on. Returns where the first begins that it leaves.
+
+        Args:
+            whole: the buffer ends with the transaction; else an event is left unless the next one is there, too.
+            stamp: timestamp of the event that they are in, which is the state's current one.
+        """
+        cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(buffer)
+        cdef Py_ssize_t size = PyBytes_GET_SIZE(buffer)
+        cdef Py_ssize_t left
+        cdef int64_t behind = self.offset
+        self.buffer, self.stamp = base, stamp
+        self.begin(arena)
+        self.offset = self.at
+        with nogil:
+            left = self._walk_inside(base, at, size, whole, behind)
+        self.offset = behind
+        self.end(buffer)
+        return left
+
+    @property
+    def inside_payload(self):
+        """Whether the run has left a compressed transaction at an event inside it."""
+        return self.begun is not None
+
+    def begun_payload(self):
+        """(events of a compressed transaction, where the first begins that is not taken), once; None: not begun."""
+        found = None if self.begun is None else (self.begun, self.begun_at)
+        self.begun = None
+        return found
 
     cdef Py_ssize_t _walk(self, const uint8_t* base, Py_ssize_t at, Py_ssize_t size) noexcept nogil:
         cdef Py_ssize_t start, end, length
@@ -136,30 +175,117 @@ cdef class Loop(Transactions):
             end -= 4
             if end < body or crc32(0, p, end - p) != <uint32_t>little(end, 4):
                 return STOP
-        if kind == TABLE_MAP:
-            done = self._table_map(body, end)
-        elif WRITE_ROWS <= kind <= DELETE_ROWS:
-            done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS, 2, offset + size)
-        elif WRITE_ROWS_V1 <= kind <= DELETE_ROWS_V1:
-            done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS_V1, 1, offset + size)
-        elif kind == XID:
-            if (self.phase == OPEN or self.phase == ANNOUNCED) and end - body >= 8:
-                done = self._complete(little(body, 8), server, offset + size)
-                if done == NEXT:
-                    done = self._finish(timestamp, offset + size)
-        elif kind == QUERY:
-            done = self._query(body, end, timestamp, offset + size)
+        self.stamp = timestamp
+        if kind == TRANSACTION_PAYLOAD:
+            done = self._payload(body, end, offset + size)
         elif (kind == GTID or kind == ANONYMOUS_GTID) and not self.mariadb:
             done = self._mysql_gtid(body, end, kind == GTID)
         elif kind == MARIADB_GTID and self.mariadb:
             done = self._mariadb_gtid(body, end, server)
-        elif kind == ROWS_QUERY or kind == ANNOTATE_ROWS:
-            done = self._rows_query(body + (1 if kind == ROWS_QUERY else 0), end)
+        else:
+            done = self._change(kind, body, end, timestamp, server, offset + size)
         if done == NEXT:
             self.kind = kind
             self.at = offset
             self.offset = offset + size
         return done
+
+    cdef Taken _change(
+        self, int kind, const uint8_t* body, const uint8_t* end, uint32_t timestamp, uint32_t server, int64_t behind
+    ) noexcept nogil:
+        """An event that may be inside a compressed transaction, too; `behind`: where the one in the stream ends."""
+        cdef Taken done = STOP
+        if kind == TABLE_MAP:
+            done = self._table_map(body, end)
+        elif WRITE_ROWS <= kind <= DELETE_ROWS:
+            done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS, 2, behind)
+        elif WRITE_ROWS_V1 <= kind <= DELETE_ROWS_V1:
+            done = self._rows(body, end, timestamp, server, kind - WRITE_ROWS_V1, 1, behind)
+        elif kind == XID:
+            if (self.phase == OPEN or self.phase == ANNOUNCED) and end - body >= 8:
+                done = self._complete(little(body, 8), server, behind)
+                if done == NEXT:
+                    done = self._finish(timestamp, behind)
+        elif kind == QUERY:
+            done = self._query(body, end, timestamp, behind)
+        elif kind == ROWS_QUERY or kind == ANNOTATE_ROWS:
+            done = self._rows_query(body + (1 if kind == ROWS_QUERY else 0), end)
+        return done
+
+    # Compressed transactions
+
+    cdef Taken _payload(self, const uint8_t* p, const uint8_t* end, int64_t behind) noexcept nogil:
+        """One that is a single piece; others, and one whose events are not whole, are Python's."""
+        cdef int64_t size = 0
+        cdef bint stored = False
+        cdef Py_ssize_t left
+        cdef const uint8_t* base
+        cdef const uint8_t* outer = self.buffer
+        p = _compressed(p, end, &size, &stored)
+        if p == NULL or size > self.piece or self.inflated >= self.piece:
+            return STOP
+        base = self._begin_payload(p, end, size, stored)
+        if base == NULL:
+            return STOP
+        if not _only_events(base, size):
+            self._end_payload()
+            return STOP
+        self.inflated += size
+        self.buffer = base
+        left = self._walk_inside(base, 0, size, True, behind)
+        if self.query_at >= 0:
+            self._keep_query()
+        self.buffer = outer
+        if left < size:
+            self.begun_at = left
+            return STOP
+        self._end_payload()
+        return NEXT
+
+    cdef const uint8_t* _begin_payload(
+        self, const uint8_t* p, const uint8_t* end, int64_t size, bint stored
+    ) noexcept with gil:
+        try:
+            if self.inflate is None:
+                return NULL
+            self.begun = PyBytes_FromStringAndSize(<const char*>p, end - p)
+            if not stored:
+                self.begun = self.inflate(self.begun, size)
+            if self.begun is None:
+                return NULL
+            if self.query_at >= 0:
+                self._keep_query()
+            return <const uint8_t*>PyBytes_AS_STRING(self.begun)
+        except Exception:
+            return NULL
+
+    cdef void _end_payload(self) noexcept with gil:
+        self.begun = None
+
+    cdef Py_ssize_t _walk_inside(
+        self, const uint8_t* base, Py_ssize_t at, Py_ssize_t size, bint whole, int64_t behind
+    ) noexcept nogil:
+        """See `run_inside`."""
+        cdef const uint8_t* p
+        cdef Py_ssize_t end
+        while size - at >= HEADER:
+            p = base + at
+            end = at + <Py_ssize_t>little(p + 9, 4)
+            if end - at < HEADER or end > size:
+                return at
+            if not whole and (
+                size - end < HEADER or not HEADER <= <Py_ssize_t>little(base + end + 9, 4) <= size - end
+            ):
+                return at
+            if self._change(
+                p[4], p + HEADER, base + end, <uint32_t>little(p, 4), <uint32_t>little(p + 5, 4), behind
+            ) != NEXT:
+                return at
+            self.kind = p[4]
+            at = end
+            if self.full:
+                return at
+        return at
 
     # Rows
 
@@ -289,6 +415,42 @@ cdef class Loop(Transactions):
 
     cdef int64_t _asked_clock(self) noexcept with gil:
         return self.clock()
+
+
+cdef const uint8_t* _compressed(const uint8_t* p, const uint8_t* end, int64_t* size, bint* stored) noexcept nogil:
+    """What is compressed with zstd, or `stored`, in the body of an event, and its size without; NULL where that is not
+    known. See `decode.binlog.transaction_payload`: fields 1 its size, 2 how it is compressed, 3 the size without."""
+    cdef int64_t fields[4]
+    cdef int kind, length
+    fields[1] = fields[2] = fields[3] = -1
+    while end - p > 2 and p[0] != 0:
+        kind, length = p[0], p[1]
+        p += 2
+        if kind > 3 or fields[kind] >= 0 or end - p < length:
+            return NULL
+        if length == 1 and p[0] < 251:
+            fields[kind] = p[0]
+        elif (length == 3 and p[0] == 252) or (length == 4 and p[0] == 253):
+            fields[kind] = <int64_t>little(p + 1, length - 1)
+        else:
+            return NULL
+        p += length
+    if end - p < 2 or p[0] != 0 or fields[1] != end - p - 1 or (fields[2] != 0 and fields[2] != 255):
+        return NULL
+    stored[0] = fields[2] == 255
+    size[0] = fields[1] if stored[0] else fields[3]
+    return p + 1 if size[0] > 0 else NULL
+
+
+cdef bint _only_events(const uint8_t* base, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t at = 0
+    cdef Py_ssize_t length
+    while size - at >= HEADER:
+        length = <Py_ssize_t>little(base + at + 9, 4)
+        if not HEADER <= length <= size - at:
+            return False
+        at += length
+    return at == size
 
 
 cdef int64_t _run_program(

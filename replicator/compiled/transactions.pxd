@@ -33,6 +33,7 @@ cdef class Transactions:
     cdef Done done
     cdef int64_t position_number
     cdef const uint8_t* buffer
+    cdef uint32_t stamp  # timestamp of the event at hand; of one inside a compressed transaction, that of the outer one
     cdef bint checksum
     cdef bint queries
     cdef int64_t thread_id  # -1: not known
@@ -50,6 +51,7 @@ cdef class Transactions:
     cdef public int64_t pending_rows, pending_size, pending_messages
     cdef public int64_t source_ms
     cdef public bint moved
+    cdef public int64_t inflated
     cdef public int64_t most_pending
     cdef public int64_t ts_us, now_ns, event_s, pos, server_id
     cdef public object executed_json, tsid_json, query_json
@@ -71,4 +73,5 @@ cdef class Transactions:
     cdef Taken _finish(self, uint32_t timestamp, int64_t behind) noexcept nogil
     cdef Taken _rows_query(self, const uint8_t* text, const uint8_t* end) noexcept nogil
     cdef void _statement_ended(self) noexcept nogil
+    cdef void _keep_query(self) noexcept with gil
     cdef void _forget_query(self) noexcept with gil

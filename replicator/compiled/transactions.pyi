@@ -27,6 +27,7 @@ class Transactions:
     pending_messages: int
     source_ms: int
     moved: bool
+    inflated: int
     most_pending: int
     ts_us: int
     now_ns: int

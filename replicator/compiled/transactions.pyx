@@ -287,7 +287,7 @@ cdef class Transactions:
         if self.current_gtid.kind and add_executed(&self.done, &self.current_gtid) != OK:
             return STOP
         self.current_gtid.kind = 0
-        self.boundary, self.boundary_at, self.boundary_s = behind, self.offset, timestamp
+        self.boundary, self.boundary_at, self.boundary_s = behind, self.offset, self.stamp
         self.phase = BETWEEN
         self.source_ms = self.commit_us // 1000 if self.commit_us >= 1000 else <int64_t>timestamp * 1000
         self.moved = True
@@ -331,6 +331,13 @@ cdef class Transactions:
         self.query_told = False
         if self.query is not None:
             self._forget_query()
+
+    cdef void _keep_query(self) noexcept with gil:
+        """Its buffer goes."""
+        self.query = PyBytes_FromStringAndSize(
+            <const char*>self.buffer + self.query_at, <Py_ssize_t>(self.query_end - self.query_at)
+        )
+        self.query_at = -1
 
     cdef void _forget_query(self) noexcept with gil:
         self.query = None

@@ -17,7 +17,7 @@ from typing import Final, Literal
 from zlib import crc32
 
 from replicator.decode.binlog import event_types, transaction_payload, unsupported_events
-from replicator.decode.binlog.framing import FileFraming, Framing, PacketFraming, ServerError, Take
+from replicator.decode.binlog.framing import Event, FileFraming, Framing, PacketFraming, ServerError, Take
 from replicator.decode.plan.compiler import Renderer, compile_rows
 from replicator.decode.plan.plan_variables import PlanVariables
 from replicator.decode.plan.table_versions import Compile, TableVersions
@@ -154,7 +154,6 @@ class BinlogDecoder:
         self._failure: ReplicatorError | None = None
         self.more = False
         self._work: Iterator[bool] = iter(())
-        self._inflated = 0
 
     # What a compiled decoder does otherwise
 
@@ -165,6 +164,10 @@ class BinlogDecoder:
 
     def _new_state(self, clock: Callable[[], int]) -> TransactionState:
         return TransactionState()
+
+    def _inside(self, b: bytes, p: int, end: int) -> Iterator[Event]:
+        """See `transaction_payload.inside`."""
+        return transaction_payload.inside(b, p, end)
 
     def feed(self, data: bytes) -> list[Batch]:
         """See `ports.Decoder.feed`. When an event can't be read, what was complete before it is still returned, and
@@ -309,13 +312,15 @@ class BinlogDecoder:
 
     def _payload(self, b: bytes, p: int, end: int) -> Iterator[bool]:
         """The events inside go the way of all others; their position stays that of the payload."""
-        changes, text, current = self._changes, self._changes.text, b""
-        for buffer, start, stop in transaction_payload.inside(b, p, end):
-            if buffer is not current:
-                if self._inflated >= transaction_payload.PIECE:
-                    self._inflated = 0
+        changes, state, text, current = self._changes, self._state, self._changes.text, b""
+        for buffer, start, stop in self._inside(b, p, end):
+            if start == stop:  # a piece comes
+                if state.inflated >= transaction_payload.PIECE:
+                    state.inflated = 0
                     yield True
-                self._inflated += len(buffer)
+                state.inflated += len(buffer)
+                continue
+            if buffer is not current:
                 current, changes.text = buffer, buffer.decode("latin-1")
             timestamp, kind, server_id, _, _, flags = _HEADER(buffer, start)
             self._kind = kind

@@ -25,6 +25,20 @@ _MAX_PAYLOAD = 0xFFFFFF
 _LENGTH = struct.Struct("<I").unpack_from
 
 
+def event_end(buffer: bytes, at: int, longest: int) -> int:
+    """Where the event at `at` ends, or its header where not all of that is there: behind the buffer if it is not whole.
+
+    Raises:
+        DecodeError: E2302, no event is as short, or as long.
+    """
+    if at + HEADER_SIZE > len(buffer):
+        return at + HEADER_SIZE
+    length: int = _LENGTH(buffer, at + 9)[0]
+    if not HEADER_SIZE <= length <= longest:
+        raise _damaged(f"an event of {length} bytes")
+    return at + length
+
+
 class Framing(Protocol):
     ended: bool
     """The server said that nothing follows (EOF packet of a dump that was asked not to wait)."""
@@ -39,7 +53,7 @@ class Framing(Protocol):
         ...
 
 
-class _Pieces:
+class Pieces:
     """Bytes that wait for the rest of an event. Joined only once the wanted length is there: linear in it."""
 
     def __init__(self) -> None:
@@ -82,7 +96,7 @@ class PacketFraming:
         self.ended = False
         self._take = take
         self._server_error = server_error
-        self._pieces = _Pieces()
+        self._pieces = Pieces()
         self._long: list[bytes] = []  # payloads of an event that spans packets
 
     def split(self, data: bytes) -> Iterator[Event]:
@@ -151,7 +165,7 @@ class FileFraming:
     def __init__(self, *, magic: bool = True, longest: int = 0xFFFFFFFF, take: Take | None = None) -> None:
         self.ended = False
         self._take = take
-        self._pieces = _Pieces()
+        self._pieces = Pieces()
         self._begun = not magic
         self._longest = longest
 

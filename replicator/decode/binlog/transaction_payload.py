@@ -7,14 +7,14 @@ compressed event, zstd's window (8 MiB at ordinary levels, 128 at most), one pie
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
 
 import msgspec
 import zstandard
 
 from replicator.decode.binlog import event_types, unsupported_events
-from replicator.decode.binlog.framing import Event, FileFraming
+from replicator.decode.binlog.framing import Event, Pieces, event_end
 from replicator.decode.values.byte_reader import ByteReader
 
 PIECE: Final = 1 << 20
@@ -39,6 +39,11 @@ NOT_INSIDE: Final = frozenset(
     }
 )
 """Events that are never part of a transaction's changes."""
+
+Take: TypeAlias = Callable[[bytes, int, bool], int]
+"""(buffer, where an event begins, whether the buffer holds the payload's last event) -> where the first event begins that
+was not taken. Unless the buffer holds the payload's last event, an event may be taken only when the one behind it is
+whole in the buffer, too."""
 
 _END, _SIZE, _COMPRESSION, _UNCOMPRESSED = range(4)
 _ZSTD: Final = 0
@@ -79,32 +84,71 @@ def header(b: bytes, p: int, end: int) -> Payload:
     return Payload(reader.at, size, compression, uncompressed)
 
 
-def inside(b: bytes, p: int, end: int) -> Iterator[Event]:
-    """The events in the payload whose header starts at `p`. A buffer holds about `PIECE` bytes, or one longer event.
-    The last one, which commits, comes only once the payload has proved to be as long as it states.
+def inside(b: bytes, p: int, end: int, take: Take | None = None) -> Iterator[Event]:
+    """The events in the payload whose header starts at `p`. Each piece comes first, as an event without bytes: (piece,
+    0, 0). The last event, which commits, comes only once the payload has proved to be as long as it states.
+
+    Args:
+        take: asked before each event but the last one.
 
     Raises:
         DecodeError: E2301, E2302.
     """
     payload = header(b, p, end)
-    framing = FileFraming(magic=False, longest=LONGEST)
-    found = 0
-    last: Event | None = None
+    waiting, found, rest = Pieces(), 0, b""
     for piece in _pieces(payload, memoryview(b)[payload.start : end]):
         found += len(piece)
         if found > payload.uncompressed:
             break
-        for event in framing.split(piece):
-            if last is not None:
-                yield last
-            last = event
-    if found != payload.uncompressed or framing.held:
+        yield piece, 0, 0
+        buffer = waiting.join(piece)
+        if buffer is None:
+            continue
+        at = 0
+        while True:
+            if take is not None:
+                at = take(buffer, at, False)
+            behind = event_end(buffer, at, LONGEST)
+            after = event_end(buffer, behind, LONGEST) if behind <= len(buffer) else behind
+            if after > len(buffer):
+                break
+            yield buffer, at, behind
+            at = behind
+        rest = buffer[at:]
+        waiting.keep(rest, after - at)
+    held = b"".join(waiting.kept)
+    last = event_end(held, 0, LONGEST) if held else 0
+    left = len(held) - last if last <= len(held) else len(held)
+    if found != payload.uncompressed or left:
         raise unsupported_events.structure(
             "a compressed transaction is not as long as it states",
-            f"{found} of {payload.uncompressed} bytes, {framing.held} behind its last whole event",
+            f"{found} of {payload.uncompressed} bytes, {left} behind its last whole event",
         )
-    if last is not None:
-        yield last
+    if held:
+        yield held, 0, last
+
+
+class Inflater:
+    """Decompresses payloads of one piece; its context, which takes longer to make than to use, is kept. Of one thread."""
+
+    def __init__(self) -> None:
+        self._open = zstandard.ZstdDecompressor().stream_reader
+
+    def __call__(self, body: bytes, uncompressed: int) -> bytes | None:
+        """None: the body is damaged, or not as long as stated; `inside` says what is wrong."""
+        try:
+            found: bytes = self._open(body, read_across_frames=True).read(uncompressed + 1)
+        except zstandard.ZstdError:
+            return None
+        return found if len(found) == uncompressed else None
+
+
+def rest_of(buffer: bytes, at: int, take: Take) -> Iterator[Event]:
+    """The events from `at` on of a whole payload whose events are known to be whole."""
+    while (at := take(buffer, at, True)) < len(buffer):
+        behind = event_end(buffer, at, LONGEST)
+        yield buffer, at, behind
+        at = behind
 
 
 def _pieces(payload: Payload, body: memoryview) -> Iterator[bytes]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from replicator import compiled
+from replicator.decode.binlog import transaction_payload
+from replicator.decode.binlog.framing import Event
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.arena_collector import ArenaCollector
 from replicator.decode.native.event_loop import EventLoop, new_loop
@@ -45,6 +47,18 @@ class CompiledDecoder(BinlogDecoder):
 
     def _take(self, buffer: bytes, at: int) -> int:
         behind = self._loop(buffer, at, checksum=self._control.checksum)
+        if behind != at:
+            self._kind = self._loop.loop.kind
+        return behind
+
+    def _inside(self, b: bytes, p: int, end: int) -> Iterator[Event]:
+        begun = self._loop.loop.begun_payload()
+        if begun is not None:
+            return transaction_payload.rest_of(*begun, self._take_inside)
+        return transaction_payload.inside(b, p, end, self._take_inside)
+
+    def _take_inside(self, buffer: bytes, at: int, whole: bool) -> int:
+        behind = self._loop.inside(buffer, at, whole)
         if behind != at:
             self._kind = self._loop.loop.kind
         return behind

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from replicator import compiled
-from replicator.decode.binlog import event_types
+from replicator.decode.binlog import event_types, transaction_payload
 from replicator.decode.native.arena_collector import ArenaCollector
 from replicator.decode.plan.deferred_fields import DeferredText
 from replicator.decode.plan.table_versions import TableVersions
@@ -37,6 +37,7 @@ _TAKEN: Final = frozenset(
         *range(event_types.WRITE_ROWS, event_types.DELETE_ROWS + 1),
         event_types.GTID,
         event_types.ANONYMOUS_GTID,
+        event_types.TRANSACTION_PAYLOAD,
         event_types.MARIADB_ANNOTATE_ROWS,
         event_types.MARIADB_GTID,
     }
@@ -77,13 +78,29 @@ class EventLoop:
         self._progress = progress
         self._kind_at = 9 if packets else 4
         self._programs: dict[DeferredText, DeferredProgram | None] = {}
-        loop.connect(versions.ids, self._deferred_program, self._messages, metadata.queries)
+        loop.connect(
+            versions.ids,
+            self._deferred_program,
+            self._messages,
+            metadata.queries,
+            transaction_payload.Inflater(),
+            transaction_payload.PIECE,
+        )
 
     def __call__(self, buffer: bytes, at: int, *, checksum: bool) -> int:
         place = at + self._kind_at
         if place >= len(buffer) or buffer[place] not in _TAKEN or not self._ordinary():
             return at
         behind = self.loop.run(buffer, at, self._collector.arena, checksum)
+        if behind != at or self.loop.inside_payload:
+            self._apply()
+        return behind
+
+    def inside(self, buffer: bytes, at: int, whole: bool) -> int:
+        """See `transaction_payload.Take`."""
+        if not self._ordinary():
+            return at
+        behind = self.loop.run_inside(buffer, at, self._collector.arena, whole, self._progress.event_s)
         if behind != at:
             self._apply()
         return behind

@@ -50,6 +50,7 @@ class TransactionState:
         pending_rows, pending_size, pending_messages: of the current transaction, that have not left yet.
         source_ms: time of the last commit, ms since the epoch.
         moved: a transaction boundary has come since batches left.
+        inflated: bytes of compressed transactions that were decompressed since batches left for their sake.
         most_pending: bytes of records that may wait in memory for the end of their transaction.
 
         ts_us, now_ns, event_s, pos, server_id, thread: of the current row event, see `model.plan.Variable`.
@@ -75,6 +76,7 @@ class TransactionState:
         "finished_transactions",
         "gtid",
         "gtid_json",
+        "inflated",
         "length",
         "messages",
         "most_pending",
@@ -115,6 +117,7 @@ class TransactionState:
         self.pending_rows = self.pending_size = self.pending_messages = 0
         self.source_ms = 0
         self.moved = False
+        self.inflated = 0
         self.most_pending = 0
         self.ts_us = self.now_ns = self.event_s = self.pos = self.server_id = 0
         self.thread: int | str = UNKNOWN

@@ -99,7 +99,7 @@ def test_it_leaves_piece_by_piece_and_every_place_resumes(monkeypatch):
     wanted = [*((value, value) for value in range(200)), (7, 0)]
     assert rows(batches) == wanted
     assert len(batches) > 10
-    assert max(len(batch.records) for batch in batches) <= 20
+    assert max(len(batch.records) for batch in batches[:-1]) <= 20  # the last one has the next transaction, too
     seen = 0
     for batch in batches[:-1]:
         seen += len(batch.records)

@@ -1,0 +1,152 @@
+"""Compressed transactions: what the compiled decoder gives is what the Python one gives, and Python sees next to nothing."""
+
+from __future__ import annotations
+
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from replicator.decode.binlog import transaction_payload
+from replicator.decode.decoder import BinlogDecoder
+from replicator.decode.native.compiled_decoder import CompiledDecoder
+from replicator.decode.transactions.transaction_state import attributes
+from replicator.model.position import Position
+from tests.unit.compiled import both as pair
+from tests.unit.compiled.test_decoder import told_of_statements
+from tests.unit.decode.binlog_writer import compressed
+
+RECORDINGS = [path for path in pair.recordings() if pair.flavor(path) == "mysql"]
+NAMES = [path.name.partition(".")[0] for path in RECORDINGS]
+_PAYLOAD, _HEADER = 40, 19
+_TIMES = 40
+START = Position("binlog.000001", 4)
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Transactions of several pieces, which the loop does not decompress by itself: it takes what is in a piece."""
+    monkeypatch.setattr(transaction_payload, "PIECE", 700)
+
+
+def squeezed(path: Path) -> bytes:
+    return compressed(pair.read(path))
+
+
+@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("path", RECORDINGS, ids=NAMES)
+def test_recorded_binlogs(path: Path, form: str) -> None:
+    raw = squeezed(path)
+    for framing, stream in (("file", raw), ("packet", pair.as_packets(raw))):
+        twin, ours = pair.both(form, "mysql", framing, pair.cut(stream, 30_011))  # type: ignore[arg-type]
+        assert ours == twin
+
+
+@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("path", RECORDINGS, ids=NAMES)
+def test_piece_by_piece(path: Path, form: str, small_pieces: None) -> None:
+    twin, ours = pair.both(form, "mysql", "file", [squeezed(path)])
+    assert ours == twin
+
+
+@pytest.mark.parametrize("form", ["debezium", "canal"])
+def test_with_the_texts_of_statements(form: str) -> None:
+    raw = compressed(b"".join(told_of_statements(pair.read(RECORDINGS[NAMES.index("mysql_orders")]))))
+    twin, ours = pair.both(form, "mysql", "file", pair.cut(raw, 997))
+    assert ours == twin
+
+
+def test_the_states_are_alike_after_every_read() -> None:
+    raw = squeezed(RECORDINGS[NAMES.index("mysql_orders")])
+    twin, ours = (pair.decoder(kind, "maxwell", "mysql", "file", START) for kind in (BinlogDecoder, CompiledDecoder))
+    for piece in pair.cut(raw, 509):
+        twin.feed(piece)
+        ours.feed(piece)
+        assert attributes(ours._state) == attributes(twin._state)
+    assert ours._state.inflated > 0
+
+
+def test_pieces_leave_before_more_is_decompressed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small they are compressed: what has come of them is bounded."""
+    every = pair.events(squeezed(RECORDINGS[NAMES.index("mysql_orders")]))
+    most = 1 << 20
+    sizes = []
+    for kind in (BinlogDecoder, CompiledDecoder):
+        decoder = pair.decoder(kind, "debezium", "mysql", "file", START)
+        head = every[: next(n for n, event in enumerate(every) if event[4] == 33)]
+        decoder.feed(b"".join(head))
+        decoder._state.inflated = most - 1  # so that one more is decompressed
+        batches = decoder.feed(b"".join(every[len(head) :]))
+        assert decoder.more
+        while decoder.more:
+            batches += decoder.feed(b"")
+        sizes.append([len(batch.records) for batch in batches])
+    assert sizes[0] == sizes[1] and len(sizes[0]) > 1
+
+
+def bent(dice: random.Random, event: bytes) -> bytes:
+    """A payload with other events inside: damaged, cut short, or with something behind."""
+    kind, body = event[4], event[_HEADER:-4]
+    if kind != _PAYLOAD or dice.random() < 0.6:
+        return event[:-4]
+    payload = transaction_payload.header(body, 0, len(body))
+    inner = bytearray(zstandard.ZstdDecompressor().decompress(body[payload.start :], max_output_size=1 << 20))
+    for _ in range(dice.choice((1, 2))):
+        at = dice.randrange(len(inner))
+        inner[at] = dice.choice((0, 0xFF, 33, 40, inner[at] ^ 1 << dice.randrange(8), dice.randrange(256)))
+    tail = dice.choice((b"", b"", bytes(5), bytes(30)))
+    raw = bytes(inner[: dice.choice((len(inner), len(inner), dice.randrange(len(inner))))]) + tail
+    packed = zstandard.compress(raw) + dice.choice((b"", b"", b"x"))
+    stated = len(raw) + dice.choice((0, 0, 0, 1, -1))
+    fields = [(2, b"\0"), (3, b"\xfc" + struct.pack("<H", max(0, stated))), (1, b"\xfc" + struct.pack("<H", len(packed)))]
+    head = b"".join(bytes((number, len(value))) + value for number, value in fields) + b"\0"
+    return event[:_HEADER] + head + packed
+
+
+def restamped(events: list[bytes]) -> bytes:
+    """Sizes, places, and no checksums."""
+    found, at = [], 4
+    for event in events:
+        at += len(event)
+        found.append(event[:9] + struct.pack("<II", len(event), at) + event[17:])
+    return b"".join(found)
+
+
+@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("name", ["mysql_orders", "mysql_transactions"])
+def test_damage_inside(name: str, form: str) -> None:
+    """The same records before it, the same error, the same position."""
+    events = pair.events(squeezed(RECORDINGS[NAMES.index(name)]))
+    described = events[0][:-5] + b"\0" + events[0][-4:]
+    dice = random.Random(f"{name} {form}")
+    errors = 0
+    for _ in range(_TIMES):
+        raw = restamped([described, *(bent(dice, event) for event in events[1:60])])
+        twin, ours = pair.both(form, "mysql", "file", pair.cut(raw, 40_000))
+        assert ours == twin
+        errors += any(isinstance(part, tuple) and isinstance(part[0], type) for part in twin)
+    assert errors > _TIMES // 2
+
+
+@pytest.mark.parametrize("name", ["mysql_orders", "mysql_transactions"])
+def test_damage_inside_piece_by_piece(name: str, small_pieces: None) -> None:
+    test_damage_inside(name, "debezium")
+
+
+def test_python_sees_next_to_nothing() -> None:
+    raw = squeezed(RECORDINGS[NAMES.index("mysql_orders")])
+    decoder = pair.decoder(CompiledDecoder, "debezium", "mysql", "file", START)
+    handled: list[int] = []
+    python: Any = decoder._handlers
+
+    class Counting(dict[int, Any]):
+        def get(self, kind: int, default: Any = None) -> Any:
+            handled.append(kind)
+            return python.get(kind, default)
+
+    decoder._handlers = Counting()
+    assert sum(batch.rows for batch in decoder.feed(raw)) == 100
+    assert len(handled) < 15
