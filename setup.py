@@ -14,7 +14,7 @@ from setuptools import Extension, setup
 
 HERE = Path(__file__).parent / "replicator" / "compiled"
 
-NAMES = ("arena", "deferred_fields", "kafka", "loop", "program", "steps", "tables", "transactions")
+NAMES = ("arena", "codes", "deferred_fields", "kafka", "loop", "program", "steps", "tables", "transactions")
 
 
 def extensions() -> list[Extension]:

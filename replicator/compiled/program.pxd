@@ -24,6 +24,8 @@ cdef class Program(Steps):
         self, Arena arena, const uint8_t* p, const uint8_t* end, int64_t row, uint32_t topic, uint32_t position
     ) noexcept nogil
     cdef int _walk(self, int image, const uint8_t** at, const uint8_t* end) noexcept nogil
+    cdef int _verdict(self) noexcept nogil
+    cdef int _verdict_of_python(self) noexcept with gil
     cdef bint _has_moved(self) noexcept nogil
     cdef int _emit(
         self, Arena arena, Form* forms, int count, int64_t row, uint32_t topic, uint32_t position

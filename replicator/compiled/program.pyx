@@ -10,6 +10,7 @@ from libc.string cimport memcmp, memcpy
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Entry
+from replicator.compiled.filters cimport Reading, passes, read_value
 from replicator.compiled.moments cimport Moment, Times, number_of, put_time
 from replicator.compiled.out cimport BEHIND, DECLINED, NO_MEMORY, OK, little, put, put_kept, put_signed, reserve
 from replicator.compiled.steps cimport (
@@ -19,6 +20,10 @@ from replicator.compiled.steps cimport (
 from replicator.compiled.values cimport write_value
 
 ABI = 7
+
+cdef enum Verdict:
+    BEFORE = 1
+    AFTER = 2
 
 
 cdef class Program(Steps):
@@ -144,7 +149,7 @@ cdef class Program(Steps):
     ) noexcept nogil:
         """Appends the records of an event's rows. Returns the index of the row after the last one, or a negative
         status; then some records may have been appended. `p`: where `matches` was true."""
-        cdef int image, status
+        cdef int image, status, verdict
         self.written = 0
         self.first_row = row
         for image in range(MOST_REPEATED):
@@ -154,8 +159,18 @@ cdef class Program(Steps):
             for image in range(self.images):
                 if self._walk(image, &p, end) != OK:
                     return DECLINED
+            verdict = self._verdict() if self.filtered else BEFORE | AFTER
+            if verdict <= 0:
+                if verdict < 0:
+                    return DECLINED
+                row += 1
+                continue
             if self.grouped:
                 status = self._add_repeated(row)
+            elif verdict == AFTER and self.moving:
+                status = self._emit(arena, self.entering, self.entering_count, row, topic, position)
+            elif verdict == BEFORE:
+                status = self._emit(arena, self.leaving, self.leaving_count, row, topic, position)
             elif self.moved_count >= 0 and (self.always_moved or self._has_moved()):
                 status = self._emit(arena, self.moved, self.moved_count, row, topic, position)
             else:
@@ -202,6 +217,37 @@ cdef class Program(Steps):
             cut += 1
         at[0] = p
         return OK
+
+    cdef int _verdict(self) noexcept nogil:
+        """Of the filter: BEFORE and AFTER, where it holds for these images; AFTER alone where rows do not move; 0: not."""
+        cdef int index
+        cdef Reading* reading
+        cdef Cut* cut
+        if not self.native_filter:
+            return self._verdict_of_python()
+        for index in range(self.reading_count):
+            reading = self.readings + index
+            cut = self.cuts + reading.cut
+            if cut.at == NULL:
+                self.registers[index].at = NULL
+            elif not read_value(self.registers + index, reading, cut.at, cut.size):
+                return self._verdict_of_python()
+        index = AFTER if passes(self.tests[1], self.readings, self.registers) else 0
+        if self.moving and passes(self.tests[0], self.readings, self.registers):
+            index |= BEFORE
+        return index
+
+    cdef int _verdict_of_python(self) noexcept with gil:
+        cdef int index
+        cdef Cut* cut
+        try:
+            raws = []
+            for index in range(self.reading_count):
+                cut = self.cuts + self.readings[index].cut
+                raws.append(None if cut.at == NULL else (<const char*>cut.at)[:cut.size])
+            return self.filter_in_python(raws)
+        except Exception:
+            return DECLINED
 
     cdef bint _has_moved(self) noexcept nogil:
         cdef int index

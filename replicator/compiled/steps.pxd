@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t
 
+from replicator.compiled.filters cimport Condition, Reading, Register
 from replicator.compiled.out cimport Out
 from replicator.compiled.values cimport Value
 
@@ -105,6 +106,19 @@ cdef class Steps:
     cdef int compared_count
     cdef bint always_moved
 
+    cdef bint filtered
+    cdef bint native_filter
+    cdef bint moving  # rows can move in and out
+    cdef object filter_in_python
+    cdef Reading* readings
+    cdef Register* registers
+    cdef int reading_count
+    cdef Condition* tests[2]  # of the image before, where rows can move, and of the row
+    cdef Form* entering
+    cdef int entering_count
+    cdef Form* leaving
+    cdef int leaving_count
+
     cdef Step* pieces  # of texts that are the same for all rows of an event
     cdef int* same_pieces  # the first piece of each text, and behind the last
     cdef int same_count
@@ -114,5 +128,8 @@ cdef class Steps:
     cdef Out repeated[MOST_REPEATED]
 
     cdef _value_step(self, Step* step, fields)
+    cdef Condition* _tests(self, nodes) except NULL
+    cdef _test(self, Condition* test, fields)
+    cdef void* _constants(self, texts) except NULL
     cdef Form* _forms(self, records, steps) except? NULL
     cdef const char* _keep(self, bytes text) except NULL

@@ -1,5 +1,4 @@
 ABI: int
-WRITERS: dict[str, int]
 VARIABLES: dict[str, int]
 
 class Steps: ...

@@ -1,17 +1,17 @@
 """Plans as arrays of steps, columns and writers, for `Program`."""
 
 from libc.stdlib cimport calloc, free
-from cpython.bytes cimport PyBytes_AS_STRING
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
+from replicator.compiled.codes cimport ALL, ANY, COLUMNS, LIKE, MEMBER_TEST, NUMBERS, REALS, REMEMBERED, TEXTS, WIDES
 from replicator.compiled.headers cimport varint
 from replicator.compiled.out cimport BEHIND
-from replicator.compiled.values cimport (
-    BASE64, BEYOND, BIG_UNSIGNED, BIT_BASE64, BOOLEAN, BY_PYTHON, CONSTANT, DATETIME_EPOCH, DATETIME_ISO,
-    DATETIME_NS, DATETIME_TEXT, DATE_DAYS, DATE_ISO, DATE_TEXT, DECIMAL_BASE64, DECIMAL_JAVA, DECIMAL_NUMBER,
-    DECIMAL_STRING, DOUBLE_JAVA, FLOAT_JAVA, HEX, JSON_STRING, JSON_TEXT, LATIN1, REMEMBERED, REMEMBERED_SLOTS,
-    SIGNED, SIGNED_STRING, Slot, TEXT_ASCII, TEXT_UTF8, TIMESTAMP_ISO, TIMESTAMP_TEXT, TIME_ISO, TIME_MS, TIME_NS,
-    TIME_TEXT, TIME_US, UNSCALED, UNSIGNED, UNSIGNED_STRING,
-)
+from replicator.compiled.filters cimport Condition, Constant, Reading, Register
+from replicator.compiled.values cimport REMEMBERED_SLOTS, Slot
+
+from array import array
+
+from replicator.compiled.codes import READERS, SIGNS, TESTS, WRITERS
 
 ABI = 7
 
@@ -20,19 +20,6 @@ VARIABLES = {
     "event_s": EVENT_S, "event_ms": EVENT_MS, "gtid": GTID, "file": FILE, "pos": POS, "server_id": SERVER_ID,
     "thread": THREAD, "position": POSITION,
 }
-WRITERS = {
-    "by_python": BY_PYTHON, "remembered": REMEMBERED, "signed": SIGNED, "unsigned": UNSIGNED,
-    "decimal_base64": DECIMAL_BASE64, "decimal_number": DECIMAL_NUMBER, "decimal_string": DECIMAL_STRING,
-    "double_java": DOUBLE_JAVA, "float_java": FLOAT_JAVA, "text_utf8": TEXT_UTF8, "text_ascii": TEXT_ASCII,
-    "base64": BASE64, "date_days": DATE_DAYS, "datetime_epoch": DATETIME_EPOCH, "timestamp_iso": TIMESTAMP_ISO,
-    "time_us": TIME_US, "json_string": JSON_STRING, "json_text": JSON_TEXT, "signed_string": SIGNED_STRING,
-    "unsigned_string": UNSIGNED_STRING, "big_unsigned": BIG_UNSIGNED, "decimal_java": DECIMAL_JAVA,
-    "datetime_text": DATETIME_TEXT, "timestamp_text": TIMESTAMP_TEXT, "time_text": TIME_TEXT, "date_text": DATE_TEXT,
-    "date_iso": DATE_ISO, "datetime_ns": DATETIME_NS, "datetime_iso": DATETIME_ISO, "time_ms": TIME_MS,
-    "time_ns": TIME_NS, "time_iso": TIME_ISO, "hex": HEX, "latin1": LATIN1, "bit_base64": BIT_BASE64,
-    "unscaled": UNSCALED, "boolean": BOOLEAN, "constant": CONSTANT, "beyond": BEYOND,
-}
-"""Those of `values.pxd` by name."""
 _ROW_KINDS = {"row": ROW, "offset": OFFSET, "order": ORDER, "table_order": TABLE_ORDER}
 
 
@@ -63,6 +50,11 @@ cdef class Steps:
         self.compared = <int*>_zeros(2 * self.compared_count + 1, sizeof(int))
         for index, (before, after) in enumerate(spec.compared):
             self.compared[2 * index], self.compared[2 * index + 1] = before, after
+        self.filtered = spec.filter is not None
+        if self.filtered:
+            self._filter(spec.filter)
+            self.entering, self.entering_count = self._forms(spec.entering, spec.steps), len(spec.entering)
+            self.leaving, self.leaving_count = self._forms(spec.leaving, spec.steps), len(spec.leaving)
 
     def __dealloc__(self):
         cdef int index, slot
@@ -79,6 +71,12 @@ cdef class Steps:
         free(self.forms)
         free(self.moved)
         free(self.compared)
+        free(self.entering)
+        free(self.leaving)
+        free(self.readings)
+        free(self.registers)
+        free(self.tests[0])
+        free(self.tests[1])
         free(self.pieces)
         free(self.same_pieces)
         free(self.same_ends)
@@ -175,6 +173,65 @@ cdef class Steps:
     cdef _value_step(self, Step* step, fields):
         step.cut, step.value, null = fields
         step.null, step.null_size = self._keep(null), len(null)
+
+    def _filter(self, found):
+        """found: see `decode.native.filters.Program`."""
+        self.reading_count = len(found.reads)
+        self.readings = <Reading*>_zeros(len(found.reads) + 1, sizeof(Reading))
+        self.registers = <Register*>_zeros(len(found.reads) + 1, sizeof(Register))
+        for index, read in enumerate(found.reads):
+            self.readings[<int>index] = Reading(READERS[read.reader], read.place, read.a, read.b)
+        self.filter_in_python, self.native_filter, self.moving = found.python, found.native, found.before is not None
+        if found.native:
+            self.tests[0], self.tests[1] = self._tests(found.before or ()), self._tests(found.after)
+
+    cdef Condition* _tests(self, nodes) except NULL:
+        cdef Condition* tests = <Condition*>_zeros(len(nodes) + 1, sizeof(Condition))
+        cdef Condition* test
+        for index, node in enumerate(nodes):
+            test = tests + <int>index
+            test.kind, test.behind = TESTS[node[0]], index + 1
+            if test.kind == ALL or test.kind == ANY:
+                test.behind += node[1]
+            elif len(node) > 1:
+                test.column = node[1]
+                self._test(test, node[2:])
+        return tests
+
+    cdef _test(self, Condition* test, fields):
+        """fields: what a test of a column has behind that."""
+        if not fields:
+            return
+        if test.kind == MEMBER_TEST:
+            test.constants = <void*>self._keep(fields[0])
+        elif test.kind in (NUMBERS, WIDES, REALS, TEXTS, LIKE):
+            test.wanted, test.count = fields[0], len(fields) - 1
+            if test.kind in (TEXTS, LIKE):
+                test.constants = self._constants(fields[1:])
+            else:
+                code = "q" if test.kind == NUMBERS else "Q" if test.kind == WIDES else "d"
+                test.constants = <void*>self._keep(array(code, fields[1:]).tobytes())
+        else:
+            test.sign = SIGNS[fields[0]]
+            if test.kind == COLUMNS:
+                test.other = fields[1]
+            elif isinstance(fields[1], bytes):
+                test.constants = self._constants(fields[1:])
+            elif isinstance(fields[1], float):
+                test.real = fields[1]
+            elif fields[1] < 0:
+                test.number = fields[1]
+            else:
+                test.wide = fields[1]
+                test.number = <int64_t>test.wide
+
+    cdef void* _constants(self, texts) except NULL:
+        cdef bytes room = PyBytes_FromStringAndSize(NULL, sizeof(Constant) * (len(texts) + 1))
+        cdef Constant* constants = <Constant*>PyBytes_AS_STRING(room)
+        for index, text in enumerate(texts):
+            constants[<int>index] = Constant(self._keep(text), len(text))
+        self.kept.append(room)
+        return <void*>constants
 
     cdef Form* _forms(self, records, steps) except? NULL:
         cdef Form* forms = <Form*>_zeros(len(records) + 1, sizeof(Form))

@@ -4,6 +4,13 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from replicator.compiled.codes cimport (
+    BASE64, BEYOND, BIG_UNSIGNED, BIT_BASE64, BOOLEAN, CONSTANT, DATETIME_EPOCH, DATETIME_ISO, DATETIME_NS,
+    DATETIME_TEXT, DATE_DAYS, DATE_ISO, DATE_TEXT, DECIMAL_BASE64, DECIMAL_JAVA, DECIMAL_NUMBER, DECIMAL_STRING,
+    DOUBLE_JAVA, FLOAT_JAVA, HEX, JSON_STRING, JSON_TEXT, LATIN1, REMEMBERED, SIGNED, SIGNED_STRING, TEXT_ASCII,
+    TEXT_UTF8, TIMESTAMP_ISO, TIMESTAMP_TEXT, TIME_ISO, TIME_MS, TIME_NS, TIME_TEXT, TIME_US, UNSCALED, UNSIGNED,
+    UNSIGNED_STRING,
+)
 from replicator.compiled.dates cimport (
     put_date_days, put_datetime_epoch, put_datetime_ns, put_time_ms, put_time_ns, put_time_us,
 )
@@ -20,48 +27,6 @@ from replicator.compiled.out cimport (
 from replicator.compiled.quoted cimport (
     put_base64, put_hex, put_latin1, put_plain_ascii, put_quoted, put_reversed, put_unscaled,
 )
-
-cdef enum Writer:
-    # `steps.WRITERS` has them by name, for `decode/native/writers.py`. `a`, `b`, `text`: parameters.
-    BY_PYTHON = 0
-    REMEMBERED = 1  # by the twin once per value; of at most 8 bytes
-    SIGNED = 2
-    UNSIGNED = 3
-    DECIMAL_BASE64 = 4  # a: precision, b: scale, here and in the other decimals
-    DECIMAL_NUMBER = 5
-    DECIMAL_STRING = 6
-    DOUBLE_JAVA = 7  # a: between quotes, in the next one too
-    FLOAT_JAVA = 8
-    TEXT_UTF8 = 9  # a: style
-    TEXT_ASCII = 10
-    BASE64 = 11  # a: bytes with the zeros that the binlog cuts off, here and in HEX, LATIN1; b: URL-safe
-    DATE_DAYS = 12  # a: WINDOWED or 0; text: for dates that are none, here and in the next two
-    DATETIME_EPOCH = 13  # a: digits and WINDOWED, b: units in a second
-    TIMESTAMP_ISO = 14  # a: digits
-    TIME_US = 15  # a: digits
-    JSON_STRING = 16  # a: style of the document, b: of the string
-    JSON_TEXT = 17  # a: style
-    SIGNED_STRING = 18
-    UNSIGNED_STRING = 19
-    BIG_UNSIGNED = 20  # a: between quotes
-    DECIMAL_JAVA = 21
-    DATETIME_TEXT = 22  # a: digits, b: null for dates that have a zero, in the next one and in DATE_TEXT too
-    TIMESTAMP_TEXT = 23
-    TIME_TEXT = 24  # a: digits
-    DATE_TEXT = 25
-    DATE_ISO = 26  # as DATE_DAYS
-    DATETIME_NS = 27  # as DATETIME_EPOCH
-    DATETIME_ISO = 28
-    TIME_MS = 29  # a: digits, b: null for what is no time of day, in TIME_ISO too
-    TIME_NS = 30
-    TIME_ISO = 31
-    HEX = 32
-    LATIN1 = 33
-    BIT_BASE64 = 34
-    UNSCALED = 35
-    BOOLEAN = 36
-    CONSTANT = 37  # text
-    BEYOND = 38  # text: a bytes for numbers above b, then what others get
 
 cdef enum:
     REMEMBERED_SLOTS = 512

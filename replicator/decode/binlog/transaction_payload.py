@@ -41,9 +41,9 @@ NOT_INSIDE: Final = frozenset(
 """Events that are never part of a transaction's changes."""
 
 Take: TypeAlias = Callable[[bytes, int, bool], int]
-"""(buffer, where an event begins, whether the buffer holds the payload's last event) -> where the first event begins that
-was not taken. Unless the buffer holds the payload's last event, an event may be taken only when the one behind it is
-whole in the buffer, too."""
+"""(buffer, where an event begins, whether the buffer holds the payload's last event) -> where the first event begins
+that was not taken. Unless the buffer holds the payload's last event, an event may be taken only when the one behind it
+is whole in the buffer, too."""
 
 _END, _SIZE, _COMPRESSION, _UNCOMPRESSED = range(4)
 _ZSTD: Final = 0
@@ -129,7 +129,7 @@ def inside(b: bytes, p: int, end: int, take: Take | None = None) -> Iterator[Eve
 
 
 class Inflater:
-    """Decompresses payloads of one piece; its context, which takes longer to make than to use, is kept. Of one thread."""
+    """Decompresses payloads of one piece, in one thread. Its context is kept: it takes longer to make than to use."""
 
     def __init__(self) -> None:
         self._open = zstandard.ZstdDecompressor().stream_reader

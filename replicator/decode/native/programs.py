@@ -9,6 +9,8 @@ import msgspec
 
 from replicator.decode.binlog.column_presence import IMAGES, Operation, Presence
 from replicator.decode.native import writers
+from replicator.decode.native.filters import FilterPlanner
+from replicator.decode.native.filters import Program as Filtering
 from replicator.decode.plan.lowering import Entry, Lines, Lowered, Lowering, Object, Repeated, Simple
 from replicator.decode.plan.variable_values import PER_EVENT, PER_ROW, Context
 from replicator.decode.renderers.contract import Rendering
@@ -46,6 +48,7 @@ class Spec(msgspec.Struct):
         steps: see `Program._steps`.
         moved: records of a row whose key has changed; None: those of any row. `compared`: where its columns stand in
             both images. `always_moved`: the image before lacks one of them.
+        filter: None: every row has records. entering, leaving: those of rows that an update moves in or out.
     """
 
     topic: str
@@ -60,6 +63,9 @@ class Spec(msgspec.Struct):
     moved: list[Form] | None
     compared: list[tuple[int, int]]
     always_moved: bool
+    filter: Filtering | None
+    entering: list[Form]
+    leaving: list[Form]
 
 
 class Unfit(Exception):
@@ -94,8 +100,8 @@ class Assembler:
 
     def spec(self, header: bytes) -> Spec:
         plan, presence = self._plan, self._presence
-        if plan.filter is not None or plan.encode is not None:
-            raise Unfit("a filter or an encoding")
+        if plan.encode is not None:
+            raise Unfit("an encoding")
         lowering = Lowering(plan, self._table, self._operation, presence)
         records = self._forms(lowering.records(getattr(plan, self._operation)))
         moved, compared, always = None, [], False
@@ -105,6 +111,15 @@ class Assembler:
                 always = not all(presence.has("before", index) for index in keys)
                 compared = [] if always else [self._pair(index) for index in keys]
                 moved = self._forms(lowering.records(plan.rekey))
+        filtering, entering, leaving = None, list[Form](), list[Form]()
+        if plan.filter is not None:
+            if plan.grouped:
+                raise Unfit("a filter of rows in one record")
+            planner = FilterPlanner(self._table, self._operation, presence, plan.filter, self._place)
+            filtering = planner.program()
+            if planner.moves:
+                entering = self._forms(lowering.records(plan.insert))
+                leaving = self._forms(lowering.records(plan.delete))
         return Spec(
             plan.topic,
             header,
@@ -118,6 +133,9 @@ class Assembler:
             moved,
             compared,
             always,
+            filtering,
+            entering,
+            leaving,
         )
 
     def _mask(self, header: bytes) -> bytes:

@@ -35,7 +35,7 @@ from replicator.model.plan import Image as ImageName
 from replicator.model.table import Table
 
 _SIGNS: Final = {"=": "==", "<>": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-_OPPOSITE: Final = {"=": "!=", "<>": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+OPPOSITE: Final = {"=": "!=", "<>": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 class Predicate:
@@ -82,7 +82,7 @@ class Predicate:
         """Cuts the values out of the images, and steps over all else."""
         wanted: dict[ImageName, list[int]] = {name: [] for name in IMAGES[self._operation]}
         for side in self._sides:
-            for of in _values(self._condition):
+            for of in values(self._condition):
                 place = self._place(of, side)
                 if place is not None and place[1] not in wanted[place[0]]:
                     wanted[place[0]].append(place[1])
@@ -143,7 +143,7 @@ class Predicate:
         if isinstance(condition, Like):
             found = f"{self._out.bind('like', like(condition.pattern))}({value})"
             return f"({value} is not None and {found} is {'not ' if wanted else ''}None)"
-        return self._comparison(condition, value, side, (_SIGNS if wanted else _OPPOSITE)[condition.comparison])
+        return self._comparison(condition, value, side, (_SIGNS if wanted else OPPOSITE)[condition.comparison])
 
     def _comparison(self, condition: Compare, value: str, side: ImageName, sign: str) -> str:
         if not isinstance(condition.right, Of):
@@ -162,12 +162,12 @@ class Predicate:
         return float(constant) if floating and isinstance(constant, int | Decimal) else constant
 
 
-def _values(condition: Condition) -> Iterator[Of]:
+def values(condition: Condition) -> Iterator[Of]:
     if isinstance(condition, And | Or):
         for part in condition.parts:
-            yield from _values(part)
+            yield from values(part)
     elif isinstance(condition, Not):
-        yield from _values(condition.part)
+        yield from values(condition.part)
     elif isinstance(condition, Compare):
         yield condition.left
         if isinstance(condition.right, Of):

@@ -1,4 +1,4 @@
-"""Compressed transactions: what the compiled decoder gives is what the Python one gives, and Python sees next to nothing."""
+"""Compressed transactions: the compiled decoder gives what the Python one gives, and Python sees next to nothing."""
 
 from __future__ import annotations
 
@@ -101,7 +101,11 @@ def bent(dice: random.Random, event: bytes) -> bytes:
     raw = bytes(inner[: dice.choice((len(inner), len(inner), dice.randrange(len(inner))))]) + tail
     packed = zstandard.compress(raw) + dice.choice((b"", b"", b"x"))
     stated = len(raw) + dice.choice((0, 0, 0, 1, -1))
-    fields = [(2, b"\0"), (3, b"\xfc" + struct.pack("<H", max(0, stated))), (1, b"\xfc" + struct.pack("<H", len(packed)))]
+    fields = [
+        (2, b"\0"),
+        (3, b"\xfc" + struct.pack("<H", max(0, stated))),
+        (1, b"\xfc" + struct.pack("<H", len(packed))),
+    ]
     head = b"".join(bytes((number, len(value))) + value for number, value in fields) + b"\0"
     return event[:_HEADER] + head + packed
 

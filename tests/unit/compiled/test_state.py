@@ -30,7 +30,7 @@ def test_both_begin_alike() -> None:
 
 
 def test_every_writer_is_known_by_its_name() -> None:
-    known = compiled.module("steps").WRITERS
+    known = compiled.module("codes").WRITERS
     named = {value for name, value in vars(writers).items() if name.isupper() and value == name.lower()}
     assert named == set(known) - {"decimal_number"}  # no format prints it
 

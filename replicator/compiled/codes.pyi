@@ -1,0 +1,5 @@
+ABI: int
+WRITERS: dict[str, int]
+READERS: dict[str, int]
+TESTS: dict[str, int]
+SIGNS: dict[str, int]

@@ -1,0 +1,16 @@
+"""Numbers that the planner and the compiled code share, by name. `codes.pxd` is their one table."""
+
+ABI = 7
+
+
+def _by_name(enum):
+    return {name.lower(): int(value) for name, value in enum.__members__.items()}
+
+
+WRITERS = _by_name(Writer)
+READERS = _by_name(Reader)
+TESTS = _by_name(Test)
+SIGNS = {
+    "=": int(EQUAL), "<>": int(DIFFERENT), "<": int(LESS), "<=": int(LESS_OR_EQUAL), ">": int(GREATER),
+    ">=": int(GREATER_OR_EQUAL),
+}
