@@ -32,7 +32,7 @@ cdef extern from *:
 
 from replicator.model.packed import PackedRecords
 
-ABI = 7
+ABI = 8
 SOURCES = (<bytes>REPLICATOR_SOURCES).decode()  # what they were built from: SHA-256 of all of them
 
 

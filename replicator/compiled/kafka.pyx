@@ -15,7 +15,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from replicator.compiled.arena cimport Arena, Entry
 from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, shrink, unsigned_at
 
-ABI = 7
+ABI = 8
 
 cdef enum:
     HEAD = 61  # the bytes of a batch's header

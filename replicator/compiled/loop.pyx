@@ -26,7 +26,7 @@ cdef extern from "<time.h>" nogil:
     int clock_gettime(int clock, timespec* now)
     int CLOCK_REALTIME
 
-ABI = 7
+ABI = 8
 
 replicator_crc_begin()
 

@@ -19,7 +19,7 @@ from replicator.compiled.steps cimport (
 )
 from replicator.compiled.values cimport write_value
 
-ABI = 7
+ABI = 8
 
 cdef enum Verdict:
     BEFORE = 1

@@ -13,7 +13,7 @@ from array import array
 
 from replicator.compiled.codes import READERS, SIGNS, TESTS, WRITERS
 
-ABI = 7
+ABI = 8
 
 VARIABLES = {
     "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,

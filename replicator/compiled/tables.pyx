@@ -7,7 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from replicator.compiled.deferred_fields cimport DeferredProgram
 from replicator.compiled.program cimport Program
 
-ABI = 7
+ABI = 8
 
 
 cdef class Tables:

@@ -18,6 +18,7 @@ import msgspec
 from replicator.decode.binlog.column_presence import IMAGES, Operation, Presence, refuse
 from replicator.decode.plan.predicates import OPPOSITE, like, values
 from replicator.decode.renderers.comparables import comparable
+from replicator.decode.renderers.text import NOT_ASCII
 from replicator.decode.values import charsets
 from replicator.decode.values.column_sizes import fixed_size
 from replicator.model import types
@@ -46,7 +47,6 @@ Node: TypeAlias = "tuple[Any, ...]"
 column, wanted, constants); ("member_test", column, truths), ("like", column, wanted, parts), ("columns", column, sign,
 other column). Only "null_test" and "true_test" hold for NULL. `column`: index in `Program.reads`."""
 
-_NOT_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
 _MOST_DIGITS: Final = 18
 _MOST_MEMBERS: Final = 2000
 _SIGNED: Final = (-(1 << 63), (1 << 63) - 1)
@@ -245,7 +245,7 @@ def reader(column: Column) -> Read:
         if kind_of(column) == "bytes":
             return Read(-1, "bytes", column.meta if column.type == types.STRING else 0)
         name = charsets.charset(column.collation)
-        if name not in _NOT_ASCII:
+        if name not in NOT_ASCII:
             return Read(-1, "characters" if name in ("utf8mb4", "utf8mb3") else "plain_ascii")
     return Read(-1, "python")
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from replicator.decode.renderers import canal
 from replicator.decode.renderers.contract import Rendering
+from replicator.decode.renderers.text import NOT_ASCII
 from replicator.decode.values import charsets
 from replicator.decode.values.column_sizes import fixed_size
 from replicator.model import types
@@ -62,7 +63,6 @@ _LOWER: Final = 2
 _SPACED: Final = 1
 _WINDOWED: Final = 16
 _WIDEST_REMEMBERED: Final = 8
-_NOT_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})
 _DATES: Final = frozenset({types.DATE, types.NEWDATE})
 
 
@@ -149,7 +149,7 @@ def _text(column: Column) -> Writer | None:
         return None
     if charsets.is_utf8(column.collation):
         return Writer(TEXT_UTF8)
-    if charsets.charset(column.collation) in _NOT_ASCII:
+    if charsets.charset(column.collation) in NOT_ASCII:
         return None
     return Writer(TEXT_ASCII)
 

@@ -8,14 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
 from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.encode import formats
 from replicator.encode.topics import Topics
 from replicator.errors import ReplicatorError, SourceError
+from replicator.model.condition import Filter
+from replicator.model.plan import TablePlan
 from replicator.model.position import Position
+from replicator.model.table import Table
 from replicator.source.binlog_layout import packets
+from replicator.transform.column_remap import ungrouped
 
 Framing = Literal["packet", "file"]
 FORMATS = ("debezium", "maxwell", "canal")
@@ -74,12 +80,18 @@ def decoder(
     server: Literal["mysql", "mariadb"],
     framing: Framing,
     position: Position,
+    chosen: Filter | None = None,
     **options: Any,
 ) -> BinlogDecoder:
     made = formats[form]("t", sink(form), server)
     topics = Topics("{task}.{database}.{table}", "t")
+
+    def planned(table: Table) -> TablePlan:
+        plan = made.plan(table, topics.topic(table))
+        return plan if chosen is None else msgspec.structs.replace(ungrouped(plan), filter=chosen)
+
     return kind(
-        lambda table: made.plan(table, topics.topic(table)),
+        planned,
         position=position,
         flavor=server,
         framing=framing,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,24 @@ from replicator.decode.binlog import transaction_payload
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.decode.transactions.transaction_state import attributes
+from replicator.errors import DecodeError
+from replicator.model.condition import And, Compare, Condition, Filter, IsNull, Like, Not, Of, OneOf, Or
 from replicator.model.position import Position
 from tests.unit.compiled import both as pair
 from tests.unit.compiled.test_decoder import told_of_statements
-from tests.unit.decode.binlog_writer import compressed
+from tests.unit.decode.binlog_writer import compressed, event, payload
 
 RECORDINGS = [path for path in pair.recordings() if pair.flavor(path) == "mysql"]
 NAMES = [path.name.partition(".")[0] for path in RECORDINGS]
 _PAYLOAD, _HEADER = 40, 19
+FILTERS: list[
+    tuple[Condition, bool]
+] = [  # of bench.orders: id, customer_id, sku, quantity, price, status, created, updated, note
+    (And((Compare(Of(3), ">", 20), Like(Of(2), "SKU-%"))), True),
+    (OneOf(Of(5), ("paid", "new")), True),  # updates move rows in and out
+    (Not(Compare(Of(4), ">=", Decimal("0.305"))), True),
+    (Or((IsNull(Of(8, "after")), Compare(Of(3, "before"), "<>", Of(3, "after")))), False),
+]
 _TIMES = 40
 START = Position("binlog.000001", 4)
 
@@ -33,7 +45,11 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def squeezed(path: Path) -> bytes:
-    return compressed(pair.read(path))
+    return squeezed_stream(pair.read(path))
+
+
+def squeezed_stream(raw: bytes) -> bytes:
+    return compressed(raw)
 
 
 @pytest.mark.parametrize("form", pair.FORMATS)
@@ -73,7 +89,7 @@ def test_pieces_leave_before_more_is_decompressed(monkeypatch: pytest.MonkeyPatc
     """However small they are compressed: what has come of them is bounded."""
     every = pair.events(squeezed(RECORDINGS[NAMES.index("mysql_orders")]))
     most = 1 << 20
-    sizes = []
+    sizes: list[list[int]] = []
     for kind in (BinlogDecoder, CompiledDecoder):
         decoder = pair.decoder(kind, "debezium", "mysql", "file", START)
         head = every[: next(n for n, event in enumerate(every) if event[4] == 33)]
@@ -85,6 +101,21 @@ def test_pieces_leave_before_more_is_decompressed(monkeypatch: pytest.MonkeyPatc
             batches += decoder.feed(b"")
         sizes.append([len(batch.records) for batch in batches])
     assert sizes[0] == sizes[1] and len(sizes[0]) > 1
+
+
+def whole(dice: random.Random, raw: bytes) -> bytes:
+    return zstandard.compress(raw) + dice.choice((b"", b"", b"", b"x"))
+
+
+def frames(dice: random.Random, raw: bytes) -> bytes:
+    """Several of zstd's, which follow each other."""
+    at = dice.randrange(len(raw) + 1)
+    return zstandard.compress(raw[:at]) + zstandard.compress(raw[at:])
+
+
+def cut_off(dice: random.Random, raw: bytes) -> bytes:
+    packed = zstandard.compress(raw)
+    return packed[: dice.randrange(len(packed))]
 
 
 def bent(dice: random.Random, event: bytes) -> bytes:
@@ -99,10 +130,11 @@ def bent(dice: random.Random, event: bytes) -> bytes:
         inner[at] = dice.choice((0, 0xFF, 33, 40, inner[at] ^ 1 << dice.randrange(8), dice.randrange(256)))
     tail = dice.choice((b"", b"", bytes(5), bytes(30)))
     raw = bytes(inner[: dice.choice((len(inner), len(inner), dice.randrange(len(inner))))]) + tail
-    packed = zstandard.compress(raw) + dice.choice((b"", b"", b"x"))
+    stored = dice.random() < 0.3
+    packed = raw if stored else dice.choice((whole, whole, frames, cut_off))(dice, raw)
     stated = len(raw) + dice.choice((0, 0, 0, 1, -1))
     fields = [
-        (2, b"\0"),
+        (2, b"\xfc\xff\0" if stored else b"\0"),
         (3, b"\xfc" + struct.pack("<H", max(0, stated))),
         (1, b"\xfc" + struct.pack("<H", len(packed))),
     ]
@@ -113,9 +145,9 @@ def bent(dice: random.Random, event: bytes) -> bytes:
 def restamped(events: list[bytes]) -> bytes:
     """Sizes, places, and no checksums."""
     found, at = [], 4
-    for event in events:
-        at += len(event)
-        found.append(event[:9] + struct.pack("<II", len(event), at) + event[17:])
+    for each in events:
+        at += len(each)
+        found.append(each[:9] + struct.pack("<II", len(each), at) + each[17:])
     return b"".join(found)
 
 
@@ -138,6 +170,67 @@ def test_damage_inside(name: str, form: str) -> None:
 @pytest.mark.parametrize("name", ["mysql_orders", "mysql_transactions"])
 def test_damage_inside_piece_by_piece(name: str, small_pieces: None) -> None:
     test_damage_inside(name, "debezium")
+
+
+def repacked(raw: bytes, make: Callable[[bytes], bytes]) -> bytes:
+    """The stream with other bodies of its payloads; `make`: events inside -> body."""
+    found = []
+    for each in pair.without_checksums(pair.events(raw)):
+        body = each[_HEADER:]
+        if each[4] == _PAYLOAD:
+            start = transaction_payload.header(body, 0, len(body)).start
+            body = make(zstandard.ZstdDecompressor().decompress(body[start:], max_output_size=1 << 20))
+        found.append(each[:_HEADER] + body)
+    return restamped(found)
+
+
+@pytest.mark.parametrize("name", ["mysql_orders", "mysql_transactions"])
+def test_stored_events(name: str) -> None:
+    """In the form that a server has for transactions that zstd cannot make shorter."""
+    squeezed_too = squeezed(RECORDINGS[NAMES.index(name)])
+    raw = repacked(squeezed_too, lambda inner: payload(inner, compression=255))
+    twin, ours = pair.both("debezium", "mysql", "file", [raw])
+    assert ours == twin
+    assert [part[0] for part in ours[:-2]] != []
+    assert not any(isinstance(part, tuple) and isinstance(part[0], type) for part in ours)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda inner: payload(event(_PAYLOAD, payload(inner), checksum=False, end=0)),
+        lambda inner: payload(inner + event(_PAYLOAD, payload(inner), checksum=False, end=0)),
+        lambda inner: payload(event(15, bytes(80), checksum=False, end=0) + inner),
+        lambda inner: payload(event(33, bytes(42), checksum=False, end=0) + inner),
+    ],
+    ids=["payload", "payload behind", "description", "GTID"],
+)
+def test_events_that_are_never_inside(make: Callable[[bytes], bytes]) -> None:
+    raw = repacked(squeezed(RECORDINGS[NAMES.index("mysql_orders")]), make)
+    twin, ours = pair.both("debezium", "mysql", "file", [raw])
+    assert ours == twin
+    assert any(isinstance(part, tuple) and part[0] is DecodeError for part in ours)
+
+
+@pytest.mark.parametrize("stated", [0, 1, 100, 1 << 20, (1 << 20) + 1, 1 << 40])
+@pytest.mark.parametrize("compression", [0, 255])
+def test_other_sizes_than_stated(compression: int, stated: int) -> None:
+    squeezed_too = squeezed(RECORDINGS[NAMES.index("mysql_orders")])
+    raw = repacked(squeezed_too, lambda inner: payload(inner, compression=compression, uncompressed=stated))
+    twin, ours = pair.both("debezium", "mysql", "file", [raw])
+    assert ours == twin
+    assert any(isinstance(part, tuple) and part[0] is DecodeError for part in ours) == (compression == 0)
+
+
+@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("make", [lambda raw: raw, squeezed_stream], ids=["plain", "compressed"])
+def test_with_a_filter(make: Callable[[bytes], bytes], form: str) -> None:
+    """Rows of some only, in transactions of which some have none left."""
+    raw = make(pair.read(RECORDINGS[NAMES.index("mysql_orders")]))
+    for condition, rows in FILTERS:
+        twin, ours = pair.both(form, "mysql", "file", pair.cut(raw, 4001), chosen=Filter(condition, rows=rows))
+        assert ours == twin
+        assert 0 < sum(len(part[0]) for part in ours if isinstance(part, tuple)) < 110
 
 
 def test_python_sees_next_to_nothing() -> None:
