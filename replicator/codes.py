@@ -396,6 +396,7 @@ _SCOPES: Final[dict[str, Scope]] = {
     "E1012": "host",  # what its operator has set aside
     "E2311": "host",  # its disk
     "E3201": "host",
+    "E3202": "host",  # the directory that its operator has named, or none
     "E5018": "host",
     "E2101": "either",  # accounts are bound to hosts: 'replicator'@'core-1'
     "E2102": "either",  # the CA file, or the server's certificate

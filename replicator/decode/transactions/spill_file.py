@@ -86,7 +86,15 @@ def _full_disk() -> Iterator[None]:
         raise SourceUnavailable(
             "E2311",
             "rows that wait for the end of their transaction can't be kept",
-            found=f"{error.strerror or error} in {tempfile.gettempdir()}",
+            found=f"{error.strerror or error}{_where()}",
             wanted="room for the largest transaction",
             fix="Make room there, or set TMPDIR to a larger disk.",
         ) from error
+
+
+def _where() -> str:
+    """On a full disk the search for a directory may fail itself: it writes a file into each."""
+    try:
+        return f" in {tempfile.gettempdir()}"
+    except OSError:
+        return ""

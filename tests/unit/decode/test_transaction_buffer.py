@@ -144,13 +144,15 @@ def test_all_of_it_in_pieces_of_the_stream(place):
         assert values(batches) == told(20) + told(3), size
 
 
-def test_a_full_disk_is_transient_and_nothing_has_left(monkeypatch):
+@pytest.mark.parametrize("name", ["TemporaryFile", "gettempdir"])
+def test_a_full_disk_is_transient_and_nothing_has_left(monkeypatch, name):
+    """Also where the search for a directory, which writes a file into each, finds none."""
     monkeypatch.setattr(collector_module, "_MOST_HELD", 600)
 
     def full(*args, **options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(tempfile, name, full)
     made = decoder(planner=planner)
     (batch,) = made.feed(transaction(Log().insert(1, 3), *range(20), number=2).xid().raw)
     assert values([batch]) == ["3 x0 commit"]

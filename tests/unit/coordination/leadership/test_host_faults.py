@@ -71,6 +71,14 @@ def test_a_fault_of_the_task_would_only_travel() -> None:
     assert decided(seen(), {**MISSING, "code": "E2101"}), "accounts are bound to hosts"
 
 
+@pytest.mark.parametrize(
+    "code", ["E1006", "E1012", "E2101", "E2102", "E2105", "E2311", "E3103", "E3110", "E3201", "E3202", "E3304", "E5018"]
+)
+def test_what_another_host_may_have(code: str) -> None:
+    """A variable, a file, an account, room, a directory that the host's operator has set aside."""
+    assert decided(seen(), {**MISSING, "code": code})
+
+
 def test_patience_doubles_and_can_be_switched_off() -> None:
     assert decided(seen(), since=NOW - PATIENCE + 1) == []
     assert decided(seen(gave_up=1)) == []
