@@ -24,6 +24,7 @@ from replicator.errors import ConfigError, NodeExists, ProcessError, VersionConf
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Orders, left_out
 from replicator.model.quarantine_orders import forked
+from server.places import start_at
 
 _STILL = (State.PAUSED.value, State.FAILED.value, State.UNCONFIGURED.value)
 """States of an instance that leads without a worker."""
@@ -116,12 +117,7 @@ class Positions:
         point = self.find(name, text) if text else self._commit(name).checkpoint
         if point is None:
             raise ProcessError("E5007", f"task '{name}' has no position yet")
-        position = point.position
-        start: dict[str, Any] = {"file": position.file, "position": position.offset}
-        if position.server:
-            start["server"] = position.server
-        if position.gtid:
-            start = {"gtid": position.gtid, **({"reached": start} if position.server else {})}
+        start = start_at(point.position)
         tables = left_out(point.quarantined) | (frozenset() if text else frozenset(view.orders.tables))
         orders = forked(tables, now_ms()) if tables else None
         return {**view.config, "name": new, "source": {**view.config["source"], "start": start}}, orders

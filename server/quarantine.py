@@ -9,10 +9,10 @@ from replicator.config.task import TaskConfig
 from replicator.coordination.clock import now_ms
 from replicator.coordination.overview import TaskOverview
 from replicator.errors import ConfigError, ProcessError, SourceError
-from replicator.model.position import Position
 from replicator.model.quarantine import Quarantined
 from replicator.model.quarantine_orders import check_name, put, release
 from replicator.model.quarantine_orders import replay as replayed
+from server.places import end_at, start_at
 from server.table_definitions import DefinitionOperations
 from server.task_operations import TaskOperations
 
@@ -106,8 +106,8 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
         raise ProcessError("E5007", f"there is nothing of {table} to replay", found=found)
     data, config = _config(view), parse_task(_config(view))
     source, sink = data["source"], data["sink"]
-    source |= {"tables": [table], "on_table_error": "fail", "start": _start(mark.since)}
-    source["until"] = {"file": mark.until.file, "position": mark.until.offset}
+    source |= {"tables": [table], "on_table_error": "fail", "start": start_at(mark.since)}
+    source["until"] = end_at(mark.until)
     if sink["format"] == "debezium":
         sink["debezium"]["topic_prefix"] = config.sink.debezium.topic_prefix or view.name
     sink["topic"] = config.sink.topic_template.replace("{task}", view.name)
@@ -131,9 +131,3 @@ def _last(view: TaskOverview, table: str) -> Quarantined | None:
 def _marks(view: TaskOverview) -> tuple[Quarantined, ...]:
     checkpoint = view.last_commit.checkpoint if view.last_commit else None
     return checkpoint.quarantined if checkpoint else ()
-
-
-def _start(position: Position) -> dict[str, Any]:
-    if position.gtid:
-        return {"gtid": position.gtid}
-    return {"file": position.file, "position": position.offset}

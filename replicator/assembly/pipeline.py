@@ -11,7 +11,7 @@ from replicator.assembly.catalogs import build_catalog
 from replicator.config.numbering import follows_events, rule
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
-from replicator.config.task import FilePosition, KafkaSink, TaskConfig
+from replicator.config.task import EndPosition, KafkaSink, TaskConfig
 from replicator.decode.native.compiled_decoder import decoder_class
 from replicator.decode.plan.compiler import Renderer
 from replicator.decode.renderers import rendering
@@ -83,8 +83,8 @@ def _beside(config: TaskConfig, server_id: int | None) -> Callable[[Position], S
     return open_stream
 
 
-def _place(given: FilePosition | None) -> Position | None:
-    return Position(given.file, given.position) if given is not None else None
+def _place(given: EndPosition | None) -> Position | None:
+    return Position(given.file, given.position, given.gtid) if given is not None else None
 
 
 def build_pipeline(

@@ -42,6 +42,10 @@ class LogPosition(FilePosition):
     )
 
 
+class EndPosition(FilePosition):
+    gtid: str = Field("", description="the executed GTID set there: what tells on another server of the group")
+
+
 class GtidPosition(Model):
     gtid: str = Field(min_length=1, description="executed GTID set: everything in it is skipped")
     reached: LogPosition | None = Field(
@@ -86,8 +90,8 @@ class MySQLSource(Model):
     start: Start = Field(
         "latest", description="where a task begins that has no position yet: latest, earliest, {file, position}, {gtid}"
     )
-    until: FilePosition | None = Field(
-        None, description="where the task has nothing more to do; for replays, on the server that the position is of"
+    until: EndPosition | None = Field(
+        None, description="where the task has nothing more to do; for replays. Without `gtid` on that server alone"
     )
     server_id: int | None = Field(
         None, ge=1, le=4294967295, description="our replica id; default: derived from the task's name"

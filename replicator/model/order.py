@@ -28,6 +28,16 @@ def compared(one: Position, other: Position) -> Relation:
     return _by_rows(one, other) if by_place == "same" else by_place
 
 
+def reached(position: Position, goal: Position) -> bool:
+    """Whether `position` is `goal`, or behind it. On another server of the group only GTIDs tell."""
+    mine, its = position.gtid, goal.gtid
+    if not mine or not its:
+        return position.order >= goal.order
+    if ":" in its:
+        return mine == its or GtidSet.parse(its).subset(GtidSet.parse(mine))
+    return mine == its or MariaDBPosition.parse(its).subset(MariaDBPosition.parse(mine))
+
+
 def _by_sets(one: str, other: str) -> Relation:
     """ "same" also where one of the two has no GTIDs."""
     if not one or not other or one == other:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from replicator.model.gtid import GtidSet, MariaDBPosition
+from replicator.model.order import reached
 from replicator.model.position import CatchUp, Position, Prepared
 
 
@@ -22,13 +22,8 @@ class CatchUpSession:
         self.start = goal.catch_up.at
 
     def is_end(self, position: Position) -> bool:
-        """Whether `position` is the goal, or behind it. On another server of the group only GTIDs tell."""
-        mine, goal = position.gtid, self._goal.gtid
-        if not mine or not goal:
-            return position.order >= self._goal.order
-        if ":" in goal:
-            return mine == goal or GtidSet.parse(goal).subset(GtidSet.parse(mine))
-        return mine == goal or MariaDBPosition.parse(goal).subset(MariaDBPosition.parse(mine))
+        """Whether `position` is the goal, or behind it."""
+        return reached(position, self._goal)
 
     def seen(self, position: Position, boundary: bool) -> Position:
         """The position of the task once the catch-up is at `position`."""

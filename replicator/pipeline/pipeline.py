@@ -23,6 +23,7 @@ import msgspec
 from replicator.errors import LeadershipLost, ReplicatorError, SessionRenewed, SinkError, SinkFenced
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.order import reached
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline import malloc
@@ -284,6 +285,8 @@ class Pipeline:
         self._delivery = DeliveryProgress(known, self.figures, in_sink=self._sink.holds_position)
 
     def _reached(self, position: Position) -> bool:
+        if self._until is self.end:
+            return self.end is not None and reached(position, self.end)
         return isinstance(self._until, Position) and position.order >= self._until.order
 
     def _is_end(self, position: Position) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.model.order import compared
+from replicator.model.order import compared, reached
 from replicator.model.position import Inside, Position
 
 A, B = "11111111-2222-3333-4444-555555555555", "99999999-2222-3333-4444-555555555555"
@@ -72,3 +72,20 @@ def test_it_is_an_order(one: Position, other: Position, third: Position) -> None
     same_kind = bool(one.gtid) == bool(other.gtid) == bool(third.gtid) and one.log == other.log == third.log
     if same_kind and compared(one, other) == compared(other, third) == "ahead":
         assert compared(one, third) == "ahead"
+
+
+@pytest.mark.parametrize(
+    ("position", "goal", "there"),
+    [
+        (Position("b.000001", 4), Position("b.000001", 4), True),
+        (Position("b.000001", 4), Position("b.000002", 4), False),
+        (Position("b.000001", 4, f"{A}:1-9"), Position("c.000009", 4, f"{A}:1-9"), True),
+        (Position("b.000009", 4, f"{A}:1-8"), Position("b.000001", 4, f"{A}:1-9"), False),
+        (Position("b.000001", 4, f"{A}:1-9,{B}:1"), Position("b.000009", 4, f"{A}:1-9"), True),
+        (Position("b.000001", 4, "0-1-9,1-1-3"), Position("b.000009", 4, "0-1-9"), True),
+        (Position("b.000009", 4, "0-1-8"), Position("b.000001", 4, "0-1-9"), False),
+        (Position("b.000009", 4), Position("b.000001", 4, f"{A}:1-9"), True),
+    ],
+)
+def test_reached(position: Position, goal: Position, there: bool) -> None:
+    assert reached(position, goal) == there

@@ -445,3 +445,15 @@ def test_it_ends_of_itself_where_it_was_told_to() -> None:
     bench = Bench(Script(whole(0), whole(1), whole(2)), Recorder(), until=Position("b.1", 2))
     last = bench.pipeline.run()
     assert last is not None and last.position.offset == 2
+
+
+def test_on_another_server_of_the_group_it_ends_by_gtids() -> None:
+    """Whose files and offsets are others: further ones, or earlier ones."""
+    server = "11111111-2222-3333-4444-555555555555"
+    batches = [
+        msgspec.structs.replace(whole(number), position=Position("c.7", number + 1, f"{server}:1-{number + 1}"))
+        for number in range(3)
+    ]
+    for until in (Position("c.1", 1, f"{server}:1-2"), Position("c.9", 900, f"{server}:1-2")):
+        last = Bench(Script(*batches), Recorder(), until=until).pipeline.run()
+        assert last is not None and last.position.offset == 2

@@ -193,10 +193,23 @@ def test_a_replay_has_the_table_alone_from_where_it_stopped_to_its_release(made:
     source, sink = task["config"]["source"], task["config"]["sink"]
     assert source["tables"] == ["shop.item"]
     assert source["start"] == {"gtid": f"{A}:1-100"}
-    assert source["until"] == {"file": "binlog.000004", "position": 900}
+    assert source["until"] == {"file": "binlog.000004", "position": 900, "gtid": f"{A}:1-300"}
     assert sink["topic"] == NAME + ".{database}.{table}"
     assert sink["debezium"]["topic_prefix"] == NAME
     assert sink["dead_letter_topic"] == NAME + ".dead_letter"
+
+
+@pytest.mark.parametrize("gtids", [True, False])
+def test_a_replay_names_the_server_that_its_start_is_of(made: World, gtids: bool) -> None:
+    """Without it another server at the address would be read from a place that means nothing there."""
+    server = "server_uuid@1795404826"
+    since = msgspec.structs.replace(SINCE, server=server, gtid=SINCE.gtid if gtids else "")
+    until = msgspec.structs.replace(UNTIL, server=server, gtid=UNTIL.gtid if gtids else "")
+    reached(made, Quarantined("shop.item", since, until, 5))
+    source = said(made, "replay", table="shop.item")[1]["config"]["source"]
+    place = {"file": "binlog.000003", "position": 400, "server": server}
+    assert source["start"] == ({"gtid": f"{A}:1-100", "reached": place} if gtids else place)
+    assert source["until"] == {"file": "binlog.000004", "position": 900, "gtid": until.gtid}
 
 
 def test_a_table_in_quarantine_is_replayed_by_the_task_itself(made: World) -> None:
