@@ -90,3 +90,15 @@ cpdef enum Sign:
     LESS_OR_EQUAL = 3
     GREATER = 4
     GREATER_OR_EQUAL = 5
+
+cpdef enum AvroType:
+    # What a value is in an Avro record.
+    NO_AVRO = 0  # the record is text
+    AVRO_INT = 1
+    AVRO_LONG = 2
+    AVRO_FLOAT = 3
+    AVRO_DOUBLE = 4
+    AVRO_BOOLEAN = 5
+    AVRO_STRING = 6
+    AVRO_BYTES = 7
+    AVRO_WRITTEN = 8  # by Python, the union's branch included

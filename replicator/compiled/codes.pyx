@@ -10,6 +10,7 @@ def _by_name(enum):
 WRITERS = _by_name(Writer)
 READERS = _by_name(Reader)
 TESTS = _by_name(Test)
+AVRO_TYPES = _by_name(AvroType)
 SIGNS = {
     "=": int(EQUAL), "<>": int(DIFFERENT), "<": int(LESS), "<=": int(LESS_OR_EQUAL), ">": int(GREATER),
     ">=": int(GREATER_OR_EQUAL),

@@ -46,15 +46,14 @@ cdef inline bint unscaled(const uint8_t* p, int precision, int scale, u128* valu
     return mask != 0
 
 
-cdef inline int put_decimal_base64(Out* out, const uint8_t* p, int precision, int scale) noexcept nogil:
-    """Base64 of the unscaled value, big-endian two's complement in as few bytes as hold it."""
+cdef inline int decimal_bytes(const uint8_t* p, int precision, int scale, uint8_t* raw) noexcept nogil:
+    """The unscaled value, big-endian two's complement in as few bytes as hold it. They end at `raw` + 17; returns where
+    they begin, or -1: too many digits."""
     cdef u128 value
-    cdef uint8_t raw[17]
-    cdef int size = 1
-    cdef int at
+    cdef int at, place
     cdef bint negative
     if precision > 37:
-        return ASK_PYTHON
+        return -1
     negative = unscaled(p, precision, scale, &value)
     # -v is ~(v - 1): the bytes that v - 1 takes, inverted.
     if negative and value != 0:
@@ -68,9 +67,16 @@ cdef inline int put_decimal_base64(Out* out, const uint8_t* p, int precision, in
     while at < 16 and raw[at] == 0 and raw[at + 1] < 0x80:
         at += 1
     if negative:
-        for size in range(at, 17):
-            raw[size] = raw[size] ^ 0xFF
-    return put_base64(out, raw + at, 17 - at, 0, False)
+        for place in range(at, 17):
+            raw[place] = raw[place] ^ 0xFF
+    return at
+
+
+cdef inline int put_decimal_base64(Out* out, const uint8_t* p, int precision, int scale) noexcept nogil:
+    """Base64 of `decimal_bytes`."""
+    cdef uint8_t raw[17]
+    cdef int at = decimal_bytes(p, precision, scale, raw)
+    return ASK_PYTHON if at < 0 else put_base64(out, raw + at, 17 - at, 0, False)
 
 
 cdef inline int put_decimal_plain(

@@ -33,6 +33,7 @@ cdef class Program(Steps):
     cdef int _write(self, Out* out, Range steps, int64_t row) noexcept nogil
     cdef int _object(self, Out* out, Step* step, int64_t row) noexcept nogil
     cdef int _header(self, Out* out, Form* form, int number, int64_t row) noexcept nogil
+    cdef int _number(self, Out* out, Step* step, int64_t row) noexcept nogil
     cdef int _asked(self, Out* out, Step* step, int64_t row) noexcept with gil
     cdef int _value(self, Out* out, Step* step) noexcept nogil
     cdef int _add_repeated(self, int64_t row) noexcept nogil

@@ -10,14 +10,16 @@ from libc.string cimport memcmp, memcpy
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Entry
+from replicator.compiled.avro cimport put_json, put_number
+from replicator.compiled.codes cimport NO_AVRO
 from replicator.compiled.filters cimport Reading, passes, read_value
 from replicator.compiled.moments cimport Moment, Times, number_of, put_time
 from replicator.compiled.out cimport BEHIND, DECLINED, NO_MEMORY, OK, little, put, put_kept, put_signed, reserve
 from replicator.compiled.steps cimport (
-    ASKED, Cut, FILE, Field, GTID, LITERAL, MOST_REPEATED, NOW_NS, OBJECT, OFFSET, ORDER, POSITION, REPEATED, ROW, SAME,
+    ASKED, Cut, FILE, Field, GTID, HEAD, LITERAL, MOST_REPEATED, NOW_NS, OBJECT, ORDER, POSITION, REPEATED, ROW, SAME,
     TABLE_ORDER, TEXT, THREAD, VALUE,
 )
-from replicator.compiled.values cimport write_value
+from replicator.compiled.values cimport Value, write_leaf, write_value
 
 ABI = 8
 
@@ -57,9 +59,12 @@ cdef class Program(Steps):
             return self.twin()(b, s, p, end, row, append, context)
         if not self.matches(base + p, base + end):
             return (self.others or self.twin())(b, s, p, end, row, append, context)
+        try:
+            self._take_texts(context)
+        except Exception:  # it says what is wrong
+            return self.twin()(b, s, p, end, row, append, context)
         arena = append
         count = arena.count
-        self._take_texts(context)
         self.table_rows, self.messages = context.table_rows, context.messages
         where = context.position
         number = arena.position_id(PyBytes_AS_STRING(where), PyBytes_GET_SIZE(where))
@@ -104,13 +109,13 @@ cdef class Program(Steps):
 
     cdef int prepare_natively(self, Moment* moment) noexcept nogil:
         """Makes the texts that are the same for all rows of an event."""
-        cdef Out* out = &self.same
+        cdef Out* out
         cdef Times times
         cdef Step* piece
         cdef int text, at, kind, status
         cdef bint null
         times.of[0].size = times.of[1].size = 0
-        out.used = 0
+        self.same.used = 0
         for text in range(self.same_count):
             for at in range(self.same_pieces[text], self.same_pieces[text + 1]):
                 piece = self.pieces + at
@@ -118,6 +123,8 @@ cdef class Program(Steps):
                 null = (kind == GTID and moment.gtid_size == 4) or (kind == THREAD and moment.thread < 0)
                 if piece.not_null and null:
                     continue
+                out = &self.same if piece.leaf.type == NO_AVRO else &self.json
+                self.json.used = 0
                 status = put_kept(out, piece.text, piece.size)
                 if kind == LITERAL or status != OK:
                     pass
@@ -139,10 +146,12 @@ cdef class Program(Steps):
                         status = put(out, '"', 1)
                 else:
                     status = put_signed(out, number_of(moment, kind))
+                if status == OK and piece.leaf.type != NO_AVRO:
+                    status = put_json(&self.same, &piece.leaf, self.json.base, self.json.used)
                 if status != OK:
                     return status
-            self.same_ends[text] = out.used
-        return reserve(out, BEHIND)
+            self.same_ends[text] = self.same.used
+        return reserve(&self.same, BEHIND)
 
     cdef int64_t run(
         self, Arena arena, const uint8_t* p, const uint8_t* end, int64_t row, uint32_t topic, uint32_t position
@@ -342,14 +351,12 @@ cdef class Program(Steps):
             elif kind == SAME:
                 start = self.same_ends[step.first - 1] if step.first else 0
                 status = put_kept(out, self.same.base + start, self.same_ends[step.first] - start)
-            elif kind == ROW:
-                status = put_signed(out, row - self.first_row)
-            elif kind == OFFSET:
-                status = put_signed(out, row)
-            elif kind == ORDER:
-                status = put_signed(out, row + 1 - self.messages)
-            elif kind == TABLE_ORDER:
-                status = put_signed(out, self.table_rows + 1 + row - self.first_row)
+            elif kind >= ROW and kind <= TABLE_ORDER:
+                status = self._number(out, step, row)
+            elif kind == HEAD:
+                status = OK if step.size else self._find_head(step)
+                if status == OK:
+                    status = put_kept(out, step.text, step.size)
             elif kind == OBJECT:
                 status = self._object(out, step, row)
             elif kind == ASKED:
@@ -361,6 +368,21 @@ cdef class Program(Steps):
             step += 1
         return OK
 
+    cdef int _number(self, Out* out, Step* step, int64_t row) noexcept nogil:
+        """Of a row."""
+        cdef int64_t number = row
+        cdef int status
+        if step.kind == ROW:
+            number -= self.first_row
+        elif step.kind == ORDER:
+            number += 1 - self.messages
+        elif step.kind == TABLE_ORDER:
+            number += self.table_rows + 1 - self.first_row
+        if step.leaf.type == NO_AVRO:
+            return put_signed(out, number)
+        status = put_number(out, &step.leaf, number)
+        return DECLINED if status > OK else status
+
     cdef int _asked(self, Out* out, Step* step, int64_t row) noexcept with gil:
         cdef bytes text
         try:
@@ -371,9 +393,12 @@ cdef class Program(Steps):
 
     cdef int _value(self, Out* out, Step* step) noexcept nogil:
         cdef Cut* cut = self.cuts + step.cut
+        cdef Value* value = self.values + step.value
         if cut.at == NULL:
             return put_kept(out, step.null, step.null_size)
-        return write_value(out, self.values + step.value, cut.at, cut.size, &self.scratch)
+        if value.leaf.type == NO_AVRO:
+            return write_value(out, value, cut.at, cut.size, &self.scratch)
+        return write_leaf(out, value, cut.at, cut.size, &self.scratch, &self.json)
 
     cdef int _object(self, Out* out, Step* step, int64_t row) noexcept nogil:
         """`text` and then {members}, or `null` when none is there."""

@@ -56,6 +56,26 @@ cdef inline int _sequence(const uint8_t* p, const uint8_t* end) noexcept nogil:
     return 4
 
 
+cdef inline bint is_utf8(const uint8_t* p, size_t size) noexcept nogil:
+    cdef const uint8_t* end = p + size
+    cdef uint64_t eight
+    cdef int length
+    while p < end:
+        if end - p >= 8:
+            memcpy(&eight, p, 8)
+            if not eight & 0x8080808080808080ULL:
+                p += 8
+                continue
+        if p[0] < 0x80:
+            p += 1
+            continue
+        length = _sequence(p, end)
+        if length == 0:
+            return False
+        p += length
+    return True
+
+
 cdef inline char* _unicode(char* o, uint32_t code) noexcept nogil:
     o[0] = c'\\'
     o[1] = c'u'

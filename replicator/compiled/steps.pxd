@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t, uint8_t
 
+from replicator.compiled.avro cimport Leaf
 from replicator.compiled.filters cimport Condition, Reading, Register
 from replicator.compiled.out cimport Out
 from replicator.compiled.values cimport Value
@@ -20,6 +21,7 @@ cdef enum Kind:
     REPEATED = 8  # `value`: which of the texts that rows add to
     MEMBER = 9
     ASKED = 10  # of Python, by the number of the row
+    HEAD = 11  # of an Avro record: known once its schema is registered
 
 cdef enum Variable:  # of texts that are the same for all rows of an event
     TS_MS = 0
@@ -63,6 +65,7 @@ ctypedef struct Step:
     int after
     bint not_null
     void* python
+    Leaf leaf  # of variables
 
 ctypedef struct Range:
     # Steps of a template; first -1: none.
@@ -125,6 +128,7 @@ cdef class Steps:
     cdef Out same
     cdef size_t* same_ends
     cdef Out scratch
+    cdef Out json  # of a value that becomes Avro
     cdef Out repeated[MOST_REPEATED]
 
     cdef _value_step(self, Step* step, fields)
@@ -132,4 +136,5 @@ cdef class Steps:
     cdef _test(self, Condition* test, fields)
     cdef void* _constants(self, texts) except NULL
     cdef Form* _forms(self, records, steps) except? NULL
+    cdef int _find_head(self, Step* step) noexcept with gil
     cdef const char* _keep(self, bytes text) except NULL

@@ -3,15 +3,16 @@
 from libc.stdlib cimport calloc, free
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
+from replicator.compiled.avro cimport Leaf
 from replicator.compiled.codes cimport ALL, ANY, COLUMNS, LIKE, MEMBER_TEST, NUMBERS, REALS, REMEMBERED, TEXTS, WIDES
 from replicator.compiled.headers cimport varint
-from replicator.compiled.out cimport BEHIND
+from replicator.compiled.out cimport BEHIND, DECLINED, OK
 from replicator.compiled.filters cimport Condition, Constant, Reading, Register
 from replicator.compiled.values cimport REMEMBERED_SLOTS, Slot
 
 from array import array
 
-from replicator.compiled.codes import READERS, SIGNS, TESTS, WRITERS
+from replicator.compiled.codes import AVRO_TYPES, READERS, SIGNS, TESTS, WRITERS
 
 ABI = 8
 
@@ -82,6 +83,7 @@ cdef class Steps:
         free(self.same_ends)
         free(self.same.base)
         free(self.scratch.base)
+        free(self.json.base)
         for index in range(MOST_REPEATED):
             free(self.repeated[index].base)
 
@@ -99,13 +101,14 @@ cdef class Steps:
         cdef Value* value
         self.value_count = len(values)
         self.values = <Value*>_zeros(len(values) + 1, sizeof(Value))
-        for index, (name, a, b, text, python) in enumerate(values):
+        for index, (name, a, b, text, python, leaf) in enumerate(values):
             value = self.values + <int>index
             writer = WRITERS[name]
             value.writer, value.a, value.b = writer, a, b
             value.text, value.text_size = self._keep(text), len(text)
             self.kept.append(python)
             value.python = <void*>python
+            value.leaf = _leaf(leaf)
             if writer == REMEMBERED:
                 value.slots = <Slot*>_zeros(REMEMBERED_SLOTS, sizeof(Slot))
 
@@ -126,6 +129,7 @@ cdef class Steps:
                     self.pieces[at].kind, before = VARIABLES[piece[0]], piece[1] or b""
                     self.pieces[at].text, self.pieces[at].size = self._keep(before), len(before)
                     self.pieces[at].not_null = piece[1] is not None
+                    self.pieces[at].leaf = _leaf(piece[2])
                 else:
                     self.alone = False
                 at += 1
@@ -167,8 +171,13 @@ cdef class Steps:
                 self.kept.append(fields[1])
                 step.python = <void*>fields[1]
                 self.alone = False
+            elif kind == "head":
+                step.kind = HEAD
+                self.kept.append(fields[1])
+                step.python = <void*>fields[1]
             else:
                 step.kind = _ROW_KINDS[kind]
+                step.leaf = _leaf(fields[1])
 
     cdef _value_step(self, Step* step, fields):
         step.cut, step.value, null = fields
@@ -247,11 +256,27 @@ cdef class Steps:
                 form.headers[<int>number] = _range(template)
         return forms
 
+    cdef int _find_head(self, Step* step) noexcept with gil:
+        """The twin registers the schema with the first record, so this asks nobody but the process."""
+        try:
+            head = (<object>step.python).head
+            if not head:
+                return DECLINED
+            step.text, step.size = self._keep(head), len(head)
+            return OK
+        except Exception:
+            return DECLINED
+
     cdef const char* _keep(self, bytes text) except NULL:
         """For `put_kept`."""
         cdef bytes kept = text + bytes(BEHIND)
         self.kept.append(kept)
         return PyBytes_AS_STRING(kept)
+
+
+cdef Leaf _leaf(found):
+    """found: a `decode.native.avro.Leaf`; None: the record is text."""
+    return Leaf(0, -1, -1) if found is None else Leaf(AVRO_TYPES[found.type], found.some, found.none)
 
 
 def _header_pieces(headers, steps):

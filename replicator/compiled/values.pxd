@@ -1,11 +1,12 @@
-# One value of a row to text: which writer a column has, and the way to the twin's for the rest.
+# One value of a row to text or to Avro: which writer a column has, and the way to the twin's for the rest.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from replicator.compiled.avro cimport Leaf, put_blob, put_json, put_number, put_real
 from replicator.compiled.codes cimport (
-    BASE64, BEYOND, BIG_UNSIGNED, BIT_BASE64, BOOLEAN, CONSTANT, DATETIME_EPOCH, DATETIME_ISO, DATETIME_NS,
+    AVRO_BYTES, AVRO_DOUBLE, AVRO_STRING, AVRO_WRITTEN, BASE64, BEYOND, BIG_UNSIGNED, BIT_BASE64, BOOLEAN, CONSTANT, DATETIME_EPOCH, DATETIME_ISO, DATETIME_NS,
     DATETIME_TEXT, DATE_DAYS, DATE_ISO, DATE_TEXT, DECIMAL_BASE64, DECIMAL_JAVA, DECIMAL_NUMBER, DECIMAL_STRING,
     DOUBLE_JAVA, FLOAT_JAVA, HEX, JSON_STRING, JSON_TEXT, LATIN1, REMEMBERED, SIGNED, SIGNED_STRING, TEXT_ASCII,
     TEXT_UTF8, TIMESTAMP_ISO, TIMESTAMP_TEXT, TIME_ISO, TIME_MS, TIME_NS, TIME_TEXT, TIME_US, UNSCALED, UNSIGNED,
@@ -18,18 +19,19 @@ from replicator.compiled.datetexts cimport (
     put_date_iso, put_date_text, put_datetime_iso, put_datetime_text, put_time_iso, put_time_text, put_timestamp_iso,
     put_timestamp_text,
 )
-from replicator.compiled.decimals cimport put_decimal_base64, put_decimal_plain
+from replicator.compiled.decimals cimport decimal_bytes, put_decimal_base64, put_decimal_plain
 from replicator.compiled.documents cimport put_document
 from replicator.compiled.floats cimport double_at, put_java, single_at
 from replicator.compiled.out cimport (
     ASK_PYTHON, DECLINED, NO_MEMORY, OK, Out, big, little, little_signed, put, put_signed, put_unsigned, reserve,
 )
 from replicator.compiled.quoted cimport (
-    put_base64, put_hex, put_latin1, put_plain_ascii, put_quoted, put_reversed, put_unscaled,
+    is_utf8, put_base64, put_hex, put_latin1, put_plain_ascii, put_quoted, put_reversed, put_unscaled,
 )
 
 cdef enum:
     REMEMBERED_SLOTS = 512
+    NOT_DIRECT = 2  # beside the statuses of `out.pxd`
 
 ctypedef struct Slot:
     uint64_t key
@@ -42,8 +44,9 @@ ctypedef struct Value:
     int64_t b
     const char* text
     size_t text_size
-    void* python  # the twin's renderer: bytes -> latin-1 text of UTF-8
+    void* python  # the twin's renderer: bytes -> latin-1 text of UTF-8, or of Avro
     Slot* slots
+    Leaf leaf
 
 
 cdef inline int write_value(Out* out, Value* value, const uint8_t* p, size_t size, Out* scratch) noexcept nogil:
@@ -54,6 +57,54 @@ cdef inline int write_value(Out* out, Value* value, const uint8_t* p, size_t siz
         out.used = before
         status = by_python(out, value, p, size)
     return status
+
+
+cdef inline int write_leaf(
+    Out* out, Value* value, const uint8_t* p, size_t size, Out* scratch, Out* text
+) noexcept nogil:
+    """As `write_value`, in Avro. `text`: for the JSON of those that are not written from the row itself."""
+    cdef size_t before = out.used
+    cdef int status
+    if value.leaf.type == AVRO_WRITTEN:
+        return _native_or_python(out, value, p, size)
+    status = _direct(out, value, p, size)
+    if status == NOT_DIRECT:
+        text.used = 0
+        status = _native(text, value, p, size, scratch)
+        if status == OK:
+            status = put_json(out, &value.leaf, text.base, text.used)
+    if status == ASK_PYTHON:
+        out.used = before
+        status = by_python(out, value, p, size)
+    return status
+
+
+cdef inline int _native_or_python(Out* out, Value* value, const uint8_t* p, size_t size) noexcept nogil:
+    return _remembered(out, value, p, size) if value.writer == REMEMBERED else by_python(out, value, p, size)
+
+
+cdef inline int _direct(Out* out, Value* value, const uint8_t* p, size_t size) noexcept nogil:
+    """The most usual values, whose JSON would only be read again."""
+    cdef int writer = value.writer
+    cdef uint64_t number
+    cdef uint8_t raw[17]
+    cdef int at
+    if writer == SIGNED:
+        return put_number(out, &value.leaf, little_signed(p, <int>size))
+    if writer == UNSIGNED:
+        number = little(p, <int>size)
+        return ASK_PYTHON if number >> 63 else put_number(out, &value.leaf, <int64_t>number)
+    if writer == TEXT_UTF8 and value.leaf.type == AVRO_STRING:
+        return put_blob(out, &value.leaf, p, size, 0) if is_utf8(p, size) else ASK_PYTHON
+    if writer == DOUBLE_JAVA and value.leaf.type == AVRO_DOUBLE:
+        return put_real(out, &value.leaf, double_at(p))  # its text reads back as the same number
+    if value.leaf.type == AVRO_BYTES:
+        if writer == BASE64 and not value.b:
+            return put_blob(out, &value.leaf, p, size, value.a)
+        if writer == DECIMAL_BASE64:
+            at = decimal_bytes(p, value.a, <int>value.b, raw)
+            return ASK_PYTHON if at < 0 else put_blob(out, &value.leaf, raw + at, 17 - at, 0)
+    return NOT_DIRECT
 
 
 cdef inline int _native(Out* out, Value* value, const uint8_t* p, size_t size, Out* scratch) noexcept nogil:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from replicator.decode.binlog.column_presence import IMAGES, Operation, Presence
-from replicator.decode.native import writers
+from replicator.decode.native import avro, writers
+from replicator.decode.native.avro import Leaf, Unfit
 from replicator.decode.native.filters import FilterPlanner
 from replicator.decode.native.filters import Program as Filtering
 from replicator.decode.plan.lowering import Entry, Lines, Lowered, Lowering, Object, Repeated, Simple
 from replicator.decode.plan.variable_values import PER_EVENT, PER_ROW, Context
 from replicator.decode.renderers.contract import Rendering
 from replicator.decode.values.column_sizes import fixed_size, prefix_size
+from replicator.model.encoding import AvroRecords, RecordSchema
 from replicator.model.plan import Image, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
 
 Renderer: TypeAlias = Callable[[str, Column, Table], Rendering]
-Piece: TypeAlias = "bytes | tuple[str, bytes | None]"
-"""A literal, or the name of a variable and the text in front of it where it is not null."""
+Piece: TypeAlias = "bytes | tuple[str, bytes | None, Leaf | None]"
+"""A literal, or the name of a variable, the text in front of it where it is not null, and its schema in Avro."""
+Written: TypeAlias = "tuple[str, int, int, bytes, Callable[[bytes], str], Leaf | None]"
 Steps: TypeAlias = "tuple[int, int] | None"
 """(first step of a template, behind its last one)"""
 
@@ -43,7 +46,7 @@ class Spec(msgspec.Struct):
     Attributes:
         header: of the events that the program is for, and `mask`: which of its bits count.
         images: (fixed size or -1, bytes of the length in front, nullable) of every column, by image.
-        values: (writer's name, a, b, text, the twin's renderer).
+        values: (writer's name, a, b, text, the twin's renderer, schema in Avro).
         same: texts that are the same for all rows of an event: literals and variables.
         steps: see `Program._steps`.
         moved: records of a row whose key has changed; None: those of any row. `compared`: where its columns stand in
@@ -56,7 +59,7 @@ class Spec(msgspec.Struct):
     mask: bytes
     grouped: bool
     images: list[list[tuple[int, int, bool]]]
-    values: list[tuple[str, int, int, bytes, Callable[[bytes], str]]]
+    values: list[Written]
     same: list[list[Piece]]
     steps: list[tuple[Any, ...]]
     records: list[Form]
@@ -66,10 +69,6 @@ class Spec(msgspec.Struct):
     filter: Filtering | None
     entering: list[Form]
     leaving: list[Form]
-
-
-class Unfit(Exception):
-    """The compiled code has no way to say this; the twin runs."""
 
 
 class Assembler:
@@ -92,15 +91,15 @@ class Assembler:
         self._present: dict[Image, list[Column]] = {
             image: [column for column in table.columns if presence.has(image, column.index)] for image in self._images
         }
-        self._values: dict[tuple[int, str], int] = {}
-        self._writers: list[tuple[str, int, int, bytes, Callable[[bytes], str]]] = []
+        self._values: dict[tuple[int, str, Leaf | None], int] = {}
+        self._writers: list[Written] = []
         self._same: dict[tuple[Piece, ...], int] = {}
         self._steps: list[tuple[Any, ...]] = []
         self._repeated: dict[Repeated, int] = {}
 
     def spec(self, header: bytes) -> Spec:
         plan, presence = self._plan, self._presence
-        if plan.encode is not None:
+        if plan.encode is not None and not isinstance(plan.encode, AvroRecords):
             raise Unfit("an encoding")
         lowering = Lowering(plan, self._table, self._operation, presence)
         records = self._forms(lowering.records(getattr(plan, self._operation)))
@@ -155,18 +154,38 @@ class Assembler:
             raise Unfit("many headers")
         return [
             Form(
-                self._template(record.key),
-                self._template(record.value),
+                self._encoded(record.key, "key"),
+                self._encoded(record.value, "value"),
                 self._template(record.route),
                 tuple((_named(name), self._template(template)) for name, template in record.headers),
             )
             for record in records
         ]
 
+    def _encoded(self, template: Lowered | None, part: Literal["key", "value"]) -> Steps:
+        encode = self._plan.encode
+        if template is None or not isinstance(encode, AvroRecords):
+            return self._template(template)
+        schema: RecordSchema | None = getattr(encode, part)
+        return None if schema is None else self._laid([("head", schema), *self._avro(avro.items(template, schema))])
+
+    def _avro(self, items: Sequence[avro.Item]) -> list[tuple[Any, ...]]:
+        steps: list[tuple[Any, ...]] = []
+        same: list[Piece] = []
+        for item in items:
+            if isinstance(item, bytes):
+                same.append(item)
+            elif isinstance(item.step, Var) and item.step.name in PER_EVENT:
+                same.append((item.step.name, None, item.leaf))
+            else:
+                steps += self._flushed(same)
+                steps.append(self._varying(item.step, item.leaf))
+        return steps + self._flushed(same)
+
     def _template(self, template: Lowered | None) -> Steps:
-        if template is None:
-            return None
-        steps = list(self._made(template))
+        return None if template is None else self._laid(self._made(template))
+
+    def _laid(self, steps: Sequence[tuple[Any, ...]]) -> Steps:
         first = len(self._steps)
         self._steps.extend(steps)
         return first, len(self._steps)
@@ -179,7 +198,7 @@ class Assembler:
             if isinstance(step, Text):
                 same.append(step.text.encode())
             elif isinstance(step, Var) and step.name in PER_EVENT:
-                same.append((step.name, None if step.before is None else step.before.encode()))
+                same.append((step.name, None if step.before is None else step.before.encode(), None))
             else:
                 steps += self._flushed(same)
                 steps.append(self._varying(step))
@@ -200,9 +219,9 @@ class Assembler:
             return [("text", pieces[0])]
         return [("same", self._same.setdefault(tuple(pieces), len(self._same)))]
 
-    def _varying(self, step: Simple | Repeated) -> tuple[Any, ...]:
+    def _varying(self, step: Simple | Repeated, leaf: Leaf | None = None) -> tuple[Any, ...]:
         if isinstance(step, Value):
-            return ("value", *self._value(step))
+            return ("value", *self._value(step, leaf))
         if isinstance(step, Object):
             members = [self._member(entry) for entry in step.entries]
             first = len(self._steps)
@@ -214,8 +233,10 @@ class Assembler:
         if step != Var(step.name):
             raise Unfit("a text in front of a number")
         if step.name not in _ROW_NUMBERS:
+            if leaf is not None:
+                raise Unfit("a text of a row")
             return ("asked", eval(f"lambda _c, _row: {PER_ROW[step.name].format(row='_row')}"))  # noqa: S307
-        return (step.name,)
+        return (step.name, leaf)
 
     def _repetition(self, step: Repeated) -> tuple[Any, ...]:
         number, again = self._repeated.get(step), step in self._repeated
@@ -232,17 +253,21 @@ class Assembler:
         before, after = self._pair(entry.value.column) if entry.changed else (-1, -1)
         return ("member", entry.name.encode(), *self._value(entry.value), before, after, entry.not_null)
 
-    def _value(self, step: Value) -> tuple[int, int, bytes]:
+    def _value(self, step: Value, leaf: Leaf | None = None) -> tuple[int, int, bytes]:
         """(place among the values of a row, number of its writer, text for NULL)"""
-        key = (step.column, step.renderer)
+        key = (step.column, step.renderer, leaf)
+        column = self._table.columns[step.column]
         if key not in self._values:
-            column = self._table.columns[step.column]
             rendering = self._rendering(step.renderer, column, self._table)
             rendering.check(column)
             chosen = writers.writer(step.renderer, column, rendering)
+            made = writers.asked(chosen, rendering)
             self._values[key] = len(self._writers)
-            self._writers.append((*chosen, writers.asked(chosen, rendering)))
-        return self._place(step.image, step.column), self._values[key], step.null.encode()
+            self._writers.append((*chosen, made, None) if leaf is None else avro.writer(chosen, made, leaf))
+        null = step.null.encode()
+        if leaf is not None:
+            null = leaf.write(null) if column.nullable else b""
+        return self._place(step.image, step.column), self._values[key], null
 
     def _place(self, image: Image, index: int) -> int:
         start = 0 if image == self._images[0] else len(self._present[self._images[0]])
@@ -274,8 +299,10 @@ def _named(name: str) -> bytes:
 def _printed(piece: Piece, context: Context) -> bytes:
     if isinstance(piece, bytes):
         return piece
-    name, before = piece
+    name, before, leaf = piece
     value = str(EVALUATORS[name](context)).encode("latin-1")
+    if leaf is not None:
+        return leaf.write(value)
     if before is None:
         return value
     return b"" if value == b"null" else before + value

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import struct
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import fastavro
 import msgspec
 
 from replicator.encode.avro.registry import Registry
 from replicator.encode.avro.schema import avro
-from replicator.encode.avro.writer import Writer
+from replicator.encode.avro.writer import Writer, part_writer
 from replicator.errors import DecodeError
 
 _HEAD: Final = struct.Struct(">bI")
 
 
 class Encoder:
-    """JSON of one Connect schema -> bytes of the subject.
+    """JSON of one Connect schema -> bytes of the subject. A `model.encoding.RecordSchema`.
 
     The schema is registered with the first value, not before: a table without rows leaves nothing in the registry, and
     plans can be made where there is none.
@@ -32,6 +33,7 @@ class Encoder:
     def __init__(self, registry: Registry, subject: str, connect: str) -> None:
         self._registry = registry
         self._subject = subject
+        self.connect = connect
         parsed = msgspec.json.decode(connect)
         schema = avro(parsed)
         self.schema: Final = msgspec.json.encode(schema).decode()
@@ -52,6 +54,14 @@ class Encoder:
                 "E2307", f"a value does not fit the schema of {self._subject}", found=str(error)
             ) from error
         return (self._head or self._register()) + body
+
+    @property
+    def head(self) -> bytes:
+        return self._head
+
+    def part(self, schema: Mapping[str, Any]) -> Callable[[bytes], bytes]:
+        """The function raises what `Writer` does."""
+        return part_writer(schema)
 
     def _register(self) -> bytes:
         self._head = _HEAD.pack(0, self._registry.id(self._subject, self.schema))

@@ -13,8 +13,9 @@ from replicator.encode.avro.names import adjusted
 from replicator.encode.avro.registry import Registry
 from replicator.encode.debezium import Debezium
 from replicator.errors import ConfigError, DecodeError
+from replicator.model.encoding import AvroRecords
 from replicator.model.happening import Message, Moment, Statement
-from replicator.model.plan import Encode, TablePlan
+from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 
 
@@ -38,7 +39,7 @@ class AvroDebezium(Debezium):
         self._envelopes[topic] = shape.value
         key = None if shape.key is None else self._encoder(f"{topic}-key", shape.key)
         plan = super().plan(fit, topic)
-        return msgspec.structs.replace(plan, encode=_both(key, self._encoder(f"{topic}-value", shape.value)))
+        return msgspec.structs.replace(plan, encode=AvroRecords(key, self._encoder(f"{topic}-value", shape.value)))
 
     def statement(self, statement: Statement, moment: Moment) -> Sequence[Message]:
         self._changed = {
@@ -77,11 +78,3 @@ class AvroDebezium(Debezium):
 
     def _named(self, topic: str) -> str:
         return adjusted(topic, self._options.schema_name_adjustment_mode, dots=True)
-
-
-def _both(key: Encoder | None, value: Encoder) -> Encode:
-    def encode(key_text: bytes | None, value_text: bytes | None) -> tuple[bytes | None, bytes | None]:
-        made = key(key_text) if key is not None and key_text is not None else None
-        return made, value(value_text) if value_text is not None else None
-
-    return encode

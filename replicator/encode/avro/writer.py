@@ -7,7 +7,8 @@ pass. fastavro's writer is not used: it tries which branch of each union fits, a
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -40,7 +41,7 @@ _NUMBERS: Final = {
 
 
 class Writer:
-    """`schema`: of a struct. Called with JSON; returns Avro.
+    """Called with JSON of the schema; returns Avro.
 
     Raises msgspec.MsgspecError: the JSON is not of the schema; OverflowError: a number is too large for its type.
     """
@@ -53,6 +54,19 @@ class Writer:
 
     def __call__(self, text: bytes) -> bytes:
         return self._write(self._decode(text))
+
+
+def part_writer(schema: Mapping[str, Any]) -> Writer:
+    """The writer of a part of a schema. Those of plain types are shared: a table has as many parts as columns."""
+    if schema["type"] in ("struct", "array"):
+        return Writer(schema)
+    return _plain_writer(schema["type"], schema["optional"], schema.get("default") is not None)
+
+
+@lru_cache(maxsize=100)
+def _plain_writer(kind: str, optional: bool, has_default: bool) -> Writer:
+    """A default decides which branch of the union is null; what it is does not matter."""
+    return Writer({"type": kind, "optional": optional, **({"default": 0} if has_default else {})})
 
 
 class _Functions:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from replicator.config.debezium import DebeziumOptions
 from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.compiled_decoder import CompiledDecoder
@@ -70,8 +71,18 @@ def without_checksums(whole: Sequence[bytes]) -> list[bytes]:
     return found
 
 
-def sink(form: str) -> StdoutSink:
-    return StdoutSink(type="stdout", format=form)
+def sink(form: str, **options: Any) -> StdoutSink:
+    """`form`: a format, or "avro". options: of Debezium."""
+    if form == "avro":
+        options |= {"converter": "avro", "schema_registry": {"url": "http://registry:8081"}}
+    if not options:
+        return StdoutSink(type="stdout", format=form)
+    return StdoutSink(type="stdout", format="debezium", debezium=DebeziumOptions(**options))
+
+
+def format_of(form: str, server: str = "mysql", **options: Any) -> Any:
+    given = sink(form, **options)
+    return formats[given.format]("t", given, server)
 
 
 def decoder(
@@ -83,7 +94,7 @@ def decoder(
     chosen: Filter | None = None,
     **options: Any,
 ) -> BinlogDecoder:
-    made = formats[form]("t", sink(form), server)
+    made = format_of(form, server)
     topics = Topics("{task}.{database}.{table}", "t")
 
     def planned(table: Table) -> TablePlan:
