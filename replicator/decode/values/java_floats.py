@@ -27,7 +27,8 @@ def double(value: float) -> str:
     sign = "-" if text[0] == "-" else ""
     mantissa, _, exponent = text[len(sign) :].partition("e")
     if exponent:
-        return sign + _two_digits(mantissa, size) + f"E{int(exponent)}"
+        digits, power = _two_digits(mantissa, int(exponent), size)
+        return f"{sign}{digits}E{power}"
     whole, _, fraction = mantissa.partition(".")
     if size >= 1:
         digits, power = (whole + fraction).rstrip("0"), len(whole) - 1
@@ -37,12 +38,16 @@ def double(value: float) -> str:
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"
 
 
-def _two_digits(mantissa: str, size: float) -> str:
-    """Java prints two digits at least, and the nearest two where one would do (4.9E-324, not 5.0E-324)."""
+def _two_digits(mantissa: str, power: int, size: float) -> tuple[str, int]:
+    """Digits and exponent. Java prints two digits at least, and the nearest two where one would do (4.9E-324, not
+    5.0E-324; 9.9E-324, not 1.0E-323)."""
     if "." in mantissa:
-        return mantissa
+        return mantissa, power
     nearest = f"{size:.1e}"
-    return nearest.partition("e")[0] if float(nearest) == size else mantissa + ".0"
+    if float(nearest) != size:
+        return mantissa + ".0", power
+    digits, _, exponent = nearest.partition("e")
+    return digits, int(exponent)
 
 
 def single(value: float) -> str:

@@ -31,6 +31,7 @@ from replicator.decode.values import java_floats
         (1.7976931348623157e308, "1.7976931348623157E308"),
         (-2.2250738585072014e-308, "-2.2250738585072014E-308"),
         (5e-324, "4.9E-324"),
+        (1e-323, "9.9E-324"),
         (float("inf"), '"Infinity"'),
         (float("-inf"), '"-Infinity"'),
         (float("nan"), '"NaN"'),
