@@ -43,7 +43,7 @@ from tests.unit.decode.binlog_writer import Log
 POINT = struct.pack("<IBI2d", 4326, 1, 1, 1.5, -2.25)
 KINDS = [*column_kinds(), {"type": types.GEOMETRY, "meta": 4}, {"type": types.GEOMETRY, "meta": 4, "geometry": 1}]
 KINDS += [{"type": types.VECTOR, "meta": 4, "collation": 63, "dimensions": 2}]
-_CHECKS = {"deadline": None, "suppress_health_check": [HealthCheck.function_scoped_fixture]}
+_checked = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def arena() -> Any:
 # Any values
 
 _DEFAULTS = ["1", "0", "-7", "1.50", "abc", "", "2021-03-04", "2021-03-04 05:06:07.5", "12:13:14", "b'1'", "x'0aff'"]
-_OPTIONS = st.fixed_dictionaries(
+_OPTIONS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {},
     optional={
         "time_precision_mode": st.sampled_from(["microseconds", "nanoseconds", "connect", "isostring"]),
@@ -126,7 +126,7 @@ def planned(data: st.DataObject, table: Table) -> TablePlan:
     return plan
 
 
-@settings(max_examples=200, **_CHECKS)
+@settings(_checked, max_examples=200)
 @given(data=st.data())
 def test_any_values(ids: dict[tuple[str, str], int], data: st.DataObject) -> None:
     table = data.draw(tables())
@@ -147,7 +147,7 @@ def test_any_values(ids: dict[tuple[str, str], int], data: st.DataObject) -> Non
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: "-".join(str(part) for part in kind.values()))
-@settings(max_examples=15, **_CHECKS)
+@settings(_checked, max_examples=15)
 @given(data=st.data())
 def test_any_value_of_one_column(ids: dict[tuple[str, str], int], kind: dict[str, Any], data: st.DataObject) -> None:
     column = Column(0, "c", nullable=data.draw(st.booleans()), **kind)
@@ -371,7 +371,7 @@ def test_a_changed_table_gets_its_new_id_at_the_right_row(ids: dict[tuple[str, s
     for kind in (BinlogDecoder, CompiledDecoder):
         decoder = pair.decoder(kind, "avro", "mysql", "file", Position("binlog.000001", 4))
         records = [record for batch in decoder.feed(raw) for record in batch.records]
-        found.append([(record[1], record[2]) for record in records])
+        found.append([(record[1] or b"", record[2] or b"") for record in records])
     assert found[0] == found[1]
     numbers = [struct.unpack(">I", value[1:5])[0] for _, value in found[1]]
     old, new = numbers[0], numbers[5]
