@@ -1,6 +1,8 @@
-"""`python -m dev.mutants [WORD]`: removes each guard (whose name has WORD in it) in a copy of the sources and runs the
-tests that must notice. Prints who killed it, and keeps it in build/mutants.json, for `python -m dev.faults`; exit
-status 1 when one survives."""
+"""`python -m dev.mutants [WORD]`: removes each guard in a copy of the sources and runs the tests that must notice.
+
+WORD: only guards whose name or file has it. Prints which test noticed, and keeps it in build/mutants.json, for
+`python -m dev.faults`. Exit status 1 when a guard's removal is not noticed.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mysql-replicator-mutants-") as folder:
         copy = Path(folder)
         _copy(copy)
-        guards = [guard for guard in GUARDS if word in guard.name]
+        guards = [guard for guard in GUARDS if word in guard.name or word in guard.file]
         for guard in guards:
             began = time.monotonic()
             killer = killed_by(guard, copy)

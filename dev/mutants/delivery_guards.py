@@ -6,7 +6,6 @@ from dev.mutants.guard import Guard
 
 _PIPELINE = "tests/unit/pipeline/test_pipeline.py"
 _AUTHORITY = "tests/unit/pipeline/test_authority.py"
-_LANE = "tests/unit/kafka/test_lane.py"
 
 DELIVERY: tuple[Guard, ...] = (
     Guard(
@@ -57,20 +56,6 @@ DELIVERY: tuple[Guard, ...] = (
         "        return epoch <= self.previous if self.previous is not None else epoch < self.epoch\n",
         "        return True\n",
         ("tests/unit/sink/test_position.py",),
-    ),
-    Guard(
-        "who is not of the task's history is not fenced out",
-        "replicator/sink/kafka/exactly_once.py",
-        "        self._read(topic, term)  # who is not of this task's history is not fenced out\n",
-        "",
-        ("tests/integration/sink/test_kafka_installations.py",),
-    ),
-    Guard(
-        "connections to Kafka end with a reset",
-        "replicator/kafka/transport.py",
-        "        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)\n",
-        "",
-        ("tests/unit/kafka/test_connection.py",),
     ),
     Guard(
         "skip count: rows that an earlier stream delivered are not sent again",
@@ -134,69 +119,6 @@ DELIVERY: tuple[Guard, ...] = (
         "        while self._low in self._done:\n",
         "        while self._done and (self._done.add(self._low) or True):\n",
         ("tests/unit/sink",),
-    ),
-    Guard(
-        "a partition's first batch goes alone: a broker takes any number from a producer that it does not know",
-        "replicator/kafka/lane.py",
-        "len(self.away) < LIMIT and now < self._known_until",
-        "len(self.away) < LIMIT",
-        (_LANE,),
-    ),
-    Guard(
-        "a batch that is sent again goes alone",
-        "replicator/kafka/lane.py",
-        "        self._alone = True\n",
-        "",
-        (_LANE,),
-    ),
-    Guard(
-        "batches that are sent again leave in their first order",
-        "replicator/kafka/lane.py",
-        "        insort(self.waiting, batch, key=_number)\n",
-        "        self.waiting.insert(0, batch)\n",
-        (_LANE,),
-    ),
-    Guard(
-        "a batch that is sent again keeps its sequence number",
-        "replicator/kafka/lane.py",
-        "        if batch.sequence < 0:\n",
-        "        if True:\n",
-        (_LANE, "tests/unit/kafka/test_machine_idempotent.py"),
-    ),
-    Guard(
-        "no batch leaves the producer without the guard's consent",
-        "replicator/kafka/machine.py",
-        "        if self.error is not None or (self.outstanding and not self._allowed()):\n",
-        "        if self.error is not None:\n",
-        ("tests/unit/kafka/test_machine_idempotent.py",),
-    ),
-    Guard(
-        "no commit leaves the producer without the guard's consent",
-        "replicator/kafka/machine.py",
-        "        return self._allowed()\n\n    def _allowed",
-        "        return True\n\n    def _allowed",
-        ("tests/unit/kafka/test_machine_transactional.py",),
-    ),
-    Guard(
-        "the first batch that fails for good ends the producer",
-        "replicator/kafka/machine.py",
-        '        self.fail(cause, KafkaError("another batch has failed"))\n',
-        "",
-        ("tests/unit/kafka/test_machine_idempotent.py",),
-    ),
-    Guard(
-        "no transaction begins over another connection than the last one ended over",
-        "replicator/kafka/transaction.py",
-        "        if peer is None or peer.generation != self._over:\n",
-        "        if peer is None:\n",
-        ("tests/unit/kafka/test_machine_transactional.py",),
-    ),
-    Guard(
-        "a commit waits until everything in its transaction is written",
-        "replicator/kafka/transaction.py",
-        "        if self.state is State.ENDING and settled:\n",
-        "        if self.state is State.ENDING:\n",
-        ("tests/unit/kafka/test_machine_transactional.py",),
     ),
     Guard(
         "a position that an operator set goes before the sink's",

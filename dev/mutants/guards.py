@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dev.mutants.delivery_guards import DELIVERY
 from dev.mutants.guard import Guard
+from dev.mutants.kafka_guards import KAFKA
 from dev.mutants.leadership_guards import LEADERSHIP
 
-GUARDS: tuple[Guard, ...] = (*LEADERSHIP, *DELIVERY)
+GUARDS: tuple[Guard, ...] = (*LEADERSHIP, *DELIVERY, *KAFKA)

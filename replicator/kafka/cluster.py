@@ -79,7 +79,7 @@ class Cluster:
         for topic in found.topics:
             complete = self._learn(topic) and complete
         missing = self._wanted.keys() - {topic.name for topic in found.topics}
-        if missing:
+        if missing and not found.error:
             self._due = now
         elif complete:
             self._due, self._wait = now + _AGE_SECONDS, _FIRST_SECONDS

@@ -72,7 +72,8 @@ class ModelCluster:
         leaders: node by partition; a test moves them.
         coordinator: node.
         refuse: asked for each batch, before it is appended: a code, or 0. refuse_after: likewise, afterwards.
-        refuse_transaction: asked with the key of each request to the coordinator.
+        refuse_transaction: asked with the key of each request to the coordinator; refuse_partition: for each partition
+            that is added to a transaction.
         slow_markers: an ended transaction waits for `write_markers`.
     """
 
@@ -88,6 +89,7 @@ class ModelCluster:
         self.refuse: Callable[[Place], int] = lambda place: 0
         self.refuse_after: Callable[[Place], int] = lambda place: 0
         self.refuse_transaction: Callable[[int], int] = lambda key: 0
+        self.refuse_partition: Callable[[Place], int] = lambda place: 0
         self.throttle_ms = 0
         self._next_id = 100
 
@@ -239,11 +241,12 @@ class ModelCluster:
         reader.array(topic)
         reader.skip_tags()
         code, found = self._transaction(node, name, producer_id, epoch, add_partitions.KEY)
+        refused = {} if code else {place: error for place in places if (error := self.refuse_partition(place))}
         if not code:
-            code = self._take_part(found, set(places))
+            code = errors.OPERATION_NOT_ATTEMPTED if refused else self._take_part(found, set(places))
         out = wire.int32(0) + wire.array_length(len(places))
         for topic_name, number in places:
-            part = wire.int32(number) + wire.int16(code) + wire.NO_TAGS
+            part = wire.int32(number) + wire.int16(refused.get((topic_name, number), code)) + wire.NO_TAGS
             out += wire.compact_string(topic_name) + wire.array_length(1) + part + wire.NO_TAGS
         return out + wire.NO_TAGS
 

@@ -29,18 +29,25 @@ class Faulty(RuleBasedStateMachine):
         self.before: dict[Any, int] = {}
         self.after: dict[Any, int] = {}
 
-    @initialize(alone=st.booleans())
-    def begin(self, alone: bool) -> None:
+    @initialize(alone=st.booleans(), known=st.booleans())
+    def begin(self, alone: bool, known: bool) -> None:
+        """known: leaders are known, and each partition has a batch, so that several may be in flight."""
         self.cluster = ModelCluster(PLACES)
         self.cluster.refuse = lambda place: self.before.pop(place, 0)
         self.cluster.refuse_after = lambda place: self.after.pop(place, 0)
         size = 100 if alone else 1 << 20
         self.network = ModelNetwork(self.cluster, Settings(delivery_seconds=1e6, request_bytes=size))
+        if known:
+            for place in PLACES:
+                self.append(place, 1, False)
+            self.network.settle()
 
-    @rule(place=st.sampled_from(PLACES), count=st.integers(1, 3))
-    def append(self, place: Any, count: int) -> None:
+    @rule(place=st.sampled_from(PLACES), count=st.integers(1, 3), send=st.booleans())
+    def append(self, place: Any, count: int, send: bool) -> None:
         self.number += 1
         self.network.append(place, b"%d" % self.number, count)
+        if send:
+            self.network.send()
 
     @rule(node=st.integers(0, 1))
     def connect(self, node: int) -> None:

@@ -38,14 +38,22 @@ class Faulty(RuleBasedStateMachine):
         self.refused: dict[int, int] = {}
         self.batches: dict[Any, int] = {}
 
-    @initialize(second=st.booleans(), slow=st.booleans())
-    def begin_with(self, second: bool, slow: bool) -> None:
+    @initialize(second=st.booleans(), slow=st.booleans(), known=st.booleans())
+    def begin_with(self, second: bool, slow: bool, known: bool) -> None:
+        """known: leaders are known, and each partition has a transaction behind it."""
         self.cluster = ModelCluster(PLACES, second=second)
         self.cluster.slow_markers = slow
         self.cluster.refuse_transaction = lambda key: self.refused.pop(key, 0)
         self.cluster.refuse = lambda place: self.batches.pop(place, 0)
         self.committed: dict[Any, list[bytes]] = {place: [] for place in PLACES}
         self.session()
+        if known:
+            self.begin()
+            for place in PLACES:
+                self.append(place, 1, False)
+            self.end(True, False)
+            self.network.settle()
+            self.look()
 
     def session(self) -> None:
         self.network = ModelNetwork(self.cluster, SETTINGS)
@@ -68,19 +76,23 @@ class Faulty(RuleBasedStateMachine):
         self.open = {place: [] for place in PLACES}
 
     @precondition(lambda self: self.state is State.OPEN)
-    @rule(place=st.sampled_from(PLACES), count=st.integers(1, 3))
-    def append(self, place: Any, count: int) -> None:
+    @rule(place=st.sampled_from(PLACES), count=st.integers(1, 3), send=st.booleans())
+    def append(self, place: Any, count: int, send: bool) -> None:
         assert self.open is not None
         self.number += 1
         if self.network.machine.error is None:
             self.open[place].append(b"%d" % self.number)
         self.network.append(place, b"%d" % self.number, count)
+        if send:
+            self.network.send()
 
     @precondition(lambda self: self.state is State.OPEN and self.network.machine.error is None)
-    @rule(commit=st.booleans())
-    def end(self, commit: bool) -> None:
+    @rule(commit=st.booleans(), send=st.booleans())
+    def end(self, commit: bool, send: bool) -> None:
         self.decision = commit
         self.network.machine.end(commit=commit)
+        if send:
+            self.network.send()
 
     @rule()
     def send(self) -> None:
@@ -286,6 +298,32 @@ def test_no_commit_leaves_without_the_guard(second: bool) -> None:
     assert net.cluster.visible(("a", 0)) == []
 
 
+@pytest.mark.parametrize("commit", [False, True])
+@pytest.mark.parametrize("second", [False, True])
+def test_no_end_leaves_before_everything_in_the_transaction_is_written(second: bool, commit: bool) -> None:
+    """Neither while a batch is in flight nor while one waits to be sent again."""
+    net = network(second)
+    net.machine.transactions.begin(net.peers)
+    net.append(("a", 0), b"1")
+    net.settle()
+    codes = [errors.NOT_ENOUGH_REPLICAS]
+    net.cluster.refuse = lambda place: codes.pop() if codes else 0
+    net.append(("a", 0), b"2")
+    net.send()
+    net.machine.end(commit=commit)
+    peer = net.peers[net.cluster.leaders["a", 0]]
+    for _ in range(2):
+        net.send()
+        assert end_transaction.KEY not in [request.key for each in net.peers.values() for request in each.sent]
+        while peer.sent:
+            peer.serve()
+        while peer.answered:
+            peer.hear(net.now)
+    net.settle()
+    assert net.machine.error is None
+    assert net.cluster.visible(("a", 0)) == ([b"1", b"2"] if commit else [])
+
+
 @pytest.mark.parametrize("second", [False, True])
 def test_a_producer_that_is_fenced_ends(second: bool) -> None:
     earlier = network(second)
@@ -316,8 +354,9 @@ def test_what_the_coordinator_refuses_for_good_ends_the_producer(second: bool, k
     assert net.cluster.visible(("a", 0)) == []
 
 
+@pytest.mark.parametrize("arrived", [False, True])
 @pytest.mark.parametrize("second", [False, True])
-def test_a_commit_whose_reply_is_lost_is_asked_again(second: bool) -> None:
+def test_a_commit_whose_reply_is_lost_is_asked_again(second: bool, arrived: bool) -> None:
     net = network(second)
     transactions = net.machine.transactions
     transactions.begin(net.peers)
@@ -326,9 +365,10 @@ def test_a_commit_whose_reply_is_lost_is_asked_again(second: bool) -> None:
     net.machine.end(commit=True)
     net.send()
     peer = net.peers[net.cluster.coordinator]
-    while peer.sent:
+    while arrived and peer.sent:
         peer.serve()
     net.disconnect(net.cluster.coordinator)
+    assert transactions.ending
     net.settle()
     assert transactions.state is State.READY and net.machine.error is None
     assert net.cluster.visible(("a", 0)) == [b"1"]
