@@ -27,7 +27,8 @@ PATHS = {
 
 class Job(msgspec.Struct, frozen=True):
     """path: one of PATHS. flavor: "mysql" or "mariadb". The `rows` rows from `start` to `end` of `file` go to
-    the topic `name`. compression "none" is not said to the task, so that revisions without that option run, too."""
+    the topic `name`. Other revisions read it and answer with an `Outcome` (`versus.py`): fields are only added, with a
+    default. compression "none" is not said to the task, so that revisions without that option run, too."""
 
     path: str
     flavor: str

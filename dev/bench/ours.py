@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dev.bench.job import Job, cpu_seconds
 from dev.observer import Strict
 from replicator.assembly.pipeline import build_pipeline
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
+from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
+from replicator.sink.kafka.warm import warm
 
-if TYPE_CHECKING:  # revisions that had them elsewhere are measured, too
-    from replicator.model.batch import Batch
-
-with contextlib.suppress(ImportError):  # revisions without it are measured, too
-    from replicator.sink.kafka.warm import warm
-
-    warm()  # as a Core's template before workers are forked from it
+warm()  # as a Core's template before workers are forked from it
 
 PARTITIONS = 4
 LEFT_OUT = 0.1

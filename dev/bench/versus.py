@@ -1,4 +1,8 @@
-"""`python -m dev.bench.versus REV`: this tree against a revision, run by run on the same binlog and Kafka."""
+"""`python -m dev.bench.versus REV`: this tree against a revision, run by run on the same binlog and Kafka.
+
+Servers and load are this tree's. Each run is a process that reads a `job.Job` as JSON and answers with a `job.Outcome`
+(`python -m dev.bench.job`): that of the revision comes from the revision, as only it knows the names of its modules.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +18,26 @@ from dev.bench.command import SIZES, start_servers
 from dev.bench.load import Load, Segment
 from dev.bench.runner import Runner
 from dev.bench.sections import FORMATS, spread
+from dev.errors import DevError
 from dev.paths import TREE
-from dev.progress import step
-
-_PACKAGES = ("replicator", "core")
+from dev.progress import say, step
 
 
 @contextlib.contextmanager
 def revision(name: str) -> Iterator[Path]:
-    """A folder from which that revision's packages are imported, compiled, and this tree's benchmark."""
+    """A folder with that revision, compiled. Raises DevError where it has no job to run."""
     with tempfile.TemporaryDirectory(prefix="mysql-replicator-base-") as folder:
-        tree, overlay = Path(folder) / "tree", Path(folder) / "overlay"
+        tree = Path(folder) / "tree"
         git = ["git", "-C", str(TREE), "worktree"]
         subprocess.run([*git, "add", "--quiet", "--detach", str(tree), name], check=True)
         try:
+            if not (tree / "dev" / "bench" / "job.py").exists():
+                raise DevError(f"{name} has no dev/bench/job.py, which runs one measurement")
             if (tree / "setup.py").exists():
                 with step(f"compiling {name}"):
                     command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
                     subprocess.run(command, cwd=tree, check=True, stdout=subprocess.DEVNULL)
-            overlay.mkdir()
-            for package in _PACKAGES:
-                (overlay / package).symlink_to(tree / package)
-            (overlay / "dev").symlink_to(TREE / "dev")
-            yield overlay
+            yield tree
         finally:
             subprocess.run([*git, "remove", "--force", str(tree)], check=False)
 
@@ -89,4 +90,8 @@ def line(name: str, rates: Pairs, cpu: Pairs) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except DevError as error:
+        say(str(error))
+        sys.exit(1)
