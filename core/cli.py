@@ -10,19 +10,21 @@ from replicator.cli import host_options, options
 from replicator.cli.loading import loading
 
 
-@click.command("core", short_help="A replication host: a contender for tasks, which runs those that it leads.")
-@options.zookeeper("Asked of ZooKeeper, seconds. A standby takes over that long after a leader's death.")
-@click.option("--task", "tasks", multiple=True, metavar="NAME", help="Be a contender for this task only; repeatable.")
-@click.option("--host", default=socket.gethostname, help="Our name; default: this machine's.")
+@click.command("core", short_help="Run a replication host: take part in elections and run the tasks that it leads.")
+@options.zookeeper("Requested session timeout in seconds. A standby takes over this long after the leader has failed.")
+@click.option(
+    "--task", "tasks", multiple=True, metavar="NAME", help="Take part only in the election of this task; repeatable."
+)
+@click.option("--host", default=socket.gethostname, help="Name of this Core; default: the host name.")
 @host_options.host_access()
 @options.log_format
 def command(
     zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_timeout: float, log_format: str
 ) -> None:
-    """Be a contender for tasks, run those that it leads, and take over from hosts that die.
+    """Run a replication host: take part in elections, run the tasks that it leads, and take over from hosts that fail.
 
-    Without --task it is a contender for every task, and for new ones as they appear. SIGTERM or Ctrl-C hands
-    everything over and ends; a second one ends at once.
+    Without --task it takes part in the election of every task, also of those created later. SIGTERM or Ctrl-C hands
+    over all tasks and stops the process; a second signal stops it at once.
     """
     with loading():
         from core.process import run  # half a second, for which no help has to wait

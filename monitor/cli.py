@@ -14,14 +14,18 @@ DEFAULT_LISTEN = "127.0.0.1:8081"
 @options.zookeeper()
 @options.listen(DEFAULT_LISTEN)
 @click.option(
-    "--interval", default=1.0, show_default=True, type=click.FloatRange(0.1, 60), help="Seconds between reads."
+    "--interval",
+    default=1.0,
+    show_default=True,
+    type=click.FloatRange(0.1, 60),
+    help="Seconds between reads of ZooKeeper.",
 )
 @click.option(
     "--max-streams",
     default=100,
     show_default=True,
     type=click.IntRange(0, 10_000),
-    help="More browsers than these poll.",
+    help="Maximum number of event streams; further browsers poll.",
 )
 @options.log_format
 def command(
@@ -35,10 +39,10 @@ def command(
     session_timeout: float,
     log_format: str,
 ) -> None:
-    """Watch the bus: dashboard, Prometheus metrics, health.
+    """Run the Monitor: dashboard, Prometheus metrics, health check.
 
-    Reads ZooKeeper only and has no authentication of its own: it listens on the loopback address unless told otherwise.
-    It starts without ZooKeeper too, and shows that it is away.
+    The Monitor only reads ZooKeeper. It has no authentication and listens on the loopback address by default. It also
+    starts while ZooKeeper is unavailable, and shows that.
     """
     with loading():
         from monitor.process import run  # half a second, for which no help has to wait

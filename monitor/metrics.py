@@ -37,8 +37,8 @@ class _Collector(Collector):
         view = self._view
         yield _gauge("build_info", "Version of the Monitor.", ["version"], [((_version(),), 1)])
         yield _single("zookeeper_connected", "1 while ZooKeeper is connected.", self._connected)
-        yield _single("monitor_snapshot_timestamp_seconds", "When ZooKeeper was last read.", view.read_ms / 1000)
-        yield _single("monitor_snapshot_duration_seconds", "How long reading it took.", view.read_seconds)
+        yield _single("monitor_snapshot_timestamp_seconds", "Time of the last read of ZooKeeper.", view.read_ms / 1000)
+        yield _single("monitor_snapshot_duration_seconds", "Duration of the last read of ZooKeeper.", view.read_seconds)
         yield _single("monitor_streams", "Browsers with an event stream.", self._streams)
         yield from _takeovers(view)
         if view.stale_since_ms is None:
@@ -54,29 +54,47 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         return _gauge(name, text, ["task"], rows)
 
     states = [((task.name, task.state), 1.0) for task in tasks]
-    yield _gauge("task_state", "The task's state, always 1.", ["task", "state"], states)
-    yield _gauge("task_role", "What each Core is for a task, always 1.", ["task", "host", "role"], _roles(tasks))
-    yield per_task("task_running_members", "Cores that say RUNNING: at most 1.", [t.running for t in tasks])
-    yield per_task("task_standby_members", "Cores that wait to take over.", [len(t.standbys) for t in tasks])
-    yield per_task("task_maintenance", "1 while nobody may be promoted.", [bool(t.maintenance) for t in tasks])
-    yield per_task("task_lag_seconds", "Behind the source.", [t.lag_s for t in tasks])
+    yield _gauge("task_state", "State of the task, always 1.", ["task", "state"], states)
+    yield _gauge("task_role", "Role of each Core in a task, always 1.", ["task", "host", "role"], _roles(tasks))
+    yield per_task("task_running_members", "Cores that report RUNNING: at most 1.", [t.running for t in tasks])
+    yield per_task("task_standby_members", "Cores that can take over.", [len(t.standbys) for t in tasks])
+    yield per_task("task_maintenance", "1 while no standby can be promoted.", [bool(t.maintenance) for t in tasks])
+    yield per_task("task_lag_seconds", "Replication lag.", [t.lag_s for t in tasks])
     yield per_task(
-        "source_retention_headroom_seconds", "Until purged at the source.", [t.retention_headroom_s for t in tasks]
+        "source_retention_headroom_seconds",
+        "Time until the source purges binlog that the task needs.",
+        [t.retention_headroom_s for t in tasks],
     )
     ends = [_seconds(t.certificate_ms) for t in tasks]
-    yield per_task("certificate_expiry_timestamp_seconds", "When the first certificate ends.", ends)
+    yield per_task("certificate_expiry_timestamp_seconds", "Expiry of the first certificate to expire.", ends)
     yield per_task(
-        "late_consumer_groups", "Consumers that Kafka forgets first.", [len(t.late_consumers) for t in tasks]
+        "late_consumer_groups",
+        "Consumer groups that lose records to retention.",
+        [len(t.late_consumers) for t in tasks],
     )
-    yield per_task("task_last_event_timestamp_seconds", "Last event read.", [_seconds(t.last_event_ms) for t in tasks])
-    yield per_task("checkpoint_timestamp_seconds", "Last checkpoint.", [_seconds(t.checkpoint_ms) for t in tasks])
-    yield per_task("lease_remaining_seconds", "Lease of RUNNING.", [t.lease_left_s if t.host else None for t in tasks])
+    yield per_task(
+        "task_last_event_timestamp_seconds", "Time of the last event read.", [_seconds(t.last_event_ms) for t in tasks]
+    )
+    yield per_task(
+        "checkpoint_timestamp_seconds", "Time of the last checkpoint.", [_seconds(t.checkpoint_ms) for t in tasks]
+    )
+    yield per_task(
+        "lease_remaining_seconds",
+        "Remaining lease of the RUNNING Core.",
+        [t.lease_left_s if t.host else None for t in tasks],
+    )
     yield per_task("task_epoch", "Epoch of the current term.", [t.epoch for t in tasks])
-    yield per_task("tables_quarantined", "Tables that are left out now.", [len(t.quarantined) for t in tasks])
+    yield per_task("tables_quarantined", "Tables in quarantine.", [len(t.quarantined) for t in tasks])
     yield per_task("config_version", "Version of the configuration.", [t.config_version for t in tasks])
     yield per_task("config_invalid", "1 while the newest configuration is refused.", [t.config_invalid for t in tasks])
-    yield _counter("task_events", "Row changes delivered since the task was made.", [(t.name, t.rows) for t in tasks])
-    yield _counter("task_transactions", "Transactions delivered since then.", [(t.name, t.transactions) for t in tasks])
+    yield _counter(
+        "task_events", "Row changes delivered since the task was created.", [(t.name, t.rows) for t in tasks]
+    )
+    yield _counter(
+        "task_transactions",
+        "Transactions delivered since the task was created.",
+        [(t.name, t.transactions) for t in tasks],
+    )
     yield _counter("dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks])
 
 
@@ -95,8 +113,12 @@ def _machines(machines: Iterable[MachineView]) -> Iterator[Metric]:
         ("machine_memory_used_bytes", "Memory of the machine in use.", [m.memory_bytes for m in here]),
         ("machine_memory_bytes", "Memory of the machine.", [m.memory_total_bytes for m in here]),
         ("core_resident_memory_bytes", "Memory of the Core and its workers.", [m.rss_bytes for m in here]),
-        ("core_session_timeout_seconds", "Negotiated with ZooKeeper.", [m.session_timeout_s for m in here]),
-        ("core_start_timestamp_seconds", "When the Core started.", [m.since_ms / 1000 for m in here]),
+        (
+            "core_session_timeout_seconds",
+            "Session timeout negotiated with ZooKeeper.",
+            [m.session_timeout_s for m in here],
+        ),
+        ("core_start_timestamp_seconds", "Start time of the Core.", [m.since_ms / 1000 for m in here]),
     ):
         yield _gauge(name, text, ["host"], [((m.host,), value) for m, value in zip(here, values, strict=True)])
 
@@ -115,7 +137,9 @@ def _takeovers(view: View) -> Iterator[Metric]:
         total += number
         buckets.append((bound, total))
     if buckets:
-        histogram = HistogramMetricFamily("bus_failover_duration_seconds", "Nobody RUNNING, per fail-over.")
+        histogram = HistogramMetricFamily(
+            "bus_failover_duration_seconds", "Time without a RUNNING Core, per fail-over."
+        )
         histogram.add_metric([], buckets, view.failover_seconds)
         yield histogram
 

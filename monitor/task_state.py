@@ -118,7 +118,7 @@ def _tone(state: str, trouble: int) -> Tone:
 def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tuple[int, str]]:
     notes: list[tuple[int, str]] = []
     if running > 1:
-        notes.append((TROUBLE["rivals"], f"{running} Cores say RUNNING"))
+        notes.append((TROUBLE["rivals"], f"{running} Cores report RUNNING"))
     if state in ("PAUSED", "PAUSING"):
         notes.append((TROUBLE["PAUSED"], _because("paused", task.desired_by, task.desired_reason)))
     if state not in OFF and state not in ("RUNNING", "PAUSING", "DELETING"):
@@ -126,9 +126,9 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
     if task.figures and state == "RUNNING":
         notes += [*_figures(task.figures), *_outlook(task.figures, now_ms)]
     if any(instance.figures and instance.figures.config_error for instance in task.instances):
-        notes.append((TROUBLE["config refused"], "new configuration refused, the old one runs"))
+        notes.append((TROUBLE["config refused"], "new configuration refused, the previous one is in use"))
     if task.maintenance == "task":  # that of all tasks stands above them all
-        why = _because("maintenance, nobody is promoted", task.maintenance_by, task.maintenance_reason)
+        why = _because("maintenance: no standby is promoted", task.maintenance_by, task.maintenance_reason)
         notes.append((TROUBLE["maintenance"], why))
     if task.last_commit and task.last_commit.checkpoint and task.last_commit.checkpoint.dead_letters:
         notes.append((0, f"dead letters: {count(task.last_commit.checkpoint.dead_letters)}"))
@@ -145,11 +145,9 @@ def _figures(figures: TaskFigures) -> list[tuple[int, str]]:
     if figures.last_event_ms - figures.checkpoint_ms > CHECKPOINT_WARN_S * 1000:
         notes.append((TROUBLE["checkpoint"], "checkpoint is old"))
     if figures.retention_headroom_s is not None and figures.retention_headroom_s < RETENTION_WARN_S:
-        notes.append(
-            (TROUBLE["retention"], f"the source purges in {duration(figures.retention_headroom_s)} what we need")
-        )
+        notes.append((TROUBLE["retention"], f"required binlog is purged in {duration(figures.retention_headroom_s)}"))
     if figures.error or figures.waiting:
-        notes.append((TROUBLE["retrying"], "trying again"))
+        notes.append((TROUBLE["retrying"], "retrying"))
     return notes
 
 
@@ -158,9 +156,9 @@ def _outlook(figures: TaskFigures, now_ms: int) -> list[tuple[int, str]]:
     notes = []
     left = (figures.certificate_ms - now_ms) / 1000
     if figures.certificate_ms and left <= 0:
-        notes.append((TROUBLE["certificate ended"], f"the certificate of {figures.certificate} has ended"))
+        notes.append((TROUBLE["certificate ended"], f"the certificate of {figures.certificate} has expired"))
     elif figures.certificate_ms and left < CERTIFICATE_WARN_S:
-        text = f"the certificate of {figures.certificate} ends in {duration(left)}"
+        text = f"the certificate of {figures.certificate} expires in {duration(left)}"
         notes.append((TROUBLE["certificate"], text))
     late = figures.late_consumers
     if late:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_LISTEN = "127.0.0.1:8080"
 
 
-@click.command("server", short_help="Control: the HTTP API that tasks are made and steered with.")
+@click.command("server", short_help="Run the Server: the HTTP API that creates and controls tasks.")
 @options.zookeeper()
 @options.listen(DEFAULT_LISTEN)
 @click.option(
@@ -25,11 +25,9 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="REPLICATOR_TOKEN_FILE",
     show_envvar=True,
-    help="Made when missing; default: server.token in ~/.local/state/mysql-replicator.",
+    help=("File with the token, created if missing; default: server.token in ~/.local/state/mysql-replicator."),
 )
-@click.option(
-    "--host", default=socket.gethostname, help="Our name in the register of Servers; default: this machine's."
-)
+@click.option("--host", default=socket.gethostname, help="Name of this Server in ZooKeeper; default: the host name.")
 @options.log_format
 @click.pass_obj
 def command(
@@ -44,10 +42,11 @@ def command(
     session_timeout: float,
     log_format: str,
 ) -> None:
-    """Create, change and steer tasks over HTTP; `replicator task` talks to it.
+    """Run the HTTP API that creates and controls tasks. `replicator task` is its client.
 
-    It validates what it is given and writes it to ZooKeeper, where the Cores see it; it never talks to a Core. Every
-    request but health needs the token in the token file. It starts without ZooKeeper too, and answers 503 until then.
+    The Server validates configurations and commands and writes them to ZooKeeper, where the Cores read them; it never
+    connects to a Core. Every request except the health check requires the token in the token file. The Server also
+    starts while ZooKeeper is unavailable, and answers 503 until it is available.
     """
     with loading():
         from replicator.telemetry.http import Listen

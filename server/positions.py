@@ -38,25 +38,25 @@ class Positions:
         self._commits = Commits(coordinator, layout)
         self._commands = Commands(coordinator, layout)
         self._history = History(coordinator, layout)
-        self._trail = PositionHistory(coordinator, layout)
+        self._position_history = PositionHistory(coordinator, layout)
 
-    def trail(self, name: str) -> list[Checkpoint]:
+    def history(self, name: str) -> list[Checkpoint]:
         """Oldest first."""
         self._overview.task(name)
-        return self._trail.read(name)
+        return self._position_history.read(name)
 
     def find(self, name: str, text: str) -> Checkpoint:
-        """The last point of the trail at or before a time. Raises ProcessError E5007 when there is none."""
+        """The last point of the position history at or before a time. Raises ProcessError E5007 when there is none."""
         at = position_changes.moment(text)
-        found = self._trail.at(name, at)
+        found = self._position_history.at(name, at)
         if found is None:
-            points = self._trail.read(name)
+            points = self._position_history.read(name)
             oldest = f"{points[0].time_ms}" if points else "no point at all"
             raise ProcessError(
                 "E5007",
-                f"the trail of '{name}' does not go back to {text[:60]}",
+                f"the position history of '{name}' does not go back to {text[:60]}",
                 found=f"oldest: {_shown(points[0].time_ms) if points else oldest}",
-                fix=f"`replicator task position trail {name}` lists the points.",
+                fix=f"`replicator task position history {name}` lists the points.",
             )
         return found
 

@@ -23,7 +23,7 @@ class View(msgspec.Struct, kw_only=True, rename={"api_version": "apiVersion"}):
 
 
 class Instance(msgspec.Struct, kw_only=True):
-    """One Core that is a contender for a task, the RUNNING one first. `online`: its machine's node is there."""
+    """One Core that takes part in the election of a task. `online`: the znode of its machine exists."""
 
     host: str
     state: str
@@ -37,10 +37,9 @@ class Instance(msgspec.Struct, kw_only=True):
 
 
 class Quarantine(msgspec.Struct, kw_only=True):
-    """A table that is (`until` "") or was left out: no row of it from position `since` to `until` was delivered.
-    `error`: what the task met in it; null where an operator put it there. `since` "": ordered, and not taken up yet.
-    `replayed`: what was left out was delivered
-    before anything behind `until`."""
+    """A table that is (`until` "") or was in quarantine: its rows from position `since` to `until` were not delivered.
+    `error`: the error that caused it, null after an operator's command. `since` "": ordered, but not in effect yet.
+    `replayed`: the missing rows were delivered before any row after `until`."""
 
     table: str
     since: str
@@ -53,8 +52,11 @@ class Quarantine(msgspec.Struct, kw_only=True):
 
 
 class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
-    """A task as the API shows it. `version`: of the configuration; give it back as If-Match. `dead_letters`: records
-    that were too large for the sink, and `quarantined`: tables that were left out, of lastCommit."""
+    """A task with its state. `version`: of the configuration, for If-Match. `dead_letters`: number of records that were
+    too large for the sink. `quarantined`: tables in quarantine, now or earlier. Both are taken from lastCommit.
+    `position`, `gtid`: of the RUNNING instance, else of lastCommit. `maintenance`: "task" or "cluster" while no
+    standby can be promoted. `retention_headroom_s`: seconds until the source may purge binlog that the task still
+    needs. `problems`: errors, most basic first."""
 
     api_version: str = API_VERSION
     kind: str = "Task"
@@ -71,7 +73,7 @@ class TaskList(View, kw_only=True):
 
 
 class HistoryEvent(msgspec.Struct, kw_only=True):
-    """One entry of a task's history; `number` rises."""
+    """One entry of a task's history. `number` increases with each entry."""
 
     number: int
     event: str
@@ -91,7 +93,7 @@ class HistoryList(View, kw_only=True):
 
 
 class Machine(msgspec.Struct, kw_only=True):
-    """A Core process that is online; all zero when its node is not understood."""
+    """A Core process that is online. All fields are 0 or empty if its znode cannot be read."""
 
     name: str
     host: str = ""
@@ -114,7 +116,7 @@ class MachineList(View, kw_only=True):
 
 
 class Accepted(View, kw_only=True):
-    """A command that the RUNNING instance will carry out. `to`: the host chosen, "" when it is the next in line."""
+    """A command that the RUNNING instance will execute. `to`: the chosen host, "" for the next in the queue."""
 
     kind: str = "Command"
     id: str
@@ -124,7 +126,8 @@ class Accepted(View, kw_only=True):
 
 
 class PositionEntry(msgspec.Struct, kw_only=True):
-    """A position that a task had. `file` and `offset`: start of a transaction; `gtid`: the executed set before it."""
+    """An earlier or current position of a task. `file` and `offset`: start of a transaction; `gtid`: the executed GTID
+    set before it."""
 
     time_ms: int
     position: str
@@ -142,7 +145,8 @@ class PositionHistory(View, kw_only=True):
 
 
 class PositionChanged(View, kw_only=True):
-    """What an order does (`done`) or would do. direction: "back", "forward" or "unknown"; repeats, skips: in words."""
+    """Effect of a position change (`done`: it was made). `direction`: "back", "forward" or "unknown"; `repeats`,
+    `skips`: as text."""
 
     kind: str = "PositionChanged"
     task: str
@@ -155,8 +159,8 @@ class PositionChanged(View, kw_only=True):
 
 
 class Skipped(View, kw_only=True):
-    """What `skip` does (`done`: it is ordered) or would do. `transaction`: GTID or `file:offset`; `begins`: where the
-    task stands, `rows`: rows of the transaction that consumers have already; `problem`: the error that was met."""
+    """Effect of a skip (`done`: it was ordered). `transaction`: GTID or `file:offset`; `begins`: its position; `rows`:
+    rows of the transaction that were delivered already; `problem`: the error of the task."""
 
     kind: str = "Skipped"
     task: str
@@ -169,7 +173,7 @@ class Skipped(View, kw_only=True):
 
 
 class Maintained(View, kw_only=True):
-    """`task` "": all of them."""
+    """`task`: the name, or "" for all tasks."""
 
     kind: str = "Maintenance"
     task: str
@@ -177,7 +181,7 @@ class Maintained(View, kw_only=True):
 
 
 class Problem(msgspec.Struct, kw_only=True):
-    """An error as `replicator.errors.ReplicatorError.to_dict` writes it."""
+    """One error: what is wrong, what was found, what is required, and how to correct it."""
 
     code: str
     what: str
@@ -188,14 +192,14 @@ class Problem(msgspec.Struct, kw_only=True):
 
 
 class Failure(msgspec.Struct, kw_only=True):
-    """`error`: the first, `errors`: all of them."""
+    """`error`: the first error, `errors`: all errors."""
 
     error: Problem
     errors: list[Problem]
 
 
 class Health(View, kw_only=True):
-    """warnings: of the listener, while the process is well: that it is open to the network without TLS."""
+    """`warnings`: of the listener, such as plain HTTP on a network address."""
 
     kind: str = "Health"
     status: str

@@ -80,7 +80,7 @@ def _name(name: Annotated[str, Path(description="the task's name as its znode ca
 def _by(
     request: Request,
     x_replicator_user: Annotated[
-        str, Header(description="who asks on whose behalf, for the history; not proved to anybody", max_length=100)
+        str, Header(description="name of the user, recorded in the history; not authenticated", max_length=100)
     ] = "",
 ) -> str:
     """What is known of the author comes first: the token, and where it was used. What the client says of itself is only
@@ -91,7 +91,7 @@ def _by(
 
 
 def _version(
-    if_match: Annotated[str | None, Header(description="the version that this change replaces")] = None,
+    if_match: Annotated[str | None, Header(description="version that this change replaces")] = None,
     version: int | None = None,
 ) -> int | None:
     """From the header or the query; None: whatever is there."""

@@ -41,7 +41,7 @@ class OpenDefinitions(Protocol):
 
 
 class KnownTable(msgspec.Struct, kw_only=True):
-    """A table as the task knows it. `columns` None: it is there, and what made it so was not understood."""
+    """A table definition of a task. `columns` null: the table exists, but its DDL could not be parsed."""
 
     database: str
     name: str

@@ -151,7 +151,7 @@ function tick() {
   banner.hidden = !stale;
   if (lost) {
     const since = serverNow;
-    setText(banner, `Stale since ${clock(since)} (${duration(silent)}): the Monitor does not answer. These are its last figures.`);
+    setText(banner, `Stale since ${clock(since)} (${duration(silent)}): the Monitor does not answer. Figures are the last ones received.`);
   } else if (stale) {
     const age = duration(serverNow + silent - staleSince);
     const what = readMs ? `Stale since ${clock(staleSince)} (${age})` : "No figures yet";

@@ -26,20 +26,30 @@ _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
 _NARROWEST = 40
 
 
-@click.command("check", short_help="Can this task run? What is missing?")
+@click.command("check", short_help="Check whether a task can run.")
 @click.option("-f", "--file", "path", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
 @click.option(
-    "--zookeeper", metavar="HOST:PORT[,...]", envvar="REPLICATOR_ZOOKEEPER", show_envvar=True, help="Also ask it."
+    "--zookeeper",
+    metavar="HOST:PORT[,...]",
+    envvar="REPLICATOR_ZOOKEEPER",
+    show_envvar=True,
+    help="Check this ZooKeeper ensemble, too.",
 )
-@click.option("--root", default=DEFAULT_ROOT, show_default=True, help="Root znode.")
-@click.option("--session-timeout", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds.")
-@host_options.host_access("the current directory, as `replicator run` has it")
+@click.option("--root", default=DEFAULT_ROOT, show_default=True, help="Root znode of the bus.")
+@click.option(
+    "--session-timeout",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Session timeout in seconds.",
+)
+@host_options.host_access("the current directory, as for `replicator run`")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(path: Path, zookeeper: str | None, root: str, session_timeout: float, output: str) -> int:
-    """Asks the source, the sink and ZooKeeper that the task of FILE needs, and changes nothing.
+    """Check the source, the sink and ZooKeeper for the task in FILE. Nothing is changed.
 
-    Each finding says what was found; those that are not ok also say what is wanted and the statement that mends it.
-    Exit status: 0 all ok, 10 something to warn of, 11 the task can't run or would lose rows.
+    Each finding shows what was found and, unless it is ok, what is required and how to correct it. Exit status: 0 if
+    all findings are ok, 10 with warnings, 11 if the task cannot run or would lose rows.
     """
     config = _read(path)
     access.default_file_sink_directory(Path.cwd())

@@ -18,9 +18,9 @@ _MEANING_COLUMN = 4
 @click.command("explain")
 @click.argument("what", default="task")
 def command(what: str) -> None:
-    """What WHAT means: a key of a task's configuration (task, task.source, sink.topic, ...) or an error code (E2104).
+    """Explain WHAT: a configuration key (task, task.source, sink.topic, ...) or an error code (E2104).
 
-    Of a key: its type, its default, its meaning, and the keys below it.
+    For a key: its type, default and meaning, and the keys below it.
     """
     code = what.upper()
     if code in CODES:

@@ -15,7 +15,7 @@ from replicator.host import access
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
-def host_access(files: str = "tasks write no files") -> Callable[[F], F]:
+def host_access(files: str = "file sinks are refused") -> Callable[[F], F]:
     """--secrets-directory, --secrets-env-prefix, --commands-directory, --file-sink-directory. They go into the
     environment, where this process and those that it starts find them. `files`: what holds without the last one."""
 
@@ -24,28 +24,28 @@ def host_access(files: str = "tasks write no files") -> Callable[[F], F]:
             _option(
                 "--file-sink-directory",
                 access.FILE_SINK_DIRECTORY,
-                f"Sinks of type file write below it; default: {files}.",
+                f"Directory that sinks of type file may write to; default: {files}.",
                 type=_DIRECTORY,
             ),
             _option(
                 "--commands-directory",
                 access.COMMANDS_DIRECTORY,
-                "Programs that tasks may run (sasl.token_command) are below it; repeatable; default: none.",
+                "Directory of programs that tasks may run (sasl.token_command); repeatable; default: none.",
                 multiple=True,
                 type=_DIRECTORY,
             ),
             _option(
                 "--secrets-env-prefix",
                 access.SECRETS_ENV_PREFIX,
-                f"env: secrets begin with it; repeatable; *: any; default: {access.DEFAULT_ENV_PREFIX}",
+                "Prefix of the variables that `env:` secrets may name; repeatable; * allows any; default: "
+                f"{access.DEFAULT_ENV_PREFIX}",
                 multiple=True,
                 metavar="PREFIX",
             ),
             _option(
                 "--secrets-directory",
                 access.SECRETS_DIRECTORY,
-                "file: secrets and the files of tls are below it; repeatable; default: "
-                f"{access.DEFAULT_SECRETS_DIRECTORY}",
+                f"Directory of `file:` secrets and TLS files; repeatable; default: {access.DEFAULT_SECRETS_DIRECTORY}",
                 multiple=True,
                 type=_DIRECTORY,
             ),

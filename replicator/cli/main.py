@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from replicator.pipeline.ports import HistoryStore
 
 LAZY = {
-    "task": ("Create, watch and steer tasks.", "replicator.cli.task"),
-    "check": ("Can this task run? What is missing?", "replicator.cli.check"),
-    "run": ("Run one task here, without ZooKeeper.", "replicator.cli.run"),
-    "explain": ("What a configuration key or an error code means.", "replicator.cli.explain"),
+    "task": ("Create, monitor and control tasks.", "replicator.cli.task"),
+    "check": ("Check whether a task can run.", "replicator.cli.check"),
+    "run": ("Run one task in this process, without ZooKeeper.", "replicator.cli.run"),
+    "explain": ("Explain a configuration key or an error code.", "replicator.cli.explain"),
     "schema": ("Print the JSON Schema of a task.", "replicator.cli.schema"),
     "completion": ("Print the shell completion script.", "replicator.cli.completion"),
     "version": ("Print versions.", "replicator.cli.version"),
@@ -139,7 +139,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     callback=_set_colour,
     expose_value=False,
     is_eager=True,
-    help="Colour; also NO_COLOR, FORCE_COLOR.",
+    help="When to use colour; NO_COLOR and FORCE_COLOR also apply.",
 )
 @click.option(
     "--version",
@@ -151,7 +151,8 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
 )
 @click.pass_context
 def main(ctx: click.Context, debug: bool) -> None:
-    """mysql-replicator: MySQL and MariaDB changes to Kafka, with standbys that take over without losing a row."""
+    """mysql-replicator: replicates changes of MySQL and MariaDB to Kafka, with standbys that take over without losing a
+    row."""
     if debug:
         os.environ["REPLICATOR_DEBUG"] = "1"
     ctx.obj = open_table_definitions

@@ -13,7 +13,7 @@ from replicator.coordination.ports import DEFAULT_SESSION_TIMEOUT
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def zookeeper(meaning: str = "Asked of ZooKeeper, seconds.") -> Callable[[F], F]:
+def zookeeper(meaning: str = "Requested session timeout in seconds.") -> Callable[[F], F]:
     """--zookeeper, --root and --session-timeout of a process; `meaning`: of the timeout."""
 
     def add(command: F) -> F:
@@ -25,7 +25,7 @@ def zookeeper(meaning: str = "Asked of ZooKeeper, seconds.") -> Callable[[F], F]
                 type=click.FloatRange(1, 300),
                 help=meaning,
             ),
-            click.option("--root", default=DEFAULT_ROOT, show_default=True, help="The bus's node in ZooKeeper."),
+            click.option("--root", default=DEFAULT_ROOT, show_default=True, help="Root znode of the bus."),
             click.option(
                 "--zookeeper",
                 required=True,
@@ -50,7 +50,7 @@ def listen(default: str) -> Callable[[F], F]:
                 is_flag=True,
                 envvar="REPLICATOR_INSECURE_HTTP",
                 show_envvar=True,
-                help="Listen on other addresses than loopback although everything goes unencrypted.",
+                help="Allow other addresses than loopback although traffic is not encrypted.",
             ),
             click.option(
                 "--allowed-host",
@@ -58,9 +58,15 @@ def listen(default: str) -> Callable[[F], F]:
                 metavar="NAME",
                 envvar="REPLICATOR_ALLOWED_HOST",
                 show_envvar=True,
-                help="A name that requests may call us by, of a proxy say; repeatable.",
+                help="Additional name accepted in the Host header, such as that of a proxy; repeatable.",
             ),
-            click.option("--listen", default=default, show_default=True, metavar="HOST:PORT", help="Port 0: any."),
+            click.option(
+                "--listen",
+                default=default,
+                show_default=True,
+                metavar="HOST:PORT",
+                help="Address to listen on; port 0 selects a free port.",
+            ),
         ):
             command = option(command)
         return command

@@ -32,26 +32,37 @@ from replicator.pipeline.pipeline import Pipeline
 from replicator.telemetry import log
 
 
-@click.command("run", short_help="Run one task here, without ZooKeeper.")
+@click.command("run", short_help="Run one task in this process, without ZooKeeper.")
 @click.option("-f", "--file", "path", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
 @click.option(
     "--state",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="SQLite file of the position; default: by task and sink.",
+    help="SQLite file with the position; default: one for each task and sink.",
 )
 @click.option(
     "--sink",
     metavar="stdout|file:PATH",
-    help="Instead of the task's sink, with a position of its own; PATH may be anywhere.",
+    help="Replace the sink of the task; the position is stored separately. PATH may be anywhere.",
 )
 @click.option(
-    "--quarantine", multiple=True, metavar="DATABASE.TABLE", help="Leave its rows out, until --release or --replay."
+    "--quarantine",
+    multiple=True,
+    metavar="DATABASE.TABLE",
+    help="Leave out the rows of this table until --release or --replay.",
 )
-@click.option("--release", multiple=True, metavar="DATABASE.TABLE", help="Deliver its rows again, from here on.")
 @click.option(
-    "--replay", multiple=True, metavar="DATABASE.TABLE", help="Deliver what was left out, then its rows again."
+    "--release",
+    multiple=True,
+    metavar="DATABASE.TABLE",
+    help="Deliver the rows of this table again, from the current position.",
 )
-@click.option("--until-current", is_flag=True, help="Stop at the position that is the source's end now.")
+@click.option(
+    "--replay",
+    multiple=True,
+    metavar="DATABASE.TABLE",
+    help="Deliver the rows that were left out, then continue with the table.",
+)
+@click.option("--until-current", is_flag=True, help="Stop at the current end of the source's binlog.")
 @host_options.host_access("the current directory")
 @options.log_format
 def command(
@@ -64,12 +75,12 @@ def command(
     until_current: bool,
     log_format: str,
 ) -> None:
-    """Streams the task of FILE until Ctrl-C, from where the last run stopped.
+    """Run the task in FILE until Ctrl-C, from the position at which the last run stopped.
 
-    The position is kept in a local SQLite file, one for each task and sink; tables in quarantine are remembered there.
-    A run reads and writes under names of its own: a task of this name on a bus goes on undisturbed, and both write
-    their rows to the topics. In a terminal a live line shows rows, rows/s, lag and position; in a
-    pipe plain log lines on stderr do. It is the same data path that a Core runs.
+    The position and the tables in quarantine are stored in a local SQLite file, one for each task and sink. A run uses
+    its own replica id and transactional id: a task of the same name on a bus is not disturbed, and both write their
+    rows to the topics. In a terminal a status line shows rows, rows/s, lag and position; in a pipe log lines on stderr
+    do. The data path is the same as in a Core.
     """
     log.setup(log_format)
     with loading():

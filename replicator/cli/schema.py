@@ -9,7 +9,7 @@ from replicator.config import json_schema
 
 @click.command("schema")
 def command() -> None:
-    """Print the JSON Schema of a task, for editors: with it they complete and check while one types.
+    """Print the JSON Schema of a task, with which editors complete and check task files.
 
     \b
     replicator schema > task.schema.json

@@ -16,7 +16,7 @@ PACKAGES = ("mysql-replicator", "kafka-python", "kazoo", "mysql-replication", "P
 @click.command("version")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
 def command(output: str) -> None:
-    """Print our version and those of the libraries that matter for what goes over the wire."""
+    """Print the version of replicator and of the libraries that it talks to servers with."""
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:

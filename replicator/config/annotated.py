@@ -29,7 +29,7 @@ SecretRef = Annotated[
     str,
     Field(
         pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+)$",
-        description="env:NAME or file:/path; never the secret itself",
+        description="reference to the password: env:NAME or file:/path",
     ),
 ]
 Tables = Annotated[tuple[str, ...], Field(min_length=1), checked(TableFilter)]

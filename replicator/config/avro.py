@@ -21,14 +21,14 @@ class SchemaRegistry(Model):
     """A registry with Confluent's HTTP interface."""
 
     url: Url | Annotated[tuple[Url, ...], Field(min_length=1, max_length=20)] = Field(
-        description="http(s)://host:port/path, or several of one registry, of which the first that answers is used"
+        description="http(s)://host:port/path of the registry, or a list of its servers"
     )
-    user: str | None = Field(default=None, description="for basic authentication; default: none")
+    user: str | None = Field(default=None, description="user for basic authentication; default: none")
     password: SecretRef | None = None
-    tls: Tls | None = Field(default=None, description="what https trusts, and our certificate; default: the system's")
+    tls: Tls | None = Field(default=None, description="TLS settings for https; default: CA certificates of the system")
     timeout_s: float = Field(default=10, gt=0, le=300, description="seconds to wait for an answer")
     auto_register: bool = Field(
-        default=True, description="register schemas (auto.register.schemas); false: they must be there already"
+        default=True, description="register schemas (auto.register.schemas); false: schemas must be registered already"
     )
 
     @property

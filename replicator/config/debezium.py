@@ -24,10 +24,10 @@ class Unwrap(Model):
 
     delete_tombstone_handling_mode: Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone"] = Field(
         default="tombstone",
-        description="a delete becomes: nothing; a tombstone; the row with __deleted: true; that and a tombstone",
+        description="record of a delete: none; a tombstone; the row with __deleted: true; both",
     )
     add_fields: tuple[Added, ...] = Field(
-        default=(), description="members of the envelope to add as __NAME, a point in it as _"
+        default=(), description="fields of the envelope to add as __NAME, with _ for each point"
     )
 
 
@@ -35,15 +35,18 @@ class DebeziumOptions(Model):
     converter: Literal["json", "avro"] = Field(
         default="json", description="notation of keys and values (key.converter, value.converter)"
     )
-    schema_registry: SchemaRegistry | None = Field(default=None, description="where converter avro keeps schemas")
+    schema_registry: SchemaRegistry | None = Field(default=None, description="schema registry of converter avro")
     schema_name_adjustment_mode: Adjustment = Field(
-        default="avro", description="converter avro: names of schemas, _ or _uXXXX for what Avro does not have"
+        default="avro",
+        description="converter avro: replace characters of schema names that Avro does not allow by _ or _uXXXX",
     )
-    field_name_adjustment_mode: Adjustment = Field(default="avro", description="converter avro: the same of columns")
+    field_name_adjustment_mode: Adjustment = Field(
+        default="avro", description="converter avro: the same for names of columns"
+    )
     topic_prefix: str | None = Field(
         default=None,
         pattern=r"^[A-Za-z0-9._-]{1,200}$",
-        description="logical name: beginning of every topic, and source.name; default: the task's name",
+        description="logical name: prefix of every topic, and source.name; default: the name of the task",
     )
     decimal_handling_mode: Literal["precise", "string", "double"] = Field(
         default="precise", description="DECIMAL: Base64 of the unscaled value, string, number"
@@ -58,33 +61,35 @@ class DebeziumOptions(Model):
         default="bytes", description="BINARY, VARBINARY, BLOBs as strings; bytes is Base64 in JSON"
     )
     include_query: bool = Field(
-        default=False, description="the statement in source.query (binlog_rows_query_log_events)"
+        default=False, description="write the statement to source.query (requires binlog_rows_query_log_events)"
     )
-    include_schema_changes: bool = Field(default=True, description="DDL in the topic that is named as the prefix is")
-    include_schema_comments: bool = Field(default=False, description="comments of tables and columns in it")
+    include_schema_changes: bool = Field(default=True, description="write DDL to the topic named like the prefix")
+    include_schema_comments: bool = Field(default=False, description="include comments of tables and columns")
     provide_transaction_metadata: bool = Field(
         default=False,
-        description="records where transactions begin and end in PREFIX.transaction, and their order in rows",
+        description="write begin and end of transactions to PREFIX.transaction, and the order of rows in them",
     )
-    tombstones_on_delete: bool = Field(default=True, description="a null value after each delete")
+    tombstones_on_delete: bool = Field(default=True, description="write a tombstone after each delete")
     skipped_operations: tuple[Operation, ...] = Field(
-        default=("t",), description="of c, u, d, t (TRUNCATE); [] is Debezium's none"
+        default=("t",), description="operations that are not written: c, u, d, t (TRUNCATE); [] is Debezium's none"
     )
     heartbeat_interval_ms: int = Field(
         default=0,
         ge=0,
         le=86_400_000,
-        description="records in __debezium-heartbeat.PREFIX while the source is idle; 0: none",
+        description="interval of records in __debezium-heartbeat.PREFIX while the source is idle; 0: none",
     )
-    schemas_enable: bool = Field(default=False, description="Connect's schema in each key and value (schemas.enable)")
-    replace_null_with_default: bool = Field(
-        default=True, description="NULL in a column with a DEFAULT is written as that"
+    schemas_enable: bool = Field(
+        default=False, description="write the Connect schema in each key and value (schemas.enable)"
     )
-    enable_time_adjuster: bool = Field(default=True, description="the years 1 to 99 are 2001 to 2069 and 1970 to 1999")
-    extended_headers_enabled: bool = Field(default=True, description="headers __debezium.context.*")
+    replace_null_with_default: bool = Field(default=True, description="write the DEFAULT of the column instead of NULL")
+    enable_time_adjuster: bool = Field(
+        default=True, description="write the years 1 to 99 as 2001 to 2069 and 1970 to 1999"
+    )
+    extended_headers_enabled: bool = Field(default=True, description="write the headers __debezium.context.*")
     unavailable_value_placeholder: str = Field(
         default="__debezium_unavailable_value",
-        description="for values that are not in the row (row_image: accept_partial)",
+        description="written for values that are not in the row image (row_image: accept_partial)",
     )
     unwrap: Unwrap | None = Field(default=None, description="write the rows alone, without the envelope")
 

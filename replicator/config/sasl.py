@@ -16,21 +16,29 @@ _Argument = Annotated[str, Field(min_length=1, max_length=4096)]
 class Sasl(Model):
     mechanism: Literal["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN", "OAUTHBEARER"] = Field(
         "SCRAM-SHA-512",
-        description="how the login is proved; PLAIN and OAUTHBEARER send the password or token itself, so only with "
-        "tls that verifies the brokers",
+        description=(
+            "SASL mechanism; PLAIN and OAUTHBEARER send the password or token itself and require tls that "
+            "verifies the brokers"
+        ),
     )
     user: str | None = Field(
         None,
         min_length=1,
-        description="account with Write and Describe on what the task writes, and IdempotentWrite; not for OAUTHBEARER",
+        description=(
+            "account with Write and Describe on the topics of the task, and IdempotentWrite; not for OAUTHBEARER"
+        ),
     )
-    password: SecretRef | None = Field(None, description="of the user: env:NAME or file:/path; not for OAUTHBEARER")
+    password: SecretRef | None = Field(
+        None, description="password of the user: env:NAME or file:/path; not for OAUTHBEARER"
+    )
     token: SecretRef | None = Field(
-        None, description="OAUTHBEARER: the token, env:NAME or file:/path; the file is read for each login"
+        None, description="OAUTHBEARER: the token, env:NAME or file:/path; the file is read at each login"
     )
     token_command: Annotated[tuple[_Argument, ...], Field(min_length=1)] | None = Field(
         None,
-        description="OAUTHBEARER: program below --commands-directory, and its arguments; prints a token for each login",
+        description=(
+            "OAUTHBEARER: program in --commands-directory that prints a token, and its arguments; run at each login"
+        ),
     )
     extensions: dict[
         Annotated[str, Field(pattern=r"^[A-Za-z]+$")], Annotated[str, Field(pattern=r"^[\x21-\x7e \t\r\n]*$")]

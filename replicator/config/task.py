@@ -19,9 +19,7 @@ from replicator.config.tls import Tls
 from replicator.config.transforms import Transforms
 from replicator.errors import ConfigError
 
-Format = Annotated[
-    Literal["debezium", "maxwell", "canal"], Field(description="bytes of key and value that consumers see")
-]
+Format = Annotated[Literal["debezium", "maxwell", "canal"], Field(description="format of keys and values")]
 Port = Annotated[int, Field(ge=1, le=65535)]
 Address = Annotated[str, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):\d{1,5}$", description="host:port")]
 DEFAULT_ADDRESS: Final = ("127.0.0.1", 3306)
@@ -33,23 +31,27 @@ Topic = Annotated[str, Field(min_length=1, description="template of {task}, {dat
 
 class FilePosition(Model):
     file: str = Field(min_length=1, max_length=255)
-    position: int = Field(ge=4, description="byte offset of a transaction's start")
+    position: int = Field(ge=4, description="byte offset at which a transaction starts")
 
 
 class LogPosition(FilePosition):
     server: str = Field(
-        "", max_length=100, description="whose file that is, as task fork writes it: SERVER[@CREATED]; checked when set"
+        "",
+        max_length=100,
+        description="server that the file belongs to, as written by task fork: SERVER[@CREATED]; checked if set",
     )
 
 
 class EndPosition(FilePosition):
-    gtid: str = Field("", description="the executed GTID set there: what tells on another server of the group")
+    gtid: str = Field(
+        "", description="executed GTID set at that position, which also holds on other servers of the group"
+    )
 
 
 class GtidPosition(Model):
-    gtid: str = Field(min_length=1, description="executed GTID set: everything in it is skipped")
+    gtid: str = Field(min_length=1, description="executed GTID set: its transactions are skipped")
     reached: LogPosition | None = Field(
-        None, description="where in a server's binlog that was, as task fork writes it; checked when set"
+        None, description="position in the binlog of a server, as written by task fork; checked if set"
     )
 
 
@@ -70,39 +72,52 @@ Start = Annotated[
 
 
 class MySQLSource(Model):
-    type: Literal["mysql", "mariadb"] = Field(description="kind of the server")
+    type: Literal["mysql", "mariadb"] = Field(description="type of the server")
     host: str | None = Field(
-        None, min_length=1, description="name or address of the server to read from; default without hosts: 127.0.0.1"
+        None, min_length=1, description="name or address of the server; default without hosts: 127.0.0.1"
     )
-    port: Port | None = Field(None, description="default without hosts: 3306")
+    port: Port | None = Field(None, description="TCP port of the server; default without hosts: 3306")
     hosts: tuple[Address, ...] = Field(
         (),
         max_length=20,
-        description="instead of host and port: host:port of servers of one replication group, all with GTIDs; the one "
-        "that is writable is read from, another one when it goes",
+        description=(
+            "instead of host and port: host:port of the servers of one replication group, all with GTIDs; "
+            "the writable server is read, and another one when it fails"
+        ),
     )
-    user: str = Field(min_length=1, description="account with REPLICATION SLAVE, REPLICATION CLIENT and SELECT")
+    user: str = Field(
+        min_length=1, description="account with the privileges REPLICATION SLAVE, REPLICATION CLIENT and SELECT"
+    )
     password: SecretRef
-    tables: Tables = Field(("*.*",), description="database.table with * and ?; a leading ! excludes")
+    tables: Tables = Field(("*.*",), description="patterns database.table with * and ?; a leading ! excludes")
     on_table_error: Literal["fail", "quarantine"] = Field(
-        "fail", description="what becomes of the task where it can't go on with one table: stop, or leave that one out"
+        "fail", description="on an error that concerns one table only: stop the task, or put the table in quarantine"
     )
     start: Start = Field(
-        "latest", description="where a task begins that has no position yet: latest, earliest, {file, position}, {gtid}"
+        "latest", description="start of a task that has no position yet: latest, earliest, {file, position}, {gtid}"
     )
     until: EndPosition | None = Field(
-        None, description="where the task has nothing more to do; for replays. Without `gtid` on that server alone"
+        None,
+        description=(
+            "position at which the task ends, for replays; without gtid, only on the server that the "
+            "position belongs to"
+        ),
     )
     server_id: int | None = Field(
-        None, ge=1, le=4294967295, description="our replica id; default: derived from the task's name"
+        None, ge=1, le=4294967295, description="replica id of the task; default: derived from its name"
     )
     connect_timeout_s: float = Field(10, gt=0, le=300, description="seconds to wait for a connection")
-    heartbeat_s: float = Field(5, ge=0.1, le=3600, description="silence after which the server sends a heartbeat")
+    heartbeat_s: float = Field(
+        5, ge=0.1, le=3600, description="seconds without an event after which the server sends a heartbeat"
+    )
     row_image: Literal["require_full", "accept_partial"] = Field(
-        "require_full", description="rows that lack columns (binlog_row_image MINIMAL, NOBLOB): stop, or replicate"
+        "require_full",
+        description=(
+            "row images that lack columns (binlog_row_image MINIMAL, NOBLOB): stop the task, or replicate them"
+        ),
     )
     online_schema_change: Literal["hide", "show"] = Field(
-        "hide", description="the tables that gh-ost and pt-online-schema-change make beside one that is replicated"
+        "hide", description="whether to replicate the shadow tables of gh-ost and pt-online-schema-change"
     )
     tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
     server_public_key: str | None = Field(
@@ -110,12 +125,13 @@ class MySQLSource(Model):
         description="path of the server's public_key.pem, for caching_sha2_password and sha256_password without tls",
     )
     get_server_public_key: bool = Field(
-        False, description="for these logins believe the key that the server sends; on loopback that is always so"
+        False, description="for these logins, trust the key that the server sends; always true on loopback"
     )
     send_password_unverified: bool = Field(
         False,
-        description="for these logins with tls.insecure, give the password to any server that answers; on loopback "
-        "that is always so",
+        description=(
+            "for these logins with tls.insecure, send the password to an unverified server; always true on loopback"
+        ),
     )
 
     @model_validator(mode="after")
@@ -132,7 +148,10 @@ class Records(Model):
     """What every sink is told of the records that it gets."""
 
     topic: Topic | None = Field(
-        None, description="template of {task}, {database}, {table}; default: as the format's users have it"
+        None,
+        description=(
+            "topic name, a template with {task}, {database}, {table}; default: as in the system whose format is used"
+        ),
     )
     format: Format = "debezium"
     debezium: DebeziumOptions = Field(DebeziumOptions(), description="options of format debezium")
@@ -156,39 +175,43 @@ class Records(Model):
 
 class KafkaSink(Records):
     type: Literal["kafka"]
-    bootstrap_servers: tuple[str, ...] = Field(min_length=1, description="host:port of some brokers")
+    bootstrap_servers: tuple[str, ...] = Field(min_length=1, description="host:port of one or more brokers")
     delivery: Literal["exactly_once", "at_least_once"] = Field(
         "exactly_once", description="exactly_once: records and position in one Kafka transaction"
     )
-    create_topics: bool = Field(True, description="create a missing topic; false: stop as FAILED")
-    partitions: int = Field(1, ge=1, le=10_000, description="of topics that we create")
+    create_topics: bool = Field(True, description="create missing topics; false: the task stops as FAILED")
+    partitions: int = Field(1, ge=1, le=10_000, description="number of partitions of created topics")
     partitions_changed: Literal["fail", "keep", "accept"] = Field(
         "fail",
-        description="a topic has not as many partitions as when the task first wrote to it: stop, go on with the first "
-        "ones, or take the new number",
+        description=(
+            "if the number of partitions of a topic has changed since the task first wrote to it: stop, keep "
+            "using the former partitions, or use the new number"
+        ),
     )
-    replication_factor: int = Field(-1, ge=-1, le=100, description="of topics that we create; -1: the broker's default")
-    max_record_bytes: int = Field(1_048_576, ge=1024, le=1 << 30, description="the most that one record may have")
+    replication_factor: int = Field(
+        -1, ge=-1, le=100, description="replication factor of created topics; -1: the default of the broker"
+    )
+    max_record_bytes: int = Field(1_048_576, ge=1024, le=1 << 30, description="maximum size of a record")
     oversize: Literal["fail", "dead_letter"] = Field(
-        "fail", description="what becomes of a larger record: stop, or a reference to it in dead_letter_topic"
+        "fail", description="for larger records: stop the task, or write a reference to dead_letter_topic"
     )
     dead_letter_topic: Annotated[str, checked(check_task_topic)] = Field(
         "{task}.dead_letter",
         min_length=1,
-        description="where references to larger records go; template of {task}",
+        description="topic for references to larger records, a template with {task}",
     )
     compression: Literal["none", "lz4", "zstd", "snappy", "gzip"] = Field(
-        "none", description="of the records on their way to the brokers and there: less bytes for more CPU time"
+        "none", description="compression of record batches: fewer bytes, more CPU time"
     )
-    max_in_flight_bytes: int = Field(16 << 20, ge=1 << 20, le=1 << 32, description="sent and not yet acknowledged")
-    delivery_timeout_ms: Milliseconds = Field(
-        30_000, description="after which an unacknowledged batch counts as failed"
+    max_in_flight_bytes: int = Field(
+        16 << 20, ge=1 << 20, le=1 << 32, description="maximum number of bytes sent and not yet acknowledged"
     )
+    delivery_timeout_ms: Milliseconds = Field(30_000, description="time after which an unacknowledged batch has failed")
     transaction_timeout_ms: Milliseconds = Field(
-        60_000, description="after which the broker aborts an open transaction"
+        60_000, description="time after which the broker aborts an open transaction"
     )
     tls: Tls | None = Field(None, description="encrypt the connections and verify the brokers")
-    sasl: Sasl | None = Field(None, description="log in at the brokers")
+    sasl: Sasl | None = Field(None, description="SASL login at the brokers")
 
     @model_validator(mode="after")
     def _sensible(self) -> KafkaSink:
@@ -222,7 +245,7 @@ def _check_login(sink: KafkaSink) -> None:
 
 class FileSink(Records):
     type: Literal["file"]
-    path: str = Field(min_length=1, description="file that gets one JSON line per record, below --file-sink-directory")
+    path: str = Field(min_length=1, description="output file with one JSON line per record, in --file-sink-directory")
 
 
 class StdoutSink(Records):
@@ -236,23 +259,31 @@ Sink = Annotated[KafkaSink | FileSink | StdoutSink, Field(discriminator="type")]
 class TaskConfig(Model):
     """One source + one sink."""
 
-    name: TaskName = Field(description="unique on the bus; part of topics and transactional ids")
-    source: Source = Field(description="where changes come from")
-    sink: Sink = Field(description="where they go")
-    transforms: Transforms = Field(Transforms(), description="what happens to rows on the way (docs/transforms.md)")
+    name: TaskName = Field(description="unique on the bus; part of topic names and transactional ids")
+    source: Source = Field(description="server that changes are read from")
+    sink: Sink = Field(description="Kafka cluster or file that records are written to")
+    transforms: Transforms = Field(
+        Transforms(), description="filters, masks and other changes of rows (docs/transforms.md)"
+    )
     hand_over_after_s: float = Field(
         30,
         ge=0,
         le=86_400,
-        description="without reaching source or sink, before a standby that does takes over; 0: never",
+        description=(
+            "seconds without reaching source or sink after which a standby that reaches both takes over; 0: never"
+        ),
     )
-    checkpoint_interval_ms: Milliseconds = Field(1000, description="between writes of the position to ZooKeeper")
+    checkpoint_interval_ms: Milliseconds = Field(
+        1000, description="interval between writes of the position to ZooKeeper"
+    )
     max_transaction_bytes: int | None = Field(
         None,
         ge=1 << 16,
         le=1 << 40,
-        description="a larger transaction of the source is delivered in several parts; default: all of it or nothing",
+        description=(
+            "larger transactions are delivered in several parts; default: every transaction is delivered as a whole"
+        ),
     )
     max_batch_bytes: int = Field(
-        32 << 20, ge=1 << 16, le=1 << 30, description="of whole transactions joined into one commit"
+        32 << 20, ge=1 << 16, le=1 << 30, description="maximum size of the transactions that are committed together"
     )

@@ -8,7 +8,9 @@ from replicator.config.base import Model
 
 
 class Tls(Model):
-    ca: str | None = Field(None, description="path of a PEM file with the authorities to trust; default: the system's")
-    cert: str | None = Field(None, description="path of our certificate (PEM)")
-    key: str | None = Field(None, description="path of its key (PEM)")
-    insecure: bool = Field(False, description="do not verify the server; shown in red everywhere")
+    ca: str | None = Field(
+        None, description="path of a PEM file with trusted CA certificates; default: those of the system"
+    )
+    cert: str | None = Field(None, description="path of the client certificate (PEM)")
+    key: str | None = Field(None, description="path of the key of the client certificate (PEM)")
+    insecure: bool = Field(False, description="do not verify the server certificate")

@@ -135,19 +135,18 @@ def _check_partition(rule: PartitionRule) -> None:
 
 class Transforms(Model):
     columns: tuple[ColumnRule, ...] = Field(
-        default=(), description="columns that records have; all rules for a table count"
+        default=(), description="columns to include or exclude; all rules for a table apply"
     )
-    mask: tuple[MaskRule, ...] = Field(default=(), description="values that are hidden; the first rule counts")
+    mask: tuple[MaskRule, ...] = Field(default=(), description="column values to hide; the first matching rule applies")
     rename: tuple[RenameRule, ...] = Field(
-        default=(), description="other names of columns and tables; the first rule counts"
+        default=(), description="new names of columns and tables; the first matching rule applies"
     )
-    filter: tuple[FilterRule, ...] = Field(
-        default=(), description="rows that are replicated; all rules for a table count"
-    )
+    filter: tuple[FilterRule, ...] = Field(default=(), description="rows to replicate; all rules for a table apply")
     route: tuple[RouteRule, ...] = Field(
-        default=(), description="other topics than `sink.topic` says; the first rule counts"
+        default=(), description="topics instead of `sink.topic`; the first matching rule applies"
     )
-    operations: tuple[OperationRule, ...] = Field(default=(), description="operations left out; all rules count")
+    operations: tuple[OperationRule, ...] = Field(default=(), description="operations to omit; all rules apply")
     partition_by: tuple[PartitionRule, ...] = Field(
-        default=(), description="what chooses partitions; the first rule counts; default: as the format does"
+        default=(),
+        description="columns that select the partition; the first matching rule applies; default: as the format does",
     )

@@ -8,7 +8,7 @@
         /tasks/TASK/maintenance                     there while nobody may be promoted for the task (MaintenanceRecord)
         /tasks/TASK/quarantine                      tables that operators have left out (QuarantineRecord)
         /tasks/TASK/removing-CZXID                  there while the task is removed
-        /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (TrailRecord)
+        /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
         /tasks/TASK/history/entry-SEQUENCE          what happened (HistoryRecord), trimmed
@@ -116,12 +116,12 @@ class Layout:
     def installation(self) -> str:
         return f"{self.root}/installation"
 
-    def trail(self, task: str) -> str:
+    def position_history(self, task: str) -> str:
         return f"{self.task(task)}/trail"
 
-    def trail_hour(self, task: str, hour: int) -> str:
+    def position_history_hour(self, task: str, hour: int) -> str:
         """`hour`: hours since the epoch."""
-        return f"{self.trail(task)}/{hour:010d}"
+        return f"{self.position_history(task)}/{hour:010d}"
 
     def schema(self, task: str) -> str:
         return f"{self.task(task)}/schema"

@@ -88,7 +88,7 @@ class QuarantineRecord(Record):
     orders: Orders = Orders()
 
 
-class TrailRecord(Record):
+class PositionHistoryRecord(Record):
     """/tasks/TASK/trail/HOUR: checkpoints of that hour, at most one a minute, oldest first."""
 
     points: list[Checkpoint] = []

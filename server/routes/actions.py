@@ -17,7 +17,7 @@ _REASON = body_of({"type": "object", "properties": {"reason": _TEXT}, "additiona
 _ON = body_of(
     {"type": "object", "properties": {"on": _TEXT, "reason": _TEXT}, "additionalProperties": False}, required=False
 )
-DryRun = Annotated[bool, Query(description="say who would take over, change nothing")]
+DryRun = Annotated[bool, Query(description="only show which host would take over")]
 _RETRY = body_of(
     {
         "type": "object",
@@ -33,7 +33,7 @@ _TO = body_of({"type": "object", "properties": {"to": _TEXT}, "additionalPropert
     "/tasks/{name}/pause", responses=documented(responses.Task), openapi_extra=_REASON, operation_id="pauseTask"
 )
 def pause(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -> Response:
-    """Stops at a transaction boundary and stays so until resumed, over fail-overs too."""
+    """Pauses a task at a transaction boundary. It stays paused, also after a fail-over, until it is resumed."""
     operations.pause(name, by, only(arguments, "reason").get("reason", "")[:200])
     return reply(responses.task(operations.task(name)))
 
@@ -42,7 +42,7 @@ def pause(operations: OperationsOf, name: Name, by: By, arguments: Arguments) ->
     "/tasks/{name}/resume", responses=documented(responses.Task), openapi_extra=_REASON, operation_id="resumeTask"
 )
 def resume(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -> Response:
-    """Goes on from where it was paused."""
+    """Resumes a task from the position at which it was paused."""
     operations.resume(name, by, only(arguments, "reason").get("reason", "")[:200])
     return reply(responses.task(operations.task(name)))
 
@@ -55,14 +55,15 @@ def resume(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -
     operation_id="switchoverTask",
 )
 def switchover(operations: OperationsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
-    """Hands over to a standby ({"to": host}, by default the next in line). 409 E5007 when there is no healthy one."""
+    """Hands a task over to a standby ({"to": host}, by default the next in the queue). 409 E5007 if no standby is
+    healthy."""
     record, host = operations.switchover(name, only(arguments, "to").get("to", ""), by, dry_run)
     return reply(responses.Accepted(id=record.id if record else "", task=name, verb="switchover", to=host), 202)
 
 
 @router.post("/maintenance", responses=documented(responses.Maintained), openapi_extra=_ON, operation_id="maintainAll")
 def maintain_all(operations: OperationsOf, by: By, arguments: Arguments) -> Response:
-    """The same for all tasks."""
+    """Starts or ends maintenance of all tasks, as for one task."""
     return _maintain(operations, "", by, arguments)
 
 
@@ -73,7 +74,8 @@ def maintain_all(operations: OperationsOf, by: By, arguments: Arguments) -> Resp
     operation_id="maintainTask",
 )
 def maintain(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -> Response:
-    """{"on": "true"}: the RUNNING instance stays and no standby is promoted; {"on": "false"}: ends it."""
+    """Starts ({"on": "true"}) or ends ({"on": "false"}) maintenance: the RUNNING instance continues and no standby is
+    promoted."""
     return _maintain(operations, name, by, arguments)
 
 
@@ -100,7 +102,7 @@ def _flag(arguments: dict[str, str], key: str, default: str) -> bool:
     operation_id="retryTask",
 )
 def retry(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -> Response:
-    """Tries a FAILED task again. 409 E5007 when it is not FAILED. {"take_over": "true"}: failed for E3111, it goes on
-    from the sink's position, with an epoch above the one there; 409 E5007 when that is not why it failed."""
+    """Retries a FAILED task. 409 E5007 if it is not FAILED. With {"take_over": "true"} a task that failed with E3111
+    continues from the position at the sink, with a higher epoch; 409 E5007 if it failed for another reason."""
     record = operations.retry(name, by, _flag(only(arguments, "take_over"), "take_over", "false"))
     return reply(responses.Accepted(id=record.id, task=name, verb=record.verb), 202)

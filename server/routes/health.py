@@ -15,7 +15,7 @@ router = APIRouter(tags=["health"])
 
 @router.get("/health", responses=documented(responses.Health), operation_id="readHealth")
 def health(request: Request) -> Response:
-    """200 while ZooKeeper is connected, else 503."""
+    """Returns 200 while ZooKeeper is connected, else 503."""
     state: Connection = request.app.state.coordinator.connection
     connected = state is Connection.CONNECTED
     view = responses.Health(

@@ -1,4 +1,4 @@
-"""What happened to a task."""
+"""Show the history of a task."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ router = APIRouter(tags=["history"])
 
 @router.get("/tasks/{name}/history", responses=documented(responses.HistoryList), operation_id="readHistory")
 def read_history(operations: OperationsOf, name: Name, limit: Annotated[int, Query(ge=1, le=KEPT)] = KEPT) -> Response:
-    """Role changes and operators' deeds, oldest first; old ones are trimmed."""
+    """Returns role changes and operators' commands, oldest first. Old entries are removed."""
     entries = [responses.history_event(entry) for entry in operations.history(name, limit)]
     return reply(responses.HistoryList(name=name, items=entries))

@@ -13,5 +13,5 @@ router = APIRouter(tags=["machines"])
 
 @router.get("/machines", responses=documented(responses.MachineList), operation_id="listMachines")
 def list_machines(operations: OperationsOf) -> Response:
-    """Every Core process that is online."""
+    """Lists the Core processes that are online."""
     return reply(responses.MachineList(items=[responses.machine(node) for node in operations.machines()]))

@@ -25,13 +25,13 @@ def _body(**fields: object) -> dict[str, object]:
 _SET = _body(file=_TEXT, offset=_TEXT, gtid=_LONG, at=_TEXT, transaction_start=_TEXT, reason=_TEXT)
 _SKIP = _body(transaction=_TEXT, reason=_TEXT)
 _FORK = _body(name=_TEXT, at=_TEXT)
-DryRun = Annotated[bool, Query(description="say what would be repeated or skipped, change nothing")]
+DryRun = Annotated[bool, Query(description="only show what would be sent again or skipped")]
 
 
-@router.get("/tasks/{name}/trail", responses=documented(responses.PositionHistory), operation_id="readTrail")
-def trail(positions: PositionsOf, name: Name) -> Response:
-    """Where the task stood: once a minute for a day, once an hour for a month."""
-    points = [responses.position_entry(checkpoint) for checkpoint in positions.trail(name)]
+@router.get("/tasks/{name}/positions", responses=documented(responses.PositionHistory), operation_id="readPositions")
+def history(positions: PositionsOf, name: Name) -> Response:
+    """Returns earlier positions of the task: one per minute for a day, one per hour for a month."""
+    points = [responses.position_entry(checkpoint) for checkpoint in positions.history(name)]
     return reply(responses.PositionHistory(name=name, items=points))
 
 
@@ -43,8 +43,8 @@ def trail(positions: PositionsOf, name: Name) -> Response:
 )
 def set_position(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
     """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"}, {"at": time} or
-    {"transaction_start": "true"}: the present position, all of its transaction again. 409 E5007 while it runs, 409
-    E4006 when it has moved since it was looked at."""
+    {"transaction_start": "true"} (the start of the transaction at the current position). 409 E5007 while the task
+    runs, 409 E4006 if the position has changed meanwhile."""
     given = only(arguments, "file", "offset", "gtid", "at", "transaction_start", "reason")
     target = _target(positions, name, given)
     if dry_run:
@@ -73,9 +73,9 @@ def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
 
 @router.post("/tasks/{name}/skip", responses=documented(responses.Skipped), openapi_extra=_SKIP, operation_id="skip")
 def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
-    """Has the transaction skipped that a FAILED task met its error in, {"transaction": GTID or FILE:OFFSET}, and the
-    task tried again. 409 E5007 unless FAILED, 409 E5016 for every other transaction. The leader compares it once more
-    when it does this; what it refuses stands in the task's history."""
+    """Skips the transaction that a FAILED task has failed at, {"transaction": GTID or FILE:OFFSET}, and retries the
+    task. 409 E5007 if the task is not FAILED, 409 E5016 for any other transaction. The leader checks the transaction
+    again before it skips it; a refusal is recorded in the history of the task."""
     given = only(arguments, "transaction", "reason")
     reason = given.get("reason", "")[:200]
     move, error = positions.skip(name, given.get("transaction", ""), by, reason, dry_run)
@@ -92,8 +92,8 @@ def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_r
 def fork(
     operations: OperationsOf, positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
 ) -> Response:
-    """A new task, {"name": ...}, with this one's configuration, that begins where this one stood {"at": time} and
-    leaves the same tables out."""
+    """Creates a task, {"name": ...}, with the configuration and the quarantined tables of this one. It starts at the
+    position that this task had {"at": time}."""
     given = only(arguments, "name", "at")
     data, orders = positions.forked(name, given.get("name", ""), given.get("at", ""))
     config = parse_task(data)

@@ -22,7 +22,7 @@ def _body(**fields: object) -> dict[str, object]:
 
 _QUARANTINE = _body(table=_TEXT, release=_TEXT)
 _REPLAY = _body(table=_TEXT, name=_TEXT)
-DryRun = Annotated[bool, Query(description="check everything, write nothing")]
+DryRun = Annotated[bool, Query(description="check everything, but write nothing")]
 
 
 @router.post(
@@ -34,9 +34,9 @@ DryRun = Annotated[bool, Query(description="check everything, write nothing")]
 def quarantine(
     operations: OperationsOf, definitions: DefinitionsOf, name: Name, by: By, arguments: Arguments
 ) -> Response:
-    """Leaves the rows of {"table": "database.table"} out from where the task stands when it takes this up, or with
-    {"release": "true"} delivers them again from there. No configuration changes this. 422 E1003 or E2205 for a table
-    that the task does not carry or does not know."""
+    """Puts {"table": "database.table"} in quarantine: its rows are left out from the position at which the task
+    receives the command. {"release": "true"} ends the quarantine. Applying a configuration does not change it. 422
+    E1003 or E2205 for a table that the task does not replicate or does not know."""
     given = only(arguments, "table", "release")
     release = given.get("release", "false")
     if release not in ("true", "false"):
@@ -57,9 +57,9 @@ def quarantine(
 def replay_table(
     operations: OperationsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
 ) -> Response:
-    """Of {"table": ...} in quarantine: the task itself delivers what it left out, in order, and then goes on with the
-    table. Of one that was released: a new task, {"name": ...} or NAME.replay-TABLE, delivers it to the same topics, and
-    is done then (FAILED with E5015)."""
+    """Delivers the rows of {"table": ...} that a quarantine has left out. During the quarantine the task itself
+    delivers them, in order, and then continues with the table. After the release a new task, {"name": ...} or
+    NAME.replay-TABLE, delivers them to the same topics, and then stops (FAILED with E5015)."""
     given = only(arguments, "table", "name")
     if replay_first(operations, name, given.get("table", ""), by=by, dry_run=dry_run):
         return Response(status_code=204) if dry_run else reply(responses.task(operations.task(name)))

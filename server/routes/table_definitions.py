@@ -23,7 +23,7 @@ _DEFINITION = body_of(
 
 @router.get("/tasks/{name}/schema", responses=documented(Schema), operation_id="readSchema")
 def read_schema(definitions: DefinitionsOf, name: Name) -> Response:
-    """The tables that the task knows, as of the last statement that it has seen."""
+    """Returns the table definitions of the task, as of the last statement that it has read."""
     return reply(definitions.read(name))
 
 
@@ -31,8 +31,8 @@ def read_schema(definitions: DefinitionsOf, name: Name) -> Response:
     "/tasks/{name}/schema", responses=documented(Schema), openapi_extra=_DEFINITION, operation_id="defineTable"
 )
 def define_table(definitions: DefinitionsOf, name: Name, by: By, arguments: Arguments) -> Response:
-    """Tells a task that does not run of a table, {"statement": "CREATE TABLE database.table (...)"}, as of where it
-    stands. 409 E5007 while it runs, 422 E5014 for a statement that can't be taken."""
+    """Supplies a table definition, {"statement": "CREATE TABLE database.table (...)"}, to a task that does not run, as
+    of its current position. 409 E5007 while it runs, 422 E5014 if the statement cannot be parsed."""
     given = only(arguments, "statement", "reason")
     if not given.get("statement", "").strip():
         raise ConfigError("E1003", "no statement is given", wanted='{"statement": "CREATE TABLE ..."}')

@@ -14,25 +14,25 @@ router = APIRouter(tags=["tasks"])
 _BODY = body_of(
     {"$ref": "#/components/schemas/TaskConfig"}, required=True, media=("application/json", "application/yaml")
 )
-DryRun = Annotated[bool, Query(description="check everything, write nothing")]
+DryRun = Annotated[bool, Query(description="check everything, but write nothing")]
 
 
 @router.get("/tasks", responses=documented(responses.TaskList), operation_id="listTasks")
 def list_tasks(operations: OperationsOf) -> Response:
-    """Every task with its state."""
+    """Lists all tasks with their state."""
     return reply(responses.TaskList(items=[responses.task(view) for view in operations.tasks()]))
 
 
 @router.post("/tasks", status_code=201, responses=documented(responses.Task, 201), openapi_extra=_BODY)
 def create_task(operations: OperationsOf, config: Config, by: By, dry_run: DryRun = False) -> Response:
-    """Creates a task from its configuration (YAML or JSON). 409 E5004 when there is one of this name."""
+    """Creates a task from its configuration (YAML or JSON). 409 E5004 if the task exists."""
     operations.create(config, by, dry_run)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)
 
 
 @router.get("/tasks/{name}", responses=documented(responses.Task), operation_id="readTask")
 def read_task(operations: OperationsOf, name: Name) -> Response:
-    """One task. The ETag is the version of its configuration."""
+    """Returns one task. The ETag is the version of its configuration."""
     return reply(responses.task(operations.task(name)))
 
 
@@ -40,8 +40,8 @@ def read_task(operations: OperationsOf, name: Name) -> Response:
 def replace_task(
     operations: OperationsOf, name: Name, config: Config, by: By, version: Version, dry_run: DryRun = False
 ) -> Response:
-    """Replaces the configuration; it reaches the running task without a restart. 409 E4006 when If-Match (or
-    ?version=) is not the present version, 409 E1009 for what a task can't change."""
+    """Replaces the configuration. The running task applies it without a restart. 409 E4006 if If-Match (or ?version=)
+    is not the current version, 409 E1009 for keys that cannot be changed."""
     operations.replace(name, config, by, version, dry_run)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(name)))
 
@@ -55,8 +55,8 @@ def replace_task(
 def delete_task(
     operations: OperationsOf, name: Name, by: By, wait: Annotated[float, Query(ge=0, le=60, description="seconds")] = 10
 ) -> Response:
-    """Stops a task everywhere and removes it with its position. 204 when it is gone; 202 when it still has contenders
-    after `wait` seconds: it goes when they have withdrawn."""
+    """Stops a task on all Cores and removes it with its position. 204 when it is removed; 202 if Cores still take part
+    in its election after `wait` seconds: it is removed when they have left."""
     operations.task(name)
     if operations.delete(name, by, wait):
         return Response(status_code=204)

@@ -64,7 +64,7 @@ def test_a_position_set_back_repeats_from_there_and_loses_nothing(make_bus: Make
     commit = bus.look().last_commit
     assert commit is not None and commit.checkpoint is not None
     earlier = commit.checkpoint.position
-    where = ["--gtid", earlier.gtid] if by == "gtid" else ["--at", _first_of_the_trail(bus)]
+    where = ["--gtid", earlier.gtid] if by == "gtid" else ["--at", _first_position(bus)]
     bus.wait_delivered(50)
     with pytest.raises(ServerFailed, match="E5007"):
         bus.cluster.cli("task", "position", "set", bus.name, *where, "-y")
@@ -83,13 +83,13 @@ def test_a_position_set_back_repeats_from_there_and_loses_nothing(make_bus: Make
     assert any(item["event"] == "position" and item["reason"] == "again" for item in history)
 
 
-def _first_of_the_trail(bus: Bus) -> str:
+def _first_position(bus: Bus) -> str:
     """Its time, as an operator would say it."""
 
     def points() -> list[dict[str, Any]]:
-        return list(json.loads(bus.cluster.cli("task", "position", "trail", bus.name, "-o", "json"))["items"])
+        return list(json.loads(bus.cluster.cli("task", "position", "history", bus.name, "-o", "json"))["items"])
 
-    first = wait_for(points, "a point of the trail", 20)[0]
+    first = wait_for(points, "a point of the position history", 20)[0]
     return datetime.fromtimestamp(first["time_ms"] / 1000 + 0.001).astimezone().isoformat()
 
 

@@ -213,7 +213,7 @@ def test_55_certificates_expire_change_hands_and_are_for_another_host(
     bus = make_bus("host-a", database=server, source={"tls": {"ca": str(ours.ca)}})
     wait_for(lambda: "ends in 0.0 days" in bus.cluster.cores["host-a"].tail(100), "the warning of 14 days ahead", 20)
     shown = wait_for(lambda: (found := bus.monitored()).get("certificate_ms") and found, "the Monitor's alarm", 40)
-    assert any("the certificate of" in note and " ends in " in note for note in shown["notes"]), shown["notes"]
+    assert any("the certificate of" in note and " expires in " in note for note in shown["notes"]), shown["notes"]
     assert shown["tone"] == "warn"
     assert bus.metric("bus_certificate_expiry_timestamp_seconds") == shown["certificate_ms"] / 1000
 

@@ -29,7 +29,7 @@ def test_a_position_that_was_lost_is_not_guessed(site):
 
 
 def test_a_position_that_was_lost_while_nobody_ran_is_not_guessed(site):
-    """lastCommit alone: the trail and the history are there."""
+    """lastCommit alone: the position history and the history are there."""
     a = site.start("host-a")
     site.wait("host-a")
     worker = site.worker(a)

@@ -10,29 +10,29 @@ LAZY = {
     name: (text, f"replicator.cli.task.{name}")
     for name, text in {
         "apply": "Create or change a task from its file.",
-        "get": "List tasks, or one of them.",
-        "describe": "Everything about one task.",
+        "get": "List all tasks, or show one.",
+        "describe": "Show one task in detail.",
         "pause": "Stop a task at a transaction boundary.",
-        "resume": "Let a paused task go on.",
+        "resume": "Resume a paused task.",
         "switchover": "Hand a task over to a standby.",
-        "position": "Positions of a task: the current one, earlier ones, setting another.",
-        "skip": "Pass one transaction of a failed task.",
-        "fork": "A new task that begins at a position of another one.",
-        "quarantine": "Leave one table out for now.",
-        "replay": "Deliver what a quarantine left out.",
-        "retry": "Try a failed task again.",
-        "delete": "Stop a task and forget its position.",
-        "history": "What happened to a task.",
-        "schema": "What a task knows of its tables.",
-        "wait": "Wait until a task is running, paused, ...",
+        "position": "Show or set the position of a task.",
+        "skip": "Skip the transaction that a task has failed at.",
+        "fork": "Create a task that starts at a position of another task.",
+        "quarantine": "Stop replicating one table until it is released.",
+        "replay": "Deliver the rows that a quarantine has left out.",
+        "retry": "Retry a failed task.",
+        "delete": "Delete a task and its position.",
+        "history": "Show the history of a task.",
+        "schema": "Show or set the table definitions of a task.",
+        "wait": "Wait until a task is running, paused, failed or deleted.",
     }.items()
 }
 
 
 @click.group("task", cls=LazyGroup, lazy=LAZY)
 def command() -> None:
-    """Create, watch and steer tasks through the Server.
+    """Create, monitor and control tasks through the Server.
 
-    The Server's address comes from --server or REPLICATOR_SERVER, its token from --token-file, REPLICATOR_TOKEN,
-    REPLICATOR_TOKEN_FILE, or the file that a Server of the same user made.
+    The address of the Server is taken from --server or REPLICATOR_SERVER. The token is taken from --token-file,
+    REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE, or the file that a Server of the same user has created.
     """

@@ -19,11 +19,11 @@ from replicator.errors import ConfigError
 
 
 @click.command("apply")
-@click.option("-f", "--file", "path", required=True, help="YAML or JSON; - reads standard input.")
-@click.option("--dry-run", is_flag=True, help="Check everything, show what would change, write nothing.")
+@click.option("-f", "--file", "path", required=True, help="YAML or JSON file; - reads standard input.")
+@click.option("--dry-run", is_flag=True, help="Check everything and show the changes, but write nothing.")
 @with_client
 def command(path: str, dry_run: bool, client: Client) -> None:
-    """Create the task of FILE, or change it to what FILE says.
+    """Create the task that FILE describes, or change it to match FILE.
 
     Prints `NAME created`, `NAME configured` or `NAME unchanged`. A change reaches the running task at a transaction
     boundary, without a restart.

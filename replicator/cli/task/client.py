@@ -92,8 +92,8 @@ class Client:
     def maintain_all(self, on: bool, reason: str) -> dict[str, Any]:
         return self._ask("POST", "/maintenance", json={"on": "true" if on else "false", "reason": reason})
 
-    def trail(self, name: str) -> dict[str, Any]:
-        return self._of(name, "GET", "/trail")
+    def positions(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/positions")
 
     def set_position(self, name: str, target: dict[str, str], dry_run: bool) -> dict[str, Any]:
         return self.act(name, "position", dry_run=dry_run, **target)

@@ -17,14 +17,14 @@ _SERVER_WAITS = 10.0
 
 @click.command("delete")
 @name_argument
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@click.option("--no-input", is_flag=True, help="Never ask; without -y that refuses.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--no-input", is_flag=True, help="Never ask; without -y the command is refused.")
 @timeout_option(60)
 @with_client
 def command(name: str, yes: bool, no_input: bool, timeout: float, client: Client) -> None:
-    """Stop NAME on every Core and remove it, with its position and history. What it sent stays where it is.
+    """Stop NAME on every Core and remove it, with its position and history. Records that it has sent are not removed.
 
-    In a terminal the name must be typed once more; elsewhere -y is needed.
+    In a terminal the name must be typed as confirmation; elsewhere -y is required.
     """
     client.task(name)
     if not yes:

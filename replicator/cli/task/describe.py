@@ -22,7 +22,7 @@ _RECENT = 5
 @output_option("text", "json", "yaml")
 @with_client
 def command(name: str, output: str, client: Client) -> None:
-    """Everything about NAME: state, who stands, what is wrong and how to mend it, configuration, recent history."""
+    """Show NAME in detail: state, Cores, problems with their remedies, configuration, recent history."""
     task = client.task(name)
     if output != "text":
         click.echo(render.structured(task, output), nl=False)
@@ -65,7 +65,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         "Running on": task["host"] or "-",
         "Standbys": ", ".join(task["standbys"]) or "none",
         "Lag": render.lag(task),
-        "Retention headroom": f"{render.duration(task['retention_headroom_s'])} until the source may purge what we need"
+        "Retention headroom": f"{render.duration(task['retention_headroom_s'])} until required binlog may be purged"
         if task.get("retention_headroom_s") is not None
         else "-",
         "Rows": f"{task['rows']}" + (f" ({render.rate(task['rows_per_s'])}/s)" if render.moving(task) else ""),
@@ -98,7 +98,7 @@ def _maintenance(task: dict[str, Any]) -> dict[str, str]:
         return {}
     whose = "of all tasks" if task["maintenance"] == "cluster" else "of this task"
     why = f": {task['maintenance_reason']}" if task["maintenance_reason"] else ""
-    return {"Maintenance": f"{whose}, nobody is promoted (by {task['maintenance_by'] or '-'}{why})"}
+    return {"Maintenance": f"{whose}, no standby is promoted (by {task['maintenance_by'] or '-'}{why})"}
 
 
 def _dead_letters(task: dict[str, Any]) -> dict[str, str]:

@@ -19,14 +19,16 @@ _HOME_AND_CLEAR = "\x1b[H\x1b[2J"
 @click.command("get")
 @optional_name_argument
 @output_option("table", "wide", "json", "yaml", "name")
-@click.option("-w", "--watch", is_flag=True, help="Go on until Ctrl-C: redrawn in a terminal, what changed in a pipe.")
-@click.option("--no-headers", is_flag=True, help="Rows only.")
+@click.option(
+    "-w", "--watch", is_flag=True, help="Repeat until Ctrl-C: redraw in a terminal, print only changed tasks in a pipe."
+)
+@click.option("--no-headers", is_flag=True, help="Print no header line.")
 @interval_option
 @with_client
 def command(name: str | None, output: str, watch: bool, no_headers: bool, interval: float, client: Client) -> None:
-    """List all tasks, or show NAME alone.
+    """List all tasks, or show only NAME.
 
-    In a narrow terminal the least important columns are left out; `-o wide` and a pipe have them all.
+    A narrow terminal omits the least important columns; `-o wide` and a pipe show all of them.
     """
     if watch:
         _watch(client, name, output, not no_headers, interval)

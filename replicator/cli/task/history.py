@@ -18,11 +18,18 @@ IMPORTANCE = ("WHAT", "HOST", "TIME", "REASON", "BY", "TOOK", "EPOCH", "POSITION
 @click.command("history")
 @name_argument
 @output_option("table", "json", "yaml")
-@click.option("-n", "--limit", type=click.IntRange(1, 200), default=50, show_default=True, help="The newest ones.")
-@click.option("--no-headers", is_flag=True, help="Rows only.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, 200),
+    default=50,
+    show_default=True,
+    help="Number of entries, the newest ones.",
+)
+@click.option("--no-headers", is_flag=True, help="Print no header line.")
 @with_client
 def command(name: str, output: str, limit: int, no_headers: bool, client: Client) -> None:
-    """What happened to NAME, newest last: who ran it, take-overs and why, what operators did."""
+    """Show the history of NAME, newest last: RUNNING hosts, take-overs with their reasons, operators' commands."""
     answer = client.history(name, limit)
     if output != "table":
         click.echo(render.structured(answer, output), nl=False)

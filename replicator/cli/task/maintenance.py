@@ -14,8 +14,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def maintenance_options(function: F) -> F:
-    function = click.option("--maintenance", is_flag=True, help="RUNNING stays, nobody is promoted.")(function)
-    return click.option("--all", "everything", is_flag=True, help="With --maintenance: of all tasks.")(function)
+    function = click.option("--maintenance", is_flag=True, help="Keep the RUNNING instance and promote no standby.")(
+        function
+    )
+    return click.option("--all", "everything", is_flag=True, help="With --maintenance: apply to all tasks.")(function)
 
 
 def maintain(client: Client, name: str | None, everything: bool, *, on: bool, reason: str) -> None:

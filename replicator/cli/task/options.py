@@ -22,7 +22,7 @@ def server_options(function: F) -> F:
     function = click.option(
         "--token-file",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="A file with the Server's token; also REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE.",
+        help="File with the token of the Server; see also REPLICATOR_TOKEN and REPLICATOR_TOKEN_FILE.",
     )(function)
     return click.option(
         "--server",
@@ -62,12 +62,12 @@ optional_name_argument = click.argument("name", required=False, shell_complete=_
 
 def output_option(*kinds: str) -> Callable[[F], F]:
     return click.option(
-        "-o", "--output", type=click.Choice(kinds), default=kinds[0], show_default=True, help="Form of what is printed."
+        "-o", "--output", type=click.Choice(kinds), default=kinds[0], show_default=True, help="Output format."
     )
 
 
 interval_option = click.option(
-    "--interval", type=click.FloatRange(0.1, 3600), default=1.0, show_default=True, help="Seconds between looks."
+    "--interval", type=click.FloatRange(0.1, 3600), default=1.0, show_default=True, help="Seconds between requests."
 )
 
 
@@ -77,5 +77,5 @@ def timeout_option(default: float) -> Callable[[F], F]:
         type=click.FloatRange(0, 86400),
         default=default,
         show_default=True,
-        help="Seconds; exit status 7 after them.",
+        help="Seconds to wait; exit status 7 after that time.",
     )

@@ -12,13 +12,13 @@ from replicator.cli.terminal import clean
 
 @click.command("pause")
 @optional_name_argument
-@click.option("--reason", default="", help="Kept in the task's history.")
+@click.option("--reason", default="", help="Recorded in the history of the task.")
 @maintenance_options
 @with_client
 def command(name: str | None, reason: str, maintenance: bool, everything: bool, client: Client) -> None:
-    """Stop NAME at a transaction boundary. It stays paused over fail-overs, until resumed.
+    """Stop NAME at a transaction boundary. It stays paused, also after a fail-over, until it is resumed.
 
-    With --maintenance, instead: the RUNNING instance goes on, and no standby is promoted meanwhile.
+    With --maintenance, NAME is not stopped: the RUNNING instance continues, but no standby is promoted.
     """
     if maintenance:
         maintain(client, name, everything, on=True, reason=reason)

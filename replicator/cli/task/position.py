@@ -16,7 +16,7 @@ from replicator.errors import ProcessError
 
 @click.group("position")
 def command() -> None:
-    """Where a task stands and stood, and setting it somewhere else."""
+    """Show or set the position of a task."""
 
 
 @command.command("get")
@@ -24,7 +24,7 @@ def command() -> None:
 @output_option("text", "json", "yaml")
 @with_client
 def get(name: str, output: str, client: Client) -> None:
-    """Where NAME stands: binlog file and offset, executed GTID set."""
+    """Show the position of NAME: binlog file and offset, executed GTID set."""
     task = client.task(name)
     shown = {key: task[key] for key in ("name", "state", "position", "gtid", "epoch", "rows", "checkpoint_ms")}
     if output != "text":
@@ -37,13 +37,13 @@ def get(name: str, output: str, client: Client) -> None:
     )
 
 
-@command.command("trail")
+@command.command("history")
 @name_argument
 @output_option("table", "json", "yaml")
 @with_client
-def trail(name: str, output: str, client: Client) -> None:
-    """Where NAME stood: once a minute for a day, once an hour for a month."""
-    answer = client.trail(name)
+def history(name: str, output: str, client: Client) -> None:
+    """Show earlier positions of NAME: one per minute for a day, one per hour for a month."""
+    answer = client.positions(name)
     if output != "table":
         click.echo(render.structured(answer, output), nl=False)
         return
@@ -58,18 +58,27 @@ def trail(name: str, output: str, client: Client) -> None:
 
 @command.command("set")
 @name_argument
-@click.option("--file", default="", metavar="FILE", help="Binlog file; together with --offset.")
-@click.option("--offset", type=click.IntRange(4), help="Byte offset of a transaction's start.")
-@click.option("--gtid", default="", metavar="SET", help="Everything in the set counts as delivered, nothing else.")
-@click.option("--at", default="", metavar="TIME", help="The position of the task at '2026-11-20 03:00' (see `trail`).")
+@click.option("--file", default="", metavar="FILE", help="Binlog file; requires --offset.")
+@click.option("--offset", type=click.IntRange(4), help="Byte offset at which a transaction starts.")
+@click.option(
+    "--gtid", default="", metavar="SET", help="Executed GTID set: exactly these transactions count as delivered."
+)
+@click.option(
+    "--at",
+    default="",
+    metavar="TIME",
+    help="The position of the task at a time, such as '2026-11-20 03:00' (see `position history`).",
+)
 @click.option(
     "--transaction-start",
     is_flag=True,
-    help="The current position, with all of the transaction there again, whatever position the sink holds.",
+    help=(
+        "Start of the transaction at the current position: all of it is sent again, whatever position the sink holds."
+    ),
 )
-@click.option("--reason", default="", help="Kept in the task's history.")
+@click.option("--reason", default="", help="Recorded in the history of the task.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be sent again or never be sent.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @with_client
 def set_(
     name: str,
@@ -83,9 +92,9 @@ def set_(
     yes: bool,
     client: Client,
 ) -> None:
-    """Set where NAME goes on. It must be paused, failed, or have nobody standing for it.
+    """Set the position from which NAME continues. The task must be paused, failed, or without any Core.
 
-    Shows what would be sent again or never be sent, and asks. Exit status 4 while the task runs.
+    Shows what would be sent again or never be sent, and asks for confirmation. Exit status is 4 while the task runs.
     """
     by_file = bool(file) and offset is not None
     if sum((by_file, bool(gtid), bool(at), transaction_start)) != 1 or bool(file) != (offset is not None):

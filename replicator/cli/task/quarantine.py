@@ -15,14 +15,21 @@ from replicator.cli.terminal import clean, table
 @click.command("quarantine")
 @name_argument
 @click.argument("which", metavar="DATABASE.TABLE", required=False, default="")
-@click.option("--release", is_flag=True, help="Deliver its rows again, from the task's position at that time.")
-@click.option("--list", "listing", is_flag=True, help="The tables that are or were in quarantine, and from where on.")
+@click.option(
+    "--release",
+    is_flag=True,
+    help="End the quarantine: deliver the table's rows again, from the position of the task at that time.",
+)
+@click.option(
+    "--list", "listing", is_flag=True, help="List the tables that are or were in quarantine, with their positions."
+)
 @with_client
 def command(name: str, which: str, release: bool, listing: bool, client: Client) -> None:
-    """Leave the rows of one table of NAME out for now; the others go on.
+    """Stop replicating one table of NAME; the other tables continue.
 
-    Where it stopped is remembered before anything behind it counts as delivered. What was left out can be had with
-    `replicator task replay`, now or after its release. No configuration that is applied changes any of this.
+    The position at which the table stopped is stored before any later position counts as delivered. `replicator task
+    replay` delivers the rows that were left out, during the quarantine or after the release. Applying a configuration
+    does not change the quarantine.
     """
     if listing == bool(which):
         raise click.UsageError("give DATABASE.TABLE or --list")

@@ -12,17 +12,17 @@ from replicator.cli.terminal import clean
 @click.command("replay")
 @name_argument
 @click.argument("which", metavar="DATABASE.TABLE")
-@click.option("--name", "new", default="", metavar="NEW", help="Of the task that does it; default: NAME.replay-TABLE.")
-@click.option("--dry-run", is_flag=True, help="Check everything, write nothing.")
+@click.option("--name", "new", default="", metavar="NEW", help="Name of the new task; default: NAME.replay-TABLE.")
+@click.option("--dry-run", is_flag=True, help="Check everything, but write nothing.")
 @with_client
 def command(name: str, which: str, new: str, dry_run: bool, client: Client) -> None:
-    """Deliver what was left out of a table of NAME.
+    """Deliver the rows of a table of NAME that a quarantine has left out.
 
-    While it is in quarantine, NAME does that itself: it stops with all tables, delivers what it left out of this one,
-    in order, up to where it stands, and goes on with all of them.
+    During the quarantine, NAME delivers them itself: it stops all tables, delivers the rows of this table in order, up
+    to its current position, and continues with all tables.
 
-    After its release a new task does it, to the same topics. Those rows are older than what NAME has delivered since.
-    The new task stops with E5015 when it is done; delete it then.
+    After the release, a new task delivers them to the same topics. These rows are older than those that NAME has
+    delivered since. The new task stops with E5015 when it has finished; delete it then.
     """
     answer = client.act(name, "replay", dry_run=dry_run, table=which, name=new)
     if dry_run:

@@ -12,11 +12,11 @@ from replicator.cli.terminal import clean
 
 @click.command("resume")
 @optional_name_argument
-@click.option("--reason", default="", help="Kept in the task's history.")
+@click.option("--reason", default="", help="Recorded in the history of the task.")
 @maintenance_options
 @with_client
 def command(name: str | None, reason: str, maintenance: bool, everything: bool, client: Client) -> None:
-    """Let NAME go on from where it was paused; with --maintenance: let standbys be promoted again."""
+    """Resume NAME from the position at which it was paused. With --maintenance, standbys can be promoted again."""
     if maintenance:
         maintain(client, name, everything, on=False, reason=reason)
         return

@@ -12,14 +12,14 @@ from replicator.errors import ProcessError
 
 @click.command("retry")
 @name_argument
-@click.option("--take-over", is_flag=True, help="After E3111: the position at the sink is this task's own.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@click.option("--take-over", is_flag=True, help="After E3111: accept the position at the sink as this task's own.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
 @with_client
 def command(name: str, take_over: bool, yes: bool, client: Client) -> None:
-    """Try NAME again after the reason of its failure is mended. Exit status 4 when it is not failed.
+    """Retry NAME after the cause of its failure has been removed. Exit status is 4 if the task has not failed.
 
-    --take-over goes on from a position at the sink that ZooKeeper knows nothing of, because it was restored from a
-    backup. The writer of that position is fenced out: be sure that nobody runs a copy of this installation.
+    --take-over continues from a position at the sink that is unknown to ZooKeeper, because ZooKeeper was restored from
+    a backup. The writer of that position is fenced: make sure that no copy of this installation is running.
     """
     if take_over and not yes:
         for problem in client.task(name).get("problems", []):

@@ -26,10 +26,12 @@ _HEADER = ["TABLE", "KEY", "COLUMNS"]
 @click.command("schema")
 @name_argument
 @output_option("table", "json", "yaml")
-@click.option("--set-table", "told_in", type=_FILE, help="A file with the CREATE TABLE that takes a table's place.")
-@click.option("--reason", default="", help="Kept in the task's history.")
-@click.option("--state", type=_FILE, help="Not of the Server: the state file of a `replicator run`.")
-@click.option("--mariadb", is_flag=True, help="With --state: the source is a MariaDB.")
+@click.option(
+    "--set-table", "told_in", type=_FILE, help="File with the CREATE TABLE statement that replaces the definition."
+)
+@click.option("--reason", default="", help="Recorded in the history of the task.")
+@click.option("--state", type=_FILE, help="Use the state file of `replicator run` instead of the Server.")
+@click.option("--mariadb", is_flag=True, help="With --state: the source is a MariaDB server.")
 @server_options
 def command(
     name: str,
@@ -41,10 +43,11 @@ def command(
     server: str,
     token_file: Path | None,
 ) -> None:
-    """Show the table definitions that NAME knows, as of the last statement that it has seen.
+    """Show the table definitions of NAME, as of the last statement that it has read.
 
-    --set-table tells it of a table that it could not understand, as of the position where it stands: the file holds the
-    CREATE TABLE, with the database's name, as the table is behind the statement. Exit status 4 while the task runs.
+    --set-table supplies the definition of a table whose DDL could not be parsed, as of the current position. The file
+    contains the CREATE TABLE statement, with the name of the database, of the table after that DDL. Exit status is 4
+    while the task runs.
     """
     statement = _text(told_in) if told_in is not None else ""
     if state is not None:

@@ -14,17 +14,20 @@ from replicator.cli.terminal import clean, interactive
 
 @click.command("skip")
 @name_argument
-@click.option("--transaction", default="", metavar="GTID|FILE:OFFSET", help="The one of the error; needed with -y.")
-@click.option("--reason", default="", help="Kept in the task's history.")
+@click.option(
+    "--transaction", default="", metavar="GTID|FILE:OFFSET", help="Transaction of the error; required with -y."
+)
+@click.option("--reason", default="", help="Recorded in the history of the task.")
 @click.option("--dry-run", is_flag=True, help="Only show what would never be delivered.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
-@click.option("--no-input", is_flag=True, help="Never ask; without -y that refuses.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--no-input", is_flag=True, help="Never ask; without -y the command is refused.")
 @with_client
 def command(name: str, transaction: str, reason: str, dry_run: bool, yes: bool, no_input: bool, client: Client) -> None:
-    """Skip the transaction that the task NAME has failed at, and try again. Its changes never reach the consumers.
+    """Skip the transaction that NAME has failed at, and retry the task. The changes of that transaction never reach the
+    consumers.
 
-    Shows the transaction and the error that was met in it, and wants the task's name typed. No other transaction can be
-    skipped: exit status 4, also when the task is not failed.
+    Shows the transaction and its error, and asks for the name of the task as confirmation. Exit status is 4 for any
+    other transaction, and if the task has not failed.
     """
     if yes and not transaction and not dry_run:
         raise click.UsageError("-y needs --transaction, so that nothing else is skipped than what you have looked at.")

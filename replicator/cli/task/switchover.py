@@ -16,15 +16,15 @@ _POLL = 0.05
 
 @click.command("switchover")
 @name_argument
-@click.option("--to", default="", metavar="HOST", help="A standby's host; default: the next in line.")
-@click.option("--no-wait", is_flag=True, help="Do not wait until the other runs.")
-@click.option("--dry-run", is_flag=True, help="Only say who would take over.")
+@click.option("--to", default="", metavar="HOST", help="Host of the standby; default: the next in the queue.")
+@click.option("--no-wait", is_flag=True, help="Do not wait until the standby runs the task.")
+@click.option("--dry-run", is_flag=True, help="Only show which host would take over.")
 @timeout_option(30)
 @with_client
 def command(name: str, to: str, no_wait: bool, dry_run: bool, timeout: float, client: Client) -> None:
-    """Hand NAME over to a standby: drained to a transaction boundary, nothing lost, nothing twice.
+    """Hand NAME over to a standby. The task is drained to a transaction boundary; no row is lost or sent twice.
 
-    Exit status 4 when the task is not running or the host is no healthy standby.
+    Exit status is 4 if the task is not running or the host is not a healthy standby.
     """
     before = client.task(name)
     started = time.monotonic()

@@ -26,7 +26,7 @@ _FAILED_FOR = 2.0
 def command(name: str, wanted: str, timeout: float, client: Client) -> None:
     """Wait until NAME is running (or paused, failed, deleted).
 
-    Exit status 7 when the time is over; 4 at once when it waits for running and the task has failed.
+    Exit status is 7 after the timeout, and 4 at once if the command waits for running and the task has failed.
     """
     deadline = time.monotonic() + timeout
     failed_since: float | None = None

@@ -156,6 +156,6 @@ def _position_lost(task: str) -> dict[str, str]:
         f"the progress of '{task}' is gone: lastCommit was deleted",
         found="no lastCommit",
         wanted="the position up to which everything is delivered",
-        fix="`replicator task position trail NAME` shows where it was; `replicator task position set NAME --at TIME` "
+        fix="`replicator task position history NAME` shows where it was; `replicator task position set NAME --at TIME` "
         "(or --gtid, or --file and --offset) and `replicator task retry NAME` go on there.",
     )

@@ -47,7 +47,7 @@ class TermProgress:
         self._host = host
         self._above, self._previous = above, previous
         self._session = coordinator.session_id
-        self._trail = PositionHistory(coordinator, layout)
+        self._position_history = PositionHistory(coordinator, layout)
         self._noted_ms = 0
         self._before: Commit | None = None
         """lastCommit as we know it; None: read it first."""
@@ -79,7 +79,7 @@ class TermProgress:
             return
         self._noted_ms = checkpoint.time_ms
         with contextlib.suppress(CoordinationError):
-            self._trail.add(self._task, self._own, checkpoint)
+            self._position_history.add(self._task, self._own, checkpoint)
 
     def _read(self) -> Commit:
         commit = self._commits.read(self._task)

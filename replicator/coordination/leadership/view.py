@@ -68,7 +68,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         field, own: who stands, and which of them we are.
         desired: "running", "paused", "deleted", or UNKNOWN with `status_error`.
         commit: lastCommit; `commit_error` when its content is not understood.
-        delivered: there is no lastCommit, and trail or history show that the task has had a position.
+        delivered: there is no lastCommit, and position history or history show that the task has had a position.
         commands: read only where asked for, else ().
         maintenance: nobody may be promoted.
         reaching: guids of those that reach what we don't, or may have what our host lacks; gave_up: how often the task
@@ -126,7 +126,7 @@ class ViewReader:
         self._maintenance = Maintenance(coordinator, layout)
         self._machines = Machines(coordinator, layout)
         self._history = History(coordinator, layout)
-        self._trail = PositionHistory(coordinator, layout)
+        self._position_history = PositionHistory(coordinator, layout)
         self._quarantines = Quarantines(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
@@ -289,8 +289,8 @@ class ViewReader:
             return Commit(None), error.to_dict()
 
     def _has_delivered(self) -> bool:
-        """A task begins to stream behind the first write of its position, which is also the trail's first point."""
-        if self._trail.read(self._task):
+        """A task starts to stream after the first write of its position, the first entry of the position history."""
+        if self._position_history.read(self._task):
             return True
         return any(entry.record.kind in _AT_A_POSITION for entry in self._history.read(self._task))
 

@@ -22,13 +22,13 @@ class ToFile(msgspec.Struct, frozen=True):
 
 
 class ToGtid(msgspec.Struct, frozen=True):
-    """Everything in the set counts as delivered, nothing else."""
+    """Executed GTID set: exactly these transactions count as delivered."""
 
     executed: str
 
 
 class ToPoint(msgspec.Struct, frozen=True):
-    """A point of the trail."""
+    """A point of the position history."""
 
     point: Checkpoint
 

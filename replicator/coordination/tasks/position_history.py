@@ -7,7 +7,7 @@ from typing import Final
 
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Check, Coordinator, Create, Op, Set
-from replicator.coordination.records import TrailRecord, dump, load
+from replicator.coordination.records import PositionHistoryRecord, dump, load
 from replicator.errors import CoordinationError, NodeExists, NodeMissing
 from replicator.model.checkpoint import Checkpoint
 
@@ -38,7 +38,7 @@ class PositionHistory:
             NotConnected.
         """
         hour = checkpoint.time_ms // HOUR_MS
-        path = self._layout.trail_hour(task, hour)
+        path = self._layout.position_history_hour(task, hour)
         try:
             node = self._coordinator.get(path)
         except NodeMissing:
@@ -52,7 +52,7 @@ class PositionHistory:
     def read(self, task: str) -> list[Checkpoint]:
         """All points, oldest first."""
         points: list[Checkpoint] = []
-        paths = [f"{self._layout.trail(task)}/{name}" for name in self._hours(task)]
+        paths = [f"{self._layout.position_history(task)}/{name}" for name in self._hours(task)]
         for path, node in zip(paths, self._coordinator.get_many(paths), strict=True):
             if node is not None:
                 points += self._points(path, node.data)
@@ -65,8 +65,8 @@ class PositionHistory:
 
     def _begin_hour(self, task: str, own: str, hour: int, checkpoint: Checkpoint) -> bool:
         with contextlib.suppress(NodeExists):
-            self._write(task, own, Create(self._layout.trail(task)))
-        self._write(task, own, Create(self._layout.trail_hour(task, hour), _fitting([checkpoint])))
+            self._write(task, own, Create(self._layout.position_history(task)))
+        self._write(task, own, Create(self._layout.position_history_hour(task, hour), _fitting([checkpoint])))
         self._thin(task, hour)
         return True
 
@@ -76,7 +76,7 @@ class PositionHistory:
     def _thin(self, task: str, now: int) -> None:
         """Of the hour that has just left the last day only its last point stays; what is over a month old goes."""
         for name in self._hours(task):
-            path = f"{self._layout.trail(task)}/{name}"
+            path = f"{self._layout.position_history(task)}/{name}"
             age = now - int(name)
             with contextlib.suppress(NodeMissing):
                 if age >= KEPT_HOURS:
@@ -89,7 +89,7 @@ class PositionHistory:
 
     def _hours(self, task: str) -> list[str]:
         try:
-            names = self._coordinator.children(self._layout.trail(task))
+            names = self._coordinator.children(self._layout.position_history(task))
         except NodeMissing:
             return []
         return sorted(name for name in names if name.isascii() and name.isdigit())
@@ -97,14 +97,14 @@ class PositionHistory:
     def _points(self, path: str, data: bytes) -> list[Checkpoint]:
         """What nobody understands is no point to go back to."""
         try:
-            return load(TrailRecord, data, path).points
+            return load(PositionHistoryRecord, data, path).points
         except CoordinationError:
             return []
 
 
 def _fitting(points: list[Checkpoint]) -> bytes:
     while True:
-        data = dump(TrailRecord(points=points))
+        data = dump(PositionHistoryRecord(points=points))
         if len(data) <= MOST_BYTES or not points:
             return data
         points = points[len(points) // 2 + len(points) % 2 :]

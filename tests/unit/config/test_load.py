@@ -121,7 +121,12 @@ def test_bombs_are_refused(text: str) -> None:
             "bootstrap_servers",
             "Write it under sink",
         ),
-        ("start: latest", "start: {file: b.1, position: 4, kafka: 1}", "source.start.kafka", "Remove or correct it."),
+        (
+            "start: latest",
+            "start: {file: b.1, position: 4, kafka: 1}",
+            "source.start.kafka",
+            "Remove or correct the key.",
+        ),
     ],
 )
 def test_an_unknown_key_comes_with_its_path_and_the_nearest_known_one(

@@ -96,7 +96,7 @@ def test_a_former_leader_that_still_says_running_is_an_alarm() -> None:
     told = condition(task(), [MachineNode("z", 7, zombie)], NOW)
     assert told.running == 2
     assert told.tone == "bad"
-    assert told.notes[0] == "2 Cores say RUNNING"
+    assert told.notes[0] == "2 Cores report RUNNING"
 
 
 def test_errors_are_told_once() -> None:
@@ -108,15 +108,15 @@ def test_errors_are_told_once() -> None:
 def test_what_a_worker_tries_again_is_told() -> None:
     waiting = {"code": "E2101", "what": "the source does not answer"}
     told = condition(task(figures=TaskFigures(state="running", waiting=waiting)), [], NOW)
-    assert told.notes == ("trying again",)
+    assert told.notes == ("retrying",)
     assert told.errors == (waiting,)
 
 
 @pytest.mark.parametrize(
     ("days", "note", "tone"),
     [
-        (-0.1, "the certificate of db:3306 has ended", "warn"),
-        (13, "the certificate of db:3306 ends in 13 d 0 h", "warn"),
+        (-0.1, "the certificate of db:3306 has expired", "warn"),
+        (13, "the certificate of db:3306 expires in 13 d 0 h", "warn"),
         (14.1, "", "ok"),
         (None, "", "ok"),
     ],

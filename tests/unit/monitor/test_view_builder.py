@@ -67,7 +67,7 @@ def test_maintenance_of_a_task_and_of_all() -> None:
     bus = night()
     held = named(Eye(bus).look(), "sessions_of_three_servers")
     assert held.maintenance == "task"
-    assert "maintenance, nobody is promoted by jan: new switches in rack b" in held.notes[1]
+    assert "maintenance: no standby is promoted by jan: new switches in rack b" in held.notes[1]
     bus.maintain("", by="maria", reason="kernels", age_s=60)
     view = Eye(bus).look()
     assert view.maintenance is not None and (view.maintenance.by, view.maintenance.reason) == ("maria", "kernels")
@@ -77,7 +77,7 @@ def test_maintenance_of_a_task_and_of_all() -> None:
 
 def test_retention_headroom_dead_letters_several_hosts_and_what_a_standby_does_not_reach() -> None:
     task = named(Eye(night()).look(), "sessions_of_three_servers")
-    assert task.notes[0] == "the source purges in 5 h 16 min what we need"
+    assert task.notes[0] == "required binlog is purged in 5 h 16 min"
     assert task.notes[-1] == "dead letters: 3"
     assert task.source == "mysql db1.shop.internal:3306, db2.shop.internal:3306, db3:3306"
     assert [member.unreached for member in task.members] == [(), ("sink",)]

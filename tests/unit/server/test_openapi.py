@@ -62,7 +62,7 @@ def test_answers_are_as_documented(world: World, document: dict[str, Any]) -> No
     check(http.get(f"/tasks/{NAME}"), "/tasks/{name}", "get")
     check(http.put(f"/tasks/{NAME}", content=TASK.replace("3306", "1")), "/tasks/{name}", "put")
     check(http.post(f"/tasks/{NAME}/switchover"), "/tasks/{name}/switchover", "post")
-    check(http.get(f"/tasks/{NAME}/trail"), "/tasks/{name}/trail", "get")
+    check(http.get(f"/tasks/{NAME}/positions"), "/tasks/{name}/positions", "get")
     check(http.post(f"/tasks/{NAME}/position?dry_run=true", json={"gtid": GTID}), "/tasks/{name}/position", "post")
     check(http.post(f"/tasks/{NAME}/position", json={"gtid": GTID}), "/tasks/{name}/position", "post")
     check(http.post(f"/tasks/{NAME}/skip", json={"transaction": GTID}), "/tasks/{name}/skip", "post")

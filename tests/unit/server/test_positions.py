@@ -8,7 +8,7 @@ import pytest
 
 from replicator.coordination.leadership.state import State
 from replicator.coordination.ports import Set
-from replicator.coordination.records import CommandRecord, CommitRecord, TrailRecord, dump, load
+from replicator.coordination.records import CommandRecord, CommitRecord, PositionHistoryRecord, dump, load
 from replicator.coordination.tasks.commands import Commands
 from replicator.coordination.tasks.commits import Commits
 from replicator.coordination.tasks.history import History
@@ -31,8 +31,8 @@ def made(world: World) -> World:
     world.http.post("/tasks", content=TASK)
     coordinator, layout = world.bus.coordinator, world.bus.layout
     coordinator.create(layout.last_commit(NAME), dump(CommitRecord(epoch=7, checkpoint=SAVED, released=True)))
-    coordinator.create(layout.trail(NAME))
-    coordinator.create(layout.trail_hour(NAME, 498650), dump(TrailRecord(points=[OLDER])))
+    coordinator.create(layout.position_history(NAME))
+    coordinator.create(layout.position_history_hour(NAME, 498650), dump(PositionHistoryRecord(points=[OLDER])))
     return world
 
 
@@ -199,8 +199,8 @@ def test_a_skip_stands_in_the_history(reason: str, added: str) -> None:
     assert (checkpoint.position.reset, checkpoint.position.gtid) == (1, f"{A}:1-101")
 
 
-def test_the_trail(made: World) -> None:
-    (point,) = made.http.get(f"/tasks/{NAME}/trail").json()["items"]
+def test_reads_position_history(made: World) -> None:
+    (point,) = made.http.get(f"/tasks/{NAME}/positions").json()["items"]
     assert (point["position"], point["time_ms"]) == ("binlog.000002:80", OLDER.time_ms)
 
 

@@ -268,7 +268,7 @@ class TestTakingOver:
         [action] = self.wait(Commit(None), delivered=True)
         assert isinstance(action, Fail)
         assert action.error["code"] == "E4004"
-        assert "position trail" in action.error["fix"]
+        assert "position history" in action.error["fix"]
 
     def test_another_incarnation_of_the_name_has_no_position_to_lose(self):
         assert self.wait(Commit(None), Memory(uid="older", checkpoint=SAVED)) == [OpenTerm()]

@@ -13,8 +13,8 @@ from replicator.coordination.records import (
     CommitRecord,
     HistoryRecord,
     MachineRecord,
+    PositionHistoryRecord,
     TaskFigures,
-    TrailRecord,
     dump,
 )
 from replicator.coordination.tasks.history import History
@@ -70,8 +70,8 @@ def test_whether_a_task_without_a_last_commit_has_had_one(left: list[str], expec
     for what in left:
         match what:
             case "trail":
-                coordinator.create(layout.trail("copy"))
-                coordinator.create(layout.trail_hour("copy", 1), dump(TrailRecord(points=[known])))
+                coordinator.create(layout.position_history("copy"))
+                coordinator.create(layout.position_history_hour("copy", 1), dump(PositionHistoryRecord(points=[known])))
             case "lastCommit":
                 coordinator.create(layout.last_commit("copy"), dump(CommitRecord(epoch=1, checkpoint=known)))
             case kind:

@@ -56,7 +56,7 @@ def test_by_gtid_counts_transactions() -> None:
     assert (found.direction, found.repeats) == ("back", "everything after 0-1-90 up to 0-1-100")
 
 
-def test_to_a_point_of_the_trail_begins_a_transaction() -> None:
+def test_entry_of_position_history_begins_a_transaction() -> None:
     point = Checkpoint(Position("binlog.000001", 77, f"{A}:1-9", rows=3), time_ms=5)
     assert moved(GTIDS, ToPoint(point)).after.position == Position("binlog.000001", 77, f"{A}:1-9", reset=1)
 

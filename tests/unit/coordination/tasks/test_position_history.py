@@ -1,4 +1,4 @@
-"""The trail over the memory coordinator, its hours passing as fast as the checkpoints say."""
+"""The position history over the memory coordinator, its hours passing as fast as the checkpoints say."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def coordinator() -> Coordinator:
 
 
 @pytest.fixture
-def trail(coordinator: Coordinator) -> PositionHistory:
+def history(coordinator: Coordinator) -> PositionHistory:
     return PositionHistory(coordinator, Layout())
 
 
@@ -36,25 +36,25 @@ def at(time_ms: int, gtid: str = "") -> Checkpoint:
     return Checkpoint(Position("binlog.000001", time_ms // 1000, gtid), time_ms=time_ms)
 
 
-def test_one_point_a_minute(trail: PositionHistory) -> None:
-    added = [trail.add(TASK, OWN, at(BEGIN + seconds * 1000)) for seconds in (0, 30, 59, 60, 119, 125)]
+def test_one_point_a_minute(history: PositionHistory) -> None:
+    added = [history.add(TASK, OWN, at(BEGIN + seconds * 1000)) for seconds in (0, 30, 59, 60, 119, 125)]
     assert added == [True, False, False, True, False, True]
-    assert [(point.time_ms - BEGIN) // 1000 for point in trail.read(TASK)] == [0, 60, 125]
+    assert [(point.time_ms - BEGIN) // 1000 for point in history.read(TASK)] == [0, 60, 125]
 
 
-def test_the_last_point_at_or_before_a_time(trail: PositionHistory) -> None:
+def test_the_last_point_at_or_before_a_time(history: PositionHistory) -> None:
     for minute in (0, 5, 70):
-        trail.add(TASK, OWN, at(BEGIN + minute * MINUTE_MS))
-    assert trail.at(TASK, BEGIN - 1) is None
-    assert trail.at(TASK, BEGIN + 6 * MINUTE_MS) == at(BEGIN + 5 * MINUTE_MS)
-    assert trail.at(TASK, BEGIN + 70 * MINUTE_MS) == at(BEGIN + 70 * MINUTE_MS)
+        history.add(TASK, OWN, at(BEGIN + minute * MINUTE_MS))
+    assert history.at(TASK, BEGIN - 1) is None
+    assert history.at(TASK, BEGIN + 6 * MINUTE_MS) == at(BEGIN + 5 * MINUTE_MS)
+    assert history.at(TASK, BEGIN + 70 * MINUTE_MS) == at(BEGIN + 70 * MINUTE_MS)
 
 
-def test_minutes_for_a_day_hours_for_a_month(trail: PositionHistory) -> None:
+def test_minutes_for_a_day_hours_for_a_month(history: PositionHistory) -> None:
     for hour in range(24 * 40):
         for minute in (0, 20, 40):
-            trail.add(TASK, OWN, at(BEGIN + hour * HOUR_MS + minute * MINUTE_MS))
-    points = trail.read(TASK)
+            history.add(TASK, OWN, at(BEGIN + hour * HOUR_MS + minute * MINUTE_MS))
+    points = history.read(TASK)
     newest = points[-1].time_ms
     ages = [(newest - point.time_ms) // HOUR_MS for point in points]
     assert sum(age < 23 for age in ages) == 3 * 23
@@ -63,23 +63,23 @@ def test_minutes_for_a_day_hours_for_a_month(trail: PositionHistory) -> None:
     assert all((point.time_ms // MINUTE_MS) % 60 == 40 for point, age in zip(points, ages, strict=True) if age >= 25)
 
 
-def test_only_who_stands_writes(trail: PositionHistory, coordinator: Coordinator) -> None:
+def test_only_who_stands_writes(history: PositionHistory, coordinator: Coordinator) -> None:
     coordinator.delete(Layout().contender(TASK, OWN))
     with pytest.raises(NodeMissing):
-        trail.add(TASK, OWN, at(BEGIN))
-    assert trail.read(TASK) == []
+        history.add(TASK, OWN, at(BEGIN))
+    assert history.read(TASK) == []
 
 
-def test_long_gtid_sets_cost_points_not_the_node(trail: PositionHistory, coordinator: Coordinator) -> None:
+def test_long_gtid_sets_cost_points_not_the_node(history: PositionHistory, coordinator: Coordinator) -> None:
     gtid = ",".join(f"3e11fa47-71ca-11e1-9e33-c80aa94295{i % 90 + 10}:{i}-{i + 5}" for i in range(3000))
     for minute in range(6):
-        trail.add(TASK, OWN, at(BEGIN + minute * MINUTE_MS, gtid))
-    points = trail.read(TASK)
+        history.add(TASK, OWN, at(BEGIN + minute * MINUTE_MS, gtid))
+    points = history.read(TASK)
     assert points and points[-1].time_ms == BEGIN + 5 * MINUTE_MS
-    assert len(coordinator.get(Layout().trail_hour(TASK, BEGIN // HOUR_MS)).data) <= MOST_BYTES
+    assert len(coordinator.get(Layout().position_history_hour(TASK, BEGIN // HOUR_MS)).data) <= MOST_BYTES
 
 
-def test_a_node_that_nobody_understands_is_no_point(trail: PositionHistory, coordinator: Coordinator) -> None:
-    trail.add(TASK, OWN, at(BEGIN))
-    coordinator.set(Layout().trail_hour(TASK, BEGIN // HOUR_MS), b"{")
-    assert trail.read(TASK) == []
+def test_a_node_that_nobody_understands_is_no_point(history: PositionHistory, coordinator: Coordinator) -> None:
+    history.add(TASK, OWN, at(BEGIN))
+    coordinator.set(Layout().position_history_hour(TASK, BEGIN // HOUR_MS), b"{")
+    assert history.read(TASK) == []
