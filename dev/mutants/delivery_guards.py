@@ -249,7 +249,7 @@ DELIVERY: tuple[Guard, ...] = (
     Guard(
         "a key that the server sends is not believed",
         "replicator/source/mysql/authentication.py",
-        "    return {**refusing_plugins(where), **sha2.handlers(where, None)}\n",
+        "    return {**refusing_plugins(where), **sha2.handlers(where, packets, None)}\n",
         "    return refusing_plugins(where)\n",
         ("tests/unit/source/test_authentication.py",),
     ),

@@ -14,6 +14,7 @@ from replicator.config.tls import Tls
 from replicator.errors import SourceError
 from replicator.host.network import is_loopback
 from replicator.source.mysql import sha2
+from replicator.source.mysql.packets import PacketSocket
 
 CLEAR: Final = ("mysql_clear_password", "dialog", "mysql_old_password")
 """Plugins that send the password as it is; the last one a hash of it that is found by trying within minutes."""
@@ -22,27 +23,27 @@ PROTOCOL_ERRORS: Final = (RuntimeError, struct.error, IndexError, UnicodeDecodeE
 """What the client library raises for packets that no server sends, and for a server that asks for one of our files."""
 
 
-def auth_plugins(config: MySQLSource, where: str) -> dict[str, Any]:
-    """For the library's `auth_plugin_map`: what takes the place of its own logins.
+def auth_plugins(config: MySQLSource, where: str, packets: PacketSocket) -> dict[str, Any]:
+    """For the library's `auth_plugin_map`: what takes the place of its own logins, over the connection of `packets`.
 
     Raises SourceError E2105: the file of `server_public_key` can't be used.
     """
     if config.tls is not None:
-        return _over_tls(config, config.tls, where)
+        return _over_tls(config, config.tls, where, packets)
     if config.server_public_key is not None:
-        return {**refusing_plugins(where), **sha2.handlers(where, sha2.public_key(config.server_public_key))}
+        return {**refusing_plugins(where), **sha2.handlers(where, packets, sha2.public_key(config.server_public_key))}
     if config.get_server_public_key or is_loopback(config.host or ""):
         return refusing_plugins(where)
-    return {**refusing_plugins(where), **sha2.handlers(where, None)}
+    return {**refusing_plugins(where), **sha2.handlers(where, packets, None)}
 
 
-def _over_tls(config: MySQLSource, tls: Tls, where: str) -> dict[str, Any]:
+def _over_tls(config: MySQLSource, tls: Tls, where: str, packets: PacketSocket) -> dict[str, Any]:
     """MySQL reads the password as it is over any TLS: a key of the server can't be used there."""
     if not tls.insecure:
         return {}
     if config.send_password_unverified or is_loopback(config.host or ""):
         return refusing_plugins(where)
-    return {**refusing_plugins(where), **sha2.handlers(where, None, over_tls=True)}
+    return {**refusing_plugins(where), **sha2.handlers(where, packets, None, over_tls=True)}
 
 
 class Password(bytes):

@@ -89,7 +89,7 @@ def register(session: Session, server: Server, task: str, server_id: int) -> Non
     body += b"\0\0" + struct.pack("<HII", 0, 0, 0)  # user, password, port, rank, id of our own source
     _send(session, body)
     try:
-        session.connection._read_packet()
+        session.packets.receive()
     except Exception as error:
         number = error.args[0] if error.args else 0
         if number in server_errors.LOGIN | server_errors.GRANT:
@@ -121,12 +121,7 @@ def _dump_gtid(server_id: int, executed: bytes) -> bytes:
 
 
 def _send(session: Session, body: bytes) -> None:
-    """One command packet. Events and answers then count their packets from 1."""
-    connection = session.connection
-    connection._next_seq_id = 0
     try:
-        pieces = [body[i : i + 0xFFFFFF] for i in range(0, len(body) + 1, 0xFFFFFF)]
-        for piece in pieces:
-            connection.write_packet(piece)
+        session.packets.command(body)
     except Exception as error:
         raise server_errors.query_error(error, session.where, session.user) from error

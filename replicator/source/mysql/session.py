@@ -16,6 +16,7 @@ from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.net import tls
 from replicator.source.mysql import authentication, server_errors
+from replicator.source.mysql.packets import PacketSocket
 
 _REMINDER = tls.Reminder()
 
@@ -25,7 +26,8 @@ class Session:
     Raises SourceUnavailable or SourceError with the codes of `faults`.
 
     `timeout`: seconds that one answer may take; it does not hold for the dump that follows. `certificate_days`: until
-    the server's certificate ends, None without one that was verified.
+    the server's certificate ends, None without one that was verified. `packets`: the socket below, for what is not a
+    statement.
     """
 
     def __init__(self, config: MySQLSource, password: str) -> None:
@@ -35,29 +37,33 @@ class Session:
             raise ValueError(f"{config.host}:{config.port} is none of `source.hosts`")
         self.where = f"{config.host}:{config.port}"
         self.user = config.user
-        context, plugins = _context(config), authentication.auth_plugins(config, self.where)
+        context, timeout = _context(config), max(1, config.connect_timeout_s)
+        self.packets = PacketSocket(context)
+        plugins = authentication.auth_plugins(config, self.where, self.packets)
         try:
-            self.connection: Connection[Any] = pymysql.connect(
+            self.connection: Connection[Any] = Connection(
                 host=config.host,
                 port=config.port,
                 user=config.user,
                 password=authentication.password(config, password, self.where),
                 charset="utf8mb4",
                 autocommit=True,
-                connect_timeout=max(1, config.connect_timeout_s),
-                read_timeout=max(1, config.connect_timeout_s),
-                write_timeout=max(1, config.connect_timeout_s),
+                connect_timeout=timeout,
+                read_timeout=timeout,
+                write_timeout=timeout,
                 program_name="mysql-replicator",
                 ssl=context,
                 ssl_disabled=context is None,
                 local_infile=False,
                 auth_plugin_map=plugins,
+                defer_connect=True,
             )
+            self.connection.connect(self.packets.open(config.host, config.port, timeout))
         except (pymysql.err.MySQLError, OSError) as error:
             raise server_errors.connect_error(error, self.where, config.user) from error
         except authentication.PROTOCOL_ERRORS as error:
             raise authentication.protocol_error(error, self.where) from error
-        self.certificate_days = tls.days_left(self.connection._sock)
+        self.certificate_days = tls.days_left(self.packets.sock)
         _REMINDER.look(self.where, self.certificate_days)
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:

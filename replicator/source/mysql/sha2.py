@@ -21,9 +21,12 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from replicator.errors import SourceError
 from replicator.net import tls
+from replicator.source.mysql.packets import PacketSocket, malformed
 
 PLUGINS: Final = ("caching_sha2_password", "sha256_password")
 _SALT_BYTES: Final = 20
+_OK, _MORE = 0, 1
+_SWITCH_TO_NATIVE: Final = b"\xfemysql_native_password\0"
 _CONFIRMED, _ASKS_FOR_PASSWORD = 3, 4
 """Of caching_sha2_password: the proof was accepted; the server does not have the password in its cache."""
 
@@ -39,11 +42,17 @@ def public_key(path: str) -> rsa.RSAPublicKey:
     return key
 
 
-def handlers(where: str, key: rsa.RSAPublicKey | None, *, over_tls: bool = False) -> dict[str, Any]:
+def handlers(
+    where: str, packets: PacketSocket, key: rsa.RSAPublicKey | None, *, over_tls: bool = False
+) -> dict[str, Any]:
     """For the library's `auth_plugin_map`.
+
+    The library has no public call that reads a packet: from the first answer on the login goes over `packets`, and the
+    library hears of its end alone.
 
     Args:
         where: host:port, for errors.
+        packets: of the connection that logs in.
         key: of the server; None: the password is not sent.
         over_tls: the connection is encrypted, to a server that is not verified.
     """
@@ -52,44 +61,79 @@ def handlers(where: str, key: rsa.RSAPublicKey | None, *, over_tls: bool = False
     class CachingSha2:
         def __init__(self, connection: Any) -> None:
             self._connection = connection
+            self._login = _Login(connection, packets)
 
-        def authenticate(self, packet: Any) -> Any:
-            connection = self._connection
+        def authenticate(self, packet: Any) -> None:
+            connection, login = self._connection, self._login
             if not connection.password:
-                return _answer(connection, b"")
+                return login.end(login.ask(b""))
+            said = bytes(packet.get_all_data())
             if packet.is_auth_switch_request():
                 connection.salt = _salt(packet)
-                packet = _answer(connection, proof(connection.password, connection.salt))
-            if not packet.is_extra_auth_data():
-                return packet
-            packet.advance(1)
-            said = packet.read_uint8()
-            if said == _CONFIRMED:
-                return _read(connection)
-            if said != _ASKS_FOR_PASSWORD:
-                raise RuntimeError(f"caching_sha2_password answers {said}")
-            return _answer(connection, _sealed(connection, key, unsent(where, "caching_sha2_password")))
+                said = login.ask(proof(connection.password, connection.salt))
+            if said[0] != _MORE:
+                return login.end(said)
+            if said[1] == _CONFIRMED:
+                return login.end(login.receive())
+            if said[1] != _ASKS_FOR_PASSWORD:
+                raise malformed(f"caching_sha2_password answers {said[1]}")
+            return login.end(login.ask(_sealed(connection, key, unsent(where, "caching_sha2_password"))))
 
     class Sha256:
         def __init__(self, connection: Any) -> None:
             self._connection = connection
+            self._login = _Login(connection, packets)
 
-        def authenticate(self, packet: Any) -> Any:
+        def authenticate(self, packet: Any) -> None:
             """An extra packet holds the key of the server, which is not looked at."""
-            connection = self._connection
+            connection, login = self._connection, self._login
             if packet.is_auth_switch_request():
                 connection.salt = _salt(packet)
             if not connection.password:
-                return _answer(connection, b"\0")
-            return _answer(connection, _sealed(connection, key, unsent(where, "sha256_password")))
+                return login.end(login.ask(b"\0"))
+            return login.end(login.ask(_sealed(connection, key, unsent(where, "sha256_password"))))
 
     return dict(zip(PLUGINS, (CachingSha2, Sha256), strict=True))
+
+
+class _Login:
+    """The packets of a login from the one that the client library has read last."""
+
+    def __init__(self, connection: Any, packets: PacketSocket) -> None:
+        self._connection = connection
+        self._packets = packets
+        self._ours = False
+
+    def receive(self) -> bytes:
+        self._ours = True
+        return self._packets.receive()
+
+    def ask(self, data: bytes) -> bytes:
+        """Only who has read the last packet knows its number, and with it that of the next one."""
+        (self._packets.reply if self._ours else self._connection.write_packet)(data)
+        return self.receive()
+
+    def end(self, said: bytes) -> None:
+        """The library takes the login for complete when a plugin returns None. A router that has let us in may then ask
+        for mysql_native_password, of the server behind it: a proof, which needs no key."""
+        if said.startswith(_SWITCH_TO_NATIVE):
+            password, salt = self._connection.password, said[len(_SWITCH_TO_NATIVE) :][:_SALT_BYTES]
+            said = self.ask(native_proof(password, salt) if password else b"")
+        if said[0] != _OK:
+            raise malformed(f"a login is answered with {said[0]}")
 
 
 def proof(password: bytes, salt: bytes) -> bytes:
     """SHA256(password) XOR SHA256(SHA256(SHA256(password)) + salt)."""
     once = hashlib.sha256(password).digest()
     mask = hashlib.sha256(hashlib.sha256(once).digest() + salt).digest()
+    return bytes(left ^ right for left, right in zip(once, mask, strict=True))
+
+
+def native_proof(password: bytes, salt: bytes) -> bytes:
+    """SHA1(password) XOR SHA1(salt + SHA1(SHA1(password)))."""
+    once = hashlib.sha1(password).digest()  # noqa: S324  (what the protocol has)
+    mask = hashlib.sha1(salt + hashlib.sha1(once).digest()).digest()  # noqa: S324
     return bytes(left ^ right for left, right in zip(once, mask, strict=True))
 
 
@@ -131,18 +175,6 @@ def _sealed(connection: Any, key: rsa.RSAPublicKey | None, unsent: SourceError) 
 def _salt(packet: Any) -> bytes:
     """Of an auth switch request, behind the plugin's name."""
     return bytes(packet.read_all()).removesuffix(b"\0")
-
-
-def _answer(connection: Any, data: bytes) -> Any:
-    connection.write_packet(data)
-    return _read(connection)
-
-
-def _read(connection: Any) -> Any:
-    """Plugins of the library read by this method; it has no public one."""
-    packet = connection._read_packet()
-    packet.check_error()
-    return packet
 
 
 def _unusable(path: str, why: str) -> SourceError:

@@ -43,6 +43,7 @@ class MySQLStream:
         self._rival = rival
         self._where, self._user = session.where, session.user
         self._silence = silence
+        self._session = session  # its connection closes the socket when it is collected
         self._socket, self._held = _take_over(session)
         self._socket.setblocking(False)
         self._encrypted = isinstance(self._socket, ssl.SSLSocket)
@@ -137,16 +138,12 @@ class MySQLStream:
 
 
 def _take_over(session: Session) -> tuple[socket.socket, bytes]:
-    """The session's socket and what PyMySQL's buffered reader has already taken from it."""
-    connection = session.connection
-    sock, reader = connection._sock, connection._rfile
+    """The session's socket and what the buffered reader of the client library has already taken from it."""
+    sock, reader = session.packets.sock, session.packets.reader
     sock.setblocking(False)
     held = b""
     # peek() returns the buffer, and asks the (now non-blocking) socket only when the buffer is empty.
     with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
         held = bytes(reader.peek())
     reader.close()
-    connection._rfile = None
-    connection._sock = None
-    connection._closed = True
     return sock, held

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import socket
 import ssl
 import struct
@@ -27,7 +28,8 @@ _SSL, _PLUGIN = 1 << 11, 1 << 19
 
 
 class Rogue:
-    """Greets like MySQL, then does what the test says; `heard` is all that it was told after its greeting.
+    """Greets like MySQL, then does what the test says; `heard` is all that it was told after its greeting, `disorder`
+    the numbers of packets that a server would refuse, each with the one that was due.
 
     Args:
         act: (say, hear) -> what happens: `say(payload)`, `hear() -> payload`.
@@ -35,6 +37,7 @@ class Rogue:
 
     def __init__(self, act: Callable[[Callable[[bytes], None], Callable[[], bytes]], object], **options: Any) -> None:
         self.heard = b""
+        self.disorder: list[tuple[int, int]] = []
         self._act = act
         self._connection: socket.socket | None = None
         self._tls: ssl.SSLContext | None = options.get("tls")
@@ -81,6 +84,8 @@ class Rogue:
         payload, size = b"", int.from_bytes(head[:3], "little")
         while len(payload) < size and (part := self._connection.recv(size - len(payload))):
             payload += part
+        if head[3] not in (0, self._number):  # 0: a command
+            self.disorder.append((head[3], self._number))
         self._number = head[3] + 1
         self.heard += payload
         return payload
@@ -249,6 +254,41 @@ def test_the_key_of_the_rogue_opens_what_is_meant_for_it(rogue: Callable[..., Ro
     server = rogue(act, plugin=b"caching_sha2_password")
     refused(server)
     assert [opened(own, each) for each in given] == [PASSWORD.encode()]
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("greeting", [b"mysql_native_password", b"caching_sha2_password"])
+def test_a_login_goes_on_at_the_server_behind_a_router(
+    rogue: Callable[..., Rogue], tmp_path: Path, greeting: bytes, full: bool
+) -> None:
+    """The numbers of packets are in order, whether the client library or we send them: MySQL refuses others."""
+    own = rsa.generate_private_key(65537, 2048)
+    path = tmp_path / "key.pem"
+    path.write_bytes(pem(own.public_key()))
+    given: list[bytes] = []
+    salt = b"the-server-behind-it"
+
+    def act(say: Callable[[bytes], None], hear: Callable[[], bytes]) -> None:
+        if greeting == b"mysql_native_password":
+            say(b"\xfecaching_sha2_password\0saltsaltsaltsaltsalt\0")
+            hear()
+        say(b"\1\4" if full else b"\1\3")
+        if full:
+            given.append(hear())
+        say(b"\xfemysql_native_password\0" + salt + b"\0")
+        given.append(hear())
+        say(_OK)
+        while hear():  # SET NAMES
+            say(_OK)
+
+    server = rogue(act, plugin=greeting)
+    login(server, host="127.1", key=str(path)).close()
+    server.close()
+    once = hashlib.sha1(PASSWORD.encode()).digest()  # noqa: S324  (what the protocol has)
+    mask = hashlib.sha1(salt + hashlib.sha1(once).digest()).digest()  # noqa: S324
+    assert bytes(a ^ b for a, b in zip(given[-1], mask, strict=True)) == once
+    assert [opened(own, each) for each in given[:-1]] == [PASSWORD.encode()] * full
+    assert not server.disorder and PASSWORD.encode() not in server.heard
 
 
 def pem(key: rsa.RSAPublicKey) -> bytes:

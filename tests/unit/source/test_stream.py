@@ -22,8 +22,7 @@ def pair(silence: float = 30.0, patience: float = 0.0, held: bytes = b"") -> tup
     if held:
         theirs.sendall(b"!" + held)
         assert reader.read(1) == b"!"
-    connection = SimpleNamespace(_sock=ours, _rfile=reader, _closed=False)
-    session: Any = SimpleNamespace(connection=connection, where="db:1", user="u")
+    session: Any = SimpleNamespace(packets=SimpleNamespace(sock=ours, reader=reader), where="db:1", user="u")
     return MySQLStream(session, Position("binlog.000001", 4), silence, patience), theirs
 
 
