@@ -123,9 +123,9 @@ LEADERSHIP: tuple[Guard, ...] = (
     ),
     Guard(
         "a session is given up when servers know less than we have seen, and only then",
-        "replicator/zookeeper/connection.py",
-        "            if self._barred <= 2 * hosts:\n",
-        "            if True:\n",
+        "replicator/zookeeper/entry.py",
+        "        if self._barred > 2 * self._hosts:\n",
+        "        if False:\n",
         ("tests/unit/zookeeper",),
     ),
     Guard(

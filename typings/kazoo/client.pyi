@@ -1,4 +1,3 @@
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from logging import Logger
 from threading import Event
@@ -6,7 +5,6 @@ from typing import Any, Literal, overload
 
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.handlers.utils import AsyncResult
-from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.states import WatchedEvent, ZnodeStat
 from kazoo.retry import KazooRetry
 from kazoo.security import ACL
@@ -127,8 +125,6 @@ class KazooClient:
     def sync_async(self, path: str) -> AsyncResult[str]: ...
     def transaction(self) -> TransactionRequest: ...
     # Private; why they are needed is beside their use in replicator/zookeeper/connection.py.
-    _connection: ConnectionHandler
-    _queue: deque[tuple[Any, AsyncResult[Any] | None]]
     def _call(self, request: Any, async_object: AsyncResult[Any]) -> bool | None: ...
     def _notify_pending(self, state: str) -> None: ...
 

@@ -10,3 +10,4 @@ class Connect(NamedTuple):
     session_id: int
     passwd: bytes
     read_only: bool
+    def serialize(self) -> bytearray: ...
