@@ -9,11 +9,13 @@ the middle of the start, and so that port 0 (any free port) can be printed.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import re
+import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import uvicorn
@@ -137,9 +139,17 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._stopping = stopping
 
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        before = {sig: signal.signal(sig, self.handle_exit) for sig in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for sig, handler in before.items():
+                signal.signal(sig, handler)
+
     def handle_exit(self, sig: int, frame: Any) -> None:
         super().handle_exit(sig, frame)
-        self._captured_signals.clear()
         if self._stopping is not None:
             self._stopping()
 
