@@ -51,7 +51,7 @@ golden: setup ## our records against those of Debezium, Maxwell and Canal: how m
 coverage: setup ## lines and branches that the unit tests reach, by package
 	@$(RUN) dev.coverage
 
-pythons: setup ## the unit tests on each other Python from 3.11 on that this machine has
+pythons: setup ## the unit tests on each other Python from 3.11 to 3.13 that this machine has
 	@$(RUN) dev.pythons
 
 lint: setup ## ruff check

@@ -1,4 +1,4 @@
-"""Set up everything the Makefile's targets need; runs on the system's bare Python 3.11+ (standard library only).
+"""Set up everything the Makefile's targets need; runs on the system's bare Python (standard library only).
 
     python3 dev/bootstrap.py             .venv with the locked requirements, Java and Maven
     python3 dev/bootstrap.py --browser   also Chromium for the Monitor's browser tests
@@ -39,8 +39,8 @@ def say(text: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    if sys.version_info < (3, 11):  # noqa: UP036  (this file runs before anything checked the version)
-        say(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: run with PYTHON=python3.11 make ...")
+    if not (3, 11) <= sys.version_info[:2] <= (3, 13):  # this file runs before anything checked the version
+        say(f"Python 3.11, 3.12 or 3.13 is needed, not {sys.version.split()[0]}: run with PYTHON=python3.11 make")
         return 1
     try:
         install_packages(missing_packages(browser="--browser" in arguments))

@@ -16,7 +16,8 @@ from pathlib import Path
 from dev.paths import TREE
 from dev.progress import say, step
 
-OLDEST = (3, 11)
+OLDEST, NEWEST = (3, 11), (3, 13)
+"""That pyproject.toml declares: those that these tests have passed on."""
 _NAME = re.compile(r"python(3)\.(\d+)$")
 
 
@@ -43,7 +44,7 @@ def interpreters(folders: list[Path]) -> dict[str, Path]:
     for folder in folders:
         for program in sorted(folder.glob("python3.*")):
             name = _NAME.match(program.name)
-            if name is None or (int(name[1]), int(name[2])) < OLDEST:
+            if name is None or not OLDEST <= (int(name[1]), int(name[2])) <= NEWEST:
                 continue
             version = f"{name[1]}.{name[2]}"
             if version not in found and _starts(program):

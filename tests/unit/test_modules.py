@@ -15,6 +15,9 @@ _FOLDERS: Final = (*_PRODUCT, "dev", "tests", "typings")
 EXCEPTIONS: Final[dict[str, str]] = {}
 """File -> why it may be longer than `MOST_LINES`."""
 
+UPWARDS: Final = {"dev.golden": "compares what the golden tests have recorded, by their rules"}
+"""Module of dev -> why it imports tests."""
+
 
 def _files(*folders: str) -> list[Path]:
     return sorted(path for folder in folders for path in (TREE / folder).rglob("*.py*") if path.suffix != ".pyc")
@@ -44,10 +47,24 @@ def test_no_file_is_longer_than_500_lines() -> None:
 
 
 def test_no_two_modules_import_each_other() -> None:
-    paths = {_name(path): path for path in _files(*_PRODUCT) if path.suffix == ".py"}
+    paths = {_name(path): path for path in _files(*_PRODUCT, "dev", "tests") if path.suffix == ".py"}
     imports = {name: _imports(path, set(paths)) for name, path in paths.items()}
     mutual = [(a, b) for a, found in imports.items() for b in found if a < b and a in imports[b]]
     assert not mutual, mutual
+
+
+def test_layers_of_the_tree() -> None:
+    """The product imports neither dev nor tests, and dev imports no tests: neither is installed with it."""
+    allowed = {**dict.fromkeys(_PRODUCT, _PRODUCT), "dev": (*_PRODUCT, "dev")}
+    paths = {_name(path): path for path in _files(*_FOLDERS) if path.suffix == ".py"}
+    upwards = [
+        (name, found)
+        for name, path in paths.items()
+        if name not in UPWARDS
+        for found in sorted(_imports(path, set(paths)))
+        if found.split(".")[0] not in allowed.get(name.split(".")[0], _FOLDERS)
+    ]
+    assert not upwards, upwards
 
 
 def test_every_module_says_what_it_is() -> None:
