@@ -84,7 +84,7 @@ class Task:
         try:
             events = self._server.execute(f"SHOW BINLOG EVENTS IN '{status[0]}' FROM {self._from(status[0])}")[-20:]
         except pymysql.Error as error:  # refuses a file with an event over max_allowed_packet, of another test
-            events = [error]
+            events = [(error,)]
         return "\n".join(map(str, [status, *self._server.execute("SHOW PROCESSLIST"), *events]))
 
     def _from(self, file: str) -> int:

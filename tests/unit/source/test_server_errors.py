@@ -54,7 +54,7 @@ def test_the_missing_privilege_is_taken_from_the_message() -> None:
 def connect_error(number: int, message: str, cause: Exception | None = None) -> pymysql.err.OperationalError:
     error = pymysql.err.OperationalError(number, message)
     if cause is not None:
-        error.original_exception = cause
+        vars(error)["original_exception"] = cause  # as PyMySQL sets it
     return error
 
 
