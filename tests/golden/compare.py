@@ -24,10 +24,10 @@ _DECODER = json.JSONDecoder()
 
 
 def documented(format_: str) -> set[str]:
-    """What docs/formats.md lists under "Where it differs from ..." of a format: the first cell of each line."""
+    """What docs/formats.md lists under "Differences from ..." of a format: the first cell of each line."""
     text = (HERE.parent.parent / "docs" / "formats.md").read_text()
     section = text.partition(f"\n## {format_}\n")[2].partition("\n## ")[0]
-    part = next(each for each in section.split("\n### ") if each.startswith("Where it differs"))
+    part = next(each for each in section.split("\n### ") if each.startswith("Differences from"))
     lines = [line for line in part.splitlines() if line.startswith("| ")]
     return {line.split(" | ")[0].removeprefix("| ") for line in lines} - {"what", "---"}
 

@@ -66,7 +66,7 @@ def _exact(text: str | bytes | None) -> Any:
 def _lines(by: str) -> str:
     text = (HERE.parent.parent / "docs" / "formats.md").read_text()
     section = text.partition("\n## debezium\n")[2].partition("\n## ")[0]
-    heading = {"default": "has a default", "fault": "is wrong", "ours": "chose another way"}[by]
+    heading = {"default": "Debezium defaults", "fault": "Debezium errors", "ours": "Other differences"}[by]
     return next(part for part in section.split("\n### ") if heading in part.partition("\n")[0])
 
 

@@ -95,7 +95,7 @@ def _value(sink: StdoutSink, record: bytes, name: str) -> Any:
 
 def documented() -> Iterator[tuple[str, list[str]]]:
     text = (TREE / "docs" / "formats.md").read_text()
-    section = text.partition("## Values that a format can't hold\n")[2].partition("\n## ")[0]
+    section = text.partition("## Values that a format cannot represent\n")[2].partition("\n## ")[0]
     for line in section.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if cells[0] in VALUES:
