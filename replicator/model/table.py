@@ -24,6 +24,8 @@ class Declared(msgspec.Struct, frozen=True):
         auto_increment, generated ("STORED", "VIRTUAL" or ""), comment: as written.
         on_update: the function behind ON UPDATE as written, "" without.
         spelled: `type` with its letters as written; "" where it is not known.
+        default_is_literal: `default` is X'..', 0x.., B'..', 0b.., TRUE or FALSE as written, and not a text of these
+            characters. False also where an earlier version has read it.
     """
 
     type: str
@@ -40,6 +42,7 @@ class Declared(msgspec.Struct, frozen=True):
     comment: str = ""
     on_update: str = ""
     spelled: str = ""
+    default_is_literal: bool = False
 
 
 class Column(msgspec.Struct, frozen=True):

@@ -158,11 +158,17 @@ class TableBuilder:
         column = self.columns[at]
         declared = column.declared
         if clause.dropped:
-            declared = msgspec.structs.replace(declared, has_default=False, default=None, default_is_expression=False)
-        elif clause.default is not None:
-            text, expression = clause.default
             declared = msgspec.structs.replace(
-                declared, has_default=True, default=text, default_is_expression=expression
+                declared, has_default=False, default=None, default_is_expression=False, default_is_literal=False
+            )
+        elif clause.default is not None:
+            given = clause.default
+            declared = msgspec.structs.replace(
+                declared,
+                has_default=True,
+                default=given.text,
+                default_is_expression=given.expression,
+                default_is_literal=given.literal,
             )
         if self._mariadb and clause.default is not None:
             declared = msgspec.structs.replace(declared, on_update="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from replicator.model.table import Declared
-from replicator.schema.ddl_ast import Charset, ColumnSpec
+from replicator.schema.ddl_ast import Charset, ColumnSpec, Default
 from replicator.schema.token_cursor import Cursor
 
 NATIONAL: Final = "utf8mb3"
@@ -31,7 +31,7 @@ class _ColumnBuilder:
         self.charset: str | None = None
         self.collation: str | None = None
         self.binary = self.unsigned = self.zerofill = self.auto_increment = False
-        self.default: tuple[str | None, bool] | None = None
+        self.default: Default | None = None
         self.generated = self.on_update = self.comment = self.key = ""
         self.nullable: bool | None = None
         self.visible = True
@@ -71,13 +71,14 @@ def _finished(name: str, draft: _ColumnBuilder) -> ColumnSpec:
         unsigned=draft.unsigned or draft.zerofill,
         zerofill=draft.zerofill,
         has_default=draft.default is not None,
-        default=draft.default[0] if draft.default else None,
-        default_is_expression=draft.default[1] if draft.default else False,
+        default=draft.default.text if draft.default else None,
+        default_is_expression=draft.default is not None and draft.default.expression,
         auto_increment=draft.auto_increment,
         generated=draft.generated,
         comment=draft.comment,
         on_update=draft.on_update,
         spelled=draft.spelled,
+        default_is_literal=draft.default is not None and draft.default.literal,
     )
     text = Charset(draft.charset, draft.collation, draft.binary)
     return ColumnSpec(name, declared, text, nullable, draft.visible, key, draft.row_end)  # type: ignore[arg-type]
@@ -260,40 +261,41 @@ def _now(cursor: Cursor) -> str:
     return cursor.since(mark)
 
 
-def default(cursor: Cursor) -> tuple[str | None, bool]:
-    """Behind DEFAULT: (text, whether it is an expression); text None for NULL."""
+def default(cursor: Cursor) -> Default:
+    """Behind DEFAULT."""
     mark = cursor.mark()
     if cursor.is_mark("("):
-        return cursor.group(), True
+        return Default(cursor.group(), expression=True)
     if cursor.accept("NULL"):
-        return None, False
+        return Default(None)
     if word := cursor.accept_any(("TRUE", "FALSE")):
-        return word, False
+        return Default(word, literal=True)
     if cursor.token.kind in ("string", "quoted"):
-        return cursor.string(), False
+        return Default(cursor.string())
     if cursor.is_mark("-") or cursor.is_mark("+"):
         sign = cursor.take().value
-        return sign.strip("+") + cursor.take().value, False
+        return Default(sign.strip("+") + cursor.take().value)
     if cursor.token.kind in ("number", "literal"):
-        return cursor.take().value, False
+        literal = cursor.token.kind == "literal"
+        return Default(cursor.take().value, literal=literal)
     return _default_word(cursor, mark)
 
 
-def _default_word(cursor: Cursor, mark: int) -> tuple[str | None, bool]:
+def _default_word(cursor: Cursor, mark: int) -> Default:
     """_charset 'x', DATE 'x', NEXT VALUE FOR x, a function with or without arguments."""
     if cursor.accept("NEXT", "VALUE", "FOR"):
         cursor.qualified()
-        return cursor.since(mark), True
+        return Default(cursor.since(mark), expression=True)
     if cursor.token.kind not in ("word", "name") or cursor.ended:
         raise cursor.wrong("a default")
     first, following = cursor.take(), cursor.token
     if following.kind == "literal" and first.value.startswith("_"):
         cursor.take()
-        return cursor.since(mark), False
+        return Default(cursor.since(mark), literal=True)
     if following.kind in ("string", "quoted"):
-        return cursor.string(), False
+        return Default(cursor.string())
     while cursor.accept_mark("."):
         cursor.name()
     if cursor.is_mark("("):
         cursor.group()
-    return cursor.since(mark), True
+    return Default(cursor.since(mark), expression=True)

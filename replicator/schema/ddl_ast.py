@@ -74,11 +74,19 @@ class RenameColumn(msgspec.Struct, frozen=True):
     if_exists: bool = False
 
 
+class Default(msgspec.Struct, frozen=True):
+    """A DEFAULT clause, as in `Declared`: `text` None for NULL; `expression`, `literal`: what the text is."""
+
+    text: str | None
+    expression: bool = False
+    literal: bool = False
+
+
 class AlterColumn(msgspec.Struct, frozen=True):
     """SET DEFAULT, DROP DEFAULT, SET VISIBLE; None: left as it is. `dropped`: DROP DEFAULT."""
 
     name: str
-    default: tuple[str | None, bool] | None = None
+    default: Default | None = None
     dropped: bool = False
     visible: bool | None = None
 

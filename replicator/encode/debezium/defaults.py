@@ -16,6 +16,10 @@ from replicator.model.table import Column
 _CURRENT: Final = re.compile(r"(?:CURRENT_TIMESTAMP|NOW|LOCALTIME|LOCALTIMESTAMP)\b", re.IGNORECASE)
 _BITS: Final = re.compile(r"(?:b'|0b)([01]+)'?", re.IGNORECASE)
 _HEX: Final = re.compile(r"(?:x'|0x)([0-9a-f]+)'?", re.IGNORECASE)
+_INTRODUCER: Final = re.compile(r"_\w+\s*(?=[xb]'|0[xb])", re.IGNORECASE)
+_WORDS: Final = {"TRUE": 1, "FALSE": 0}
+_CODECS: Final = {"utf8": "utf-8", "utf8mb3": "utf-8", "utf8mb4": "utf-8", "ascii": "ascii", "latin1": "cp1252"}
+"""Of characters that a literal's bytes can be; the DEFAULT of another character set is not known."""
 _EPOCH: Final = datetime.datetime(1970, 1, 1)
 _TIME: Final = re.compile(r"(-?)(\d+):(\d+)(?::(\d+)(?:\.(\d+))?)?")
 
@@ -55,8 +59,7 @@ def _number(text: str) -> int:
         match = pattern.fullmatch(text)
         if match:
             return int(match[1], base)
-    words = {"TRUE": 1, "FALSE": 0}
-    return words[text.upper()] if text.upper() in words else int(Decimal(text))
+    return _WORDS[text.upper()] if text.upper() in _WORDS else int(Decimal(text))
 
 
 def _integer(text: str, column: Column) -> str:
@@ -81,7 +84,7 @@ def _base64(value: int) -> str:
 
 
 def _scaled(text: str, column: Column) -> Decimal:
-    return Decimal(text).quantize(Decimal(1).scaleb(-(column.meta & 0xFF)))
+    return Decimal(_number(text) if _literal(column) else text).quantize(Decimal(1).scaleb(-(column.meta & 0xFF)))
 
 
 def _unscaled(text: str, column: Column) -> str:
@@ -98,9 +101,37 @@ def _double(text: str, column: Column) -> str:
     return f"{'-' if sign else ''}{head}.{rest}E{int(exponent) + len(digits) - 1}"
 
 
+def _literal(column: Column) -> bool:
+    return column.declared is not None and column.declared.default_is_literal
+
+
+def _digits(text: str) -> bytes:
+    """The bytes of a hexadecimal or bit literal. Raises ValueError for anything else."""
+    text = _INTRODUCER.sub("", text)
+    if match := _HEX.fullmatch(text):
+        return bytes.fromhex(match[1].zfill(len(match[1]) + len(match[1]) % 2))
+    if match := _BITS.fullmatch(text):
+        return int(match[1], 2).to_bytes((len(match[1]) + 7) // 8, "big")
+    raise ValueError(text)
+
+
+def _characters(text: str, column: Column) -> str:
+    """The text that the server has of the DEFAULT of a column with characters."""
+    if not _literal(column):
+        return quote(text)
+    if text.upper() in _WORDS:
+        return quote(str(_WORDS[text.upper()]))
+    codec = _CODECS.get((column.declared.charset if column.declared else None) or "")
+    if codec is None:
+        raise ValueError(text)
+    return quote(_digits(text).decode(codec))
+
+
 def _bytes(text: str, column: Column) -> bytes:
-    match = _HEX.fullmatch(text)
-    raw = bytes.fromhex(match[1]) if match else text.encode()
+    if _literal(column) and text.upper() in _WORDS:
+        raw = str(_WORDS[text.upper()]).encode()
+    else:  # what an earlier version has read does not say whether it is a literal
+        raw = _digits(text) if _literal(column) or _HEX.fullmatch(text) else text.encode()
     return raw.ljust(column.meta, b"\0") if column.type == types.STRING else raw
 
 
@@ -150,9 +181,9 @@ _WRITERS: Final[dict[str, Callable[[str, Column], str]]] = {
     "decimal_string": lambda text, column: f'"{_scaled(text, column):f}"',
     "decimal_double": _double,
     "float_java": _double,
-    "text": lambda text, column: quote(text),
-    "enum": lambda text, column: quote(text),
-    "set": lambda text, column: quote(text),
+    "text": _characters,
+    "enum": _characters,
+    "set": _characters,
     "base64": lambda text, column: f'"{b64encode(_bytes(text, column)).decode()}"',
     "base64_url": lambda text, column: f'"{urlsafe_b64encode(_bytes(text, column)).decode()}"',
     "hex": lambda text, column: f'"{_bytes(text, column).hex()}"',
