@@ -1,4 +1,4 @@
-"""The Core's agent: one process, one session, many tasks.
+"""The agent: the main loop of a Core, with one ZooKeeper session and many tasks.
 
 Threads: this loop (events -> turns), and one each for leases, checkpoints, pipes and the machine status. The loop alone
 decides; the others carry on what it decided, and put what they learn into its queue.

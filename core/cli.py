@@ -1,4 +1,4 @@
-"""`replicator core`: starts a Core and keeps it until it is told to stop."""
+"""`replicator core`: starts a Core and runs it until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 

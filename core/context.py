@@ -1,4 +1,4 @@
-"""What the tasks of one Core share: coordinator, identity, threads, and the interface to worker processes."""
+"""Objects shared by the tasks of one Core: coordinator, identity, threads, and the interface to worker processes."""
 
 from __future__ import annotations
 

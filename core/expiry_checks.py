@@ -1,4 +1,4 @@
-"""Runs the expiry checks of the tasks that run here, once an hour, each in a process of its own.
+"""Runs the expiry checks of the tasks that run on this Core, once an hour, each in a separate process.
 
 So neither a worker nor the agent pays for clients that are used for a second an hour, and a server that does not answer
 delays nothing else.

@@ -1,4 +1,4 @@
-"""Starts worker processes and holds the agent's end of them.
+"""Starts worker processes and holds the agent's end of their sockets.
 
 Workers are forked from a template process (multiprocessing's forkserver, `template.py`) that has imported the data path
 once, so that a take-over does not pay for imports and a hundred idle workers share their memory. The end of the lease

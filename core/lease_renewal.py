@@ -1,4 +1,4 @@
-"""The lease thread: confirms our election nodes every T/6 and extends the leases of those that exist.
+"""The lease thread: confirms the election znodes of this Core every T/6 and extends the leases of those that exist.
 
 Nothing else runs in this thread and all nodes are asked for in one pipelined exchange, so that no amount of other work
 makes a lease run out.

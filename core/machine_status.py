@@ -1,4 +1,4 @@
-"""Publishes this machine and its tasks in one znode, once a second, and claims the name of the Core."""
+"""Publishes this machine and its tasks in one znode, once a second, and reserves the name of the Core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends a process together with its parent, by PR_SET_PDEATHSIG.
+"""Ends a process when its parent ends, by PR_SET_PDEATHSIG.
 
 A worker ends by itself when its pipe closes or its lease is over, but not while it is stopped (SIGSTOP): it then
 outlived its Core, and the template with it. The kernel kills stopped processes too: the Core's end kills the template,

@@ -1,4 +1,4 @@
-"""The pipe thread: receives messages from the workers, and sends what could not be sent without waiting."""
+"""The pipe thread: receives messages from the workers, and sends messages that could not be sent without blocking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Core from start to end: what `replicator core` runs."""
+"""Lifecycle of a Core process, as run by `replicator core`."""
 
 from __future__ import annotations
 

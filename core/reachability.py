@@ -1,4 +1,4 @@
-"""Checks whether this host reaches the source and the sink of each task that it is a contender for.
+"""Checks whether this host reaches the source and the sink of each task in whose election it takes part.
 
 Every Core publishes its answers, so that a leader that has lost its source or its sink knows which standby has not. The
 requests need no account: MySQL greets every client, Kafka lists the requests that it supports.

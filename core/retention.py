@@ -1,4 +1,4 @@
-"""Measures how long the source will keep the binlog that a task still needs."""
+"""Measures how long the source will retain the binlog that a task still needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The role log: when each worker emitted, as proof that no two ever did at once.
+"""The role log: the periods in which each worker sent records, to prove that they never overlap.
 
 With REPLICATOR_ROLE_LOG naming a folder, each worker keeps a file of one line of JSON there. `begin` and `end` are
 seconds of the lease clock, which all processes of a host share: the moments before the first and before the last

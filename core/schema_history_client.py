@@ -1,4 +1,4 @@
-"""The schema history as a worker sees it: every call is a request to the Core's agent."""
+"""The schema history in a worker process: every call is a request to the Core's agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The position and the rates of one task, from the messages of its worker."""
+"""Position and rates of one task, from the messages of its worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One task on this Core: its part in the election, its worker process, and its reported state."""
+"""One task on this Core: its participant in the election, its worker process, and its reported state."""
 
 from __future__ import annotations
 

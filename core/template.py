@@ -1,4 +1,4 @@
-"""The template process, from which the Core forks its workers (launcher.py): the data path is loaded in it.
+"""The template process from which the Core forks its workers (launcher.py), with the data path loaded.
 
 What is imported and built here is paid for once, and workers share its memory. `gc.freeze` keeps it shared: a
 collection of garbage writes into every object that it visits, and the first one in a worker would copy 25 MB.

@@ -1,4 +1,4 @@
-"""Detects a worker process that no longer runs: frozen, swapped out, or stuck in one call."""
+"""Detects a worker process that has stopped running: frozen, swapped out, or blocked in one call."""
 
 from __future__ import annotations
 

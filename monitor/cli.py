@@ -1,4 +1,4 @@
-"""`replicator monitor`: starts the Monitor and serves until it is told to stop."""
+"""`replicator monitor`: starts the Monitor and serves until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server-sent events over the feed, as a small ASGI application of its own: it must notice browsers that stop reading.
+"""Server-sent events over the feed, as a small ASGI application that detects browsers which stop reading.
 
 A browser that takes nothing for `SEND_TIMEOUT` seconds is dropped; a stream ends by itself after `LIFETIME` seconds and
 the browser opens a new one. More streams than the feed allows are refused with 503: the page then polls.

@@ -1,4 +1,4 @@
-"""The one state that all browsers are served from, and how they hear of changes.
+"""The state of the dashboard that is sent to all browsers, with notification of changes.
 
 There is no queue per browser. Each fragment carries the version in which it last changed; a browser's stream remembers
 the version it sent last and takes everything newer when it may write again. However slow a browser is, it costs one

@@ -1,5 +1,5 @@
-"""Numbers and times as people read them; used by the templates. The script in static/ knows the same rule for times,
-so that they go on counting between two messages."""
+"""Formats numbers and times for people, for the templates. The script in static/ has the same rule for times, so that
+they continue to count between two messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Monitor from start to end: what `replicator monitor` runs."""
+"""Lifecycle of a Monitor process, as run by `replicator monitor`."""
 
 from __future__ import annotations
 

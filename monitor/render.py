@@ -1,4 +1,4 @@
-"""A `View` as HTML: the whole page for a browser that comes, and fragments for those that are here.
+"""Renders a `View` as HTML: the whole page for a new browser, and fragments for updates.
 
 A fragment is the HTML of one row, tile or list under a key. The page is made of the same fragments, so that what comes
 with the stream can't look different from what came with the page.

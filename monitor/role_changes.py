@@ -1,4 +1,4 @@
-"""A task's history told as changes of roles: who took over from whom, and why."""
+"""Derives changes of roles from a task's history: which Core took over from which, and why."""
 
 from __future__ import annotations
 

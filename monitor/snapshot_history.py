@@ -1,5 +1,6 @@
-"""What the Monitor remembers between snapshots, because ZooKeeper does not: machines that went, rates of the last
-minutes, take-overs counted. Lost when the Monitor restarts; machines that the histories name are found again."""
+"""State that the Monitor keeps between snapshots because ZooKeeper does not: offline machines, rates of the last
+minutes, counted take-overs. It is lost when the Monitor restarts; machines named in the histories of tasks are found
+again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One thread takes a snapshot about once a second and publishes it; browsers never cause a read of ZooKeeper."""
+"""The thread that takes a snapshot about once a second and publishes it; browsers never cause a read of ZooKeeper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads ZooKeeper into one immutable `Snapshot`. Nothing is decided here and nothing is written.
+"""Reads ZooKeeper into one immutable `Snapshot`, without decisions or writes.
 
 A read is a walk over the tree: about seven requests for each task, one for each machine. History entries never change,
 so each is fetched once.

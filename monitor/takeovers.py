@@ -1,4 +1,4 @@
-"""Take-overs seen since the Monitor started, and how long nobody was RUNNING.
+"""Counts take-overs since the Monitor started, and the time without a RUNNING Core.
 
 The histories do not say how long an outage was: who takes over only knows since when it was first in line, and the one
 that died said nothing. The Monitor saw its last report.

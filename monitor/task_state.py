@@ -1,5 +1,4 @@
-"""In which state a task is, how bad that is, and the few words that say why. The order of the checks is the order of
-what an operator must hear first."""
+"""Determines the state of a task, its severity, and short notes that explain it. Checks are in order of severity."""
 
 from __future__ import annotations
 

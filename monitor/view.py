@@ -1,4 +1,4 @@
-"""What the Monitor shows, as values: the dashboard, `/api/state` and `/metrics` are made from one `View`.
+"""The values that the Monitor shows: dashboard, `/api/state` and `/metrics` are made from one `View`.
 
 Times are ms since the epoch, durations seconds, rates per second.
 """

@@ -1,4 +1,4 @@
-"""From a snapshot and what is remembered to the `View`. Pure: the same input gives the same page."""
+"""Builds the `View` from a snapshot and the kept history. Pure: the same input gives the same page."""
 
 from __future__ import annotations
 

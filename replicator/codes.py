@@ -1,4 +1,4 @@
-"""Every error code, once. docs/errors.md is made from this table; a code that is not here can't be raised."""
+"""The table of error codes. docs/errors.md is made from it; a code that is not in it cannot be raised."""
 
 from __future__ import annotations
 

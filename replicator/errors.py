@@ -1,5 +1,5 @@
-"""The exception tree. Every error a user can meet has a code of `replicator.codes` and says what was found, what is
-wanted and how to get from one to the other.
+"""The exception classes. Every error that users see has a code of `replicator.codes` and says what was found, what is
+expected, and how to correct it.
 
     ReplicatorError
     ├── ConfigError              E1xxx  a configuration that can't be used

@@ -1,4 +1,4 @@
-"""Who may come in, and how much he may bring: two ASGI layers around everything, so that a route can't forget them."""
+"""Authentication and size limits as two ASGI layers around the whole application, so that no route can omit them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Server does besides answering: it stands in the register of Servers, and as master finishes deletions."""
+"""Background work of a Server: it registers itself and, as master, finishes deletions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator server`: starts the Server and serves until it is told to stop."""
+"""`replicator server`: starts the Server and serves until SIGTERM or Ctrl-C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors as HTTP: `{"error": {code, what, found, wanted, fix, position}, "errors": [all of them]}` and a status."""
+"""Errors as HTTP responses: `{"error": {code, what, found, wanted, fix, position}, "errors": [...]}` and a status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every Server stands in /servers/instance; the one with the smallest sequence is master and does what only one should.
+"""Registers each Server in /servers/instance; the one with the smallest sequence is the master.
 
 Nothing depends on there being exactly one master for long: what it does is safe to do twice (see `server.sweep`), so a
 membership without a lease is enough.

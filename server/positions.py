@@ -1,4 +1,4 @@
-"""Where a task stands, where it stood, and setting it somewhere else: decided here, never while it runs."""
+"""Shows the position of a task and its history, and sets it while the task does not run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Server from start to end: what `replicator server` runs."""
+"""Lifecycle of a Server process, as run by `replicator server`."""
 
 from __future__ import annotations
 

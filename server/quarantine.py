@@ -1,4 +1,4 @@
-"""Tables in quarantine: put there, released, and what was left out replayed by a task of its own."""
+"""Puts tables in quarantine, releases them, and replays missing rows by a separate task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API answers with: stable shapes, apart from the records in ZooKeeper, which may change with us.
+"""Response types of the API: stable, and separate from the records in ZooKeeper, which may change between versions.
 
 Times in ms since the epoch by the clock of whoever wrote them, lag in seconds, rates per second. Configurations hold
 references to secrets only; the secrets themselves never reach the Server.

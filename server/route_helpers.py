@@ -1,4 +1,4 @@
-"""Small things that every route uses: typed answers, their schema for OpenAPI, names in paths, who asks."""
+"""Helpers of all routes: typed responses, their OpenAPI schemas, names in paths, the user of a request."""
 
 from __future__ import annotations
 

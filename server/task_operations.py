@@ -1,5 +1,4 @@
-"""What operators may do to tasks, over the recipes of `replicator.coordination`: decided here, written to ZooKeeper,
-carried out by the Cores when they see it."""
+"""Operations on tasks: decided here, written to ZooKeeper, and executed by the Cores."""
 
 from __future__ import annotations
 

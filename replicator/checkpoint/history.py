@@ -1,4 +1,4 @@
-"""The schema history of `replicator run`: rows of the state file, and a twin in memory."""
+"""The schema history of `replicator run`: rows of the state file, and an implementation in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A checkpoint store in memory, for tests and for pipelines that never store."""
+"""A checkpoint store in memory, for tests and for pipelines that do not store a position."""
 
 from __future__ import annotations
 

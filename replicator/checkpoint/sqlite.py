@@ -1,4 +1,4 @@
-"""The checkpoint of `replicator run`: one SQLite file, one row per task."""
+"""The checkpoint store of `replicator run`: one SQLite file, one row per task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator check`: can this task run, and what is missing."""
+"""`replicator check`: checks whether a task can run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator completion`."""
+"""`replicator completion`: prints the shell completion script."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator explain`: configuration keys and error codes."""
+"""`replicator explain`: explains configuration keys and error codes."""
 
 from __future__ import annotations
 

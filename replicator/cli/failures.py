@@ -1,4 +1,4 @@
-"""Errors as a shell sees them: one line on stderr and an exit status.
+"""Errors of commands: one line on stderr and an exit status.
 
 0 ok · 1 error · 2 usage · 3 not found · 4 conflict or precondition · 5 unreachable · 6 authentication
 7 wait timed out · 10 check warned · 11 check failed · 130 interrupted · 141 reader of our output is gone

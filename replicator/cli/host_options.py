@@ -1,4 +1,4 @@
-"""Options of every command that runs or checks tasks: what their configurations may use of this host."""
+"""Options of every command that runs or checks tasks: the resources of this host that tasks may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A click group that imports a command when it is called, not before: `replicator task get` need not load Kafka."""
+"""A click group that imports a command when it is called: `replicator task get` does not load Kafka."""
 
 from __future__ import annotations
 

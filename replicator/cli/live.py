@@ -1,5 +1,5 @@
-"""What `replicator run` shows while it runs: a live line for a terminal, log lines for a pipe. Both on stderr; stdout
-belongs to the data."""
+"""Progress output of `replicator run`: a status line on a terminal, log lines in a pipe. Both go to stderr; stdout is
+for data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ctrl-C while code is loaded and settings are read.
+"""Handles Ctrl-C while code is loaded and settings are read.
 
 KeyboardInterrupt is raised in whatever runs at that moment. Libraries that are not written in Python may drop it and go
 on with half of what they were making: pydantic then takes a right configuration for a wrong one. Nothing has begun yet,

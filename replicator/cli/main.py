@@ -1,5 +1,5 @@
-"""`replicator`: the one command. People's commands are modules of this package; each process (core, server, monitor)
-registers its own as an entry point of the group `replicator.commands`."""
+"""The `replicator` command. Its subcommands are modules of this package; each process (core, server, monitor) registers
+its subcommand as an entry point of the group `replicator.commands`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they are called and explained alike."""
+"""Options that several commands share, with the same name and help text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where `replicator run` keeps its position: a file for each task and sink.
+"""State files of `replicator run`: one for each task and sink.
 
 A position says what one sink has got. A run to the terminal must not move that of a run into Kafka, and a file whose
 sink is not known is never taken for this one's.

@@ -1,4 +1,4 @@
-"""`replicator schema`."""
+"""`replicator schema`: prints the JSON Schema of a task."""
 
 from __future__ import annotations
 

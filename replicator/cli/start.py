@@ -1,5 +1,5 @@
-"""The console script: Ctrl-C while everything is still being loaded ends it quietly, too (see `loading.py`, which would
-have to be loaded itself)."""
+"""The console script. Ctrl-C ends it quietly also while modules are being loaded (see `loading.py`, which itself would
+have to be loaded first)."""
 
 import os
 import signal

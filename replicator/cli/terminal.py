@@ -1,4 +1,4 @@
-"""What the terminal can do, and text in columns that fits it."""
+"""Terminal capabilities, and text in columns that fits the terminal's width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator version`."""
+"""`replicator version`: prints versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`host:port`, and `[address]:port` for IP 6, as configurations have them."""
+"""Addresses in configurations: `host:port`, and `[address]:port` for IPv6."""
 
 from __future__ import annotations
 

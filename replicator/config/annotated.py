@@ -1,4 +1,4 @@
-"""Kinds of values that several parts of a configuration have."""
+"""Value types that several parts of a configuration share."""
 
 from __future__ import annotations
 

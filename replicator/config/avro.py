@@ -1,4 +1,4 @@
-"""The schema registry that Avro records need."""
+"""Configuration of the schema registry for Avro records."""
 
 from __future__ import annotations
 

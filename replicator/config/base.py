@@ -1,4 +1,4 @@
-"""The base of every part of a task's configuration."""
+"""Base class of all models of a task's configuration."""
 
 from __future__ import annotations
 

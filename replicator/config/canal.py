@@ -1,4 +1,4 @@
-"""Options of format canal: each with its counterpart's default."""
+"""Options of format canal, with the defaults of the corresponding Canal options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of format debezium: each with its counterpart's name in snake_case, and its default."""
+"""Options of format debezium, with the names in snake_case and the defaults of the corresponding Debezium options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walks the models beside the data: which model governs a path, what its keys are, which of them is a secret."""
+"""Walks models and data together: the model that governs a path, its keys, and its secrets."""
 
 from __future__ import annotations
 

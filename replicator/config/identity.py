@@ -1,4 +1,4 @@
-"""What a change of an existing task may not touch: that what its position and its consumers refer to."""
+"""Keys of a task that cannot be changed because its position or its consumers depend on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text or znode data -> TaskConfig, or an error that names every problem at once."""
+"""Loads a configuration from text or znode data, or raises an error that names every problem at once."""
 
 from __future__ import annotations
 

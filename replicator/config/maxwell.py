@@ -1,4 +1,4 @@
-"""Options of format maxwell: each with its counterpart's name and default."""
+"""Options of format maxwell, with the names and defaults of the corresponding Maxwell options."""
 
 from __future__ import annotations
 

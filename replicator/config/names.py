@@ -1,4 +1,4 @@
-"""What a task may be called, and what a topic template may say.
+"""Rules for names of tasks and for topic templates.
 
 A task's name goes into znode paths, topics, transactional ids and consumer-visible headers. Characters that a znode
 can't carry are escaped there (`coordination.layout.escape`: %XX per byte of UTF-8), those that a topic can't carry

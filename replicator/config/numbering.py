@@ -1,5 +1,5 @@
-"""Fingerprint of everything in a task's configuration that decides which records a transaction gives, and so what a
-record's number in its transaction means."""
+"""Fingerprint of the configuration keys that determine the records of a transaction, and thereby the meaning of a
+record's number in its transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pydantic says -> errors for people: a code, the path, the line, what is wanted, the nearest known key."""
+"""Converts pydantic errors to errors for people: code, path, line, expected value, nearest known key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration's keys as documentation, made from the models: path, type, default and meaning of each."""
+"""Documentation of the configuration keys, made from the models: path, type, default and meaning."""
 
 from __future__ import annotations
 

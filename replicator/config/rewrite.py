@@ -1,4 +1,4 @@
-"""Names found by a regular expression and put together anew from its groups: `orders_(\\d+)` -> `orders_$1`."""
+r"""Rewrites names with a regular expression and its groups: `orders_(\d+)` -> `orders_$1`."""
 
 from __future__ import annotations
 

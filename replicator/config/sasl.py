@@ -1,4 +1,4 @@
-"""Login at Kafka."""
+"""Configuration of the SASL login at Kafka."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Secrets by reference: `env:NAME` or `file:/path`. They are resolved late, in the process that needs them, and never
-written anywhere.
+"""References to secrets, `env:NAME` or `file:/path`: resolved late, in the process that needs them, and never written.
 
 Who may write configurations chooses the server that a secret is sent to. So he may name only what the host's operator
 has set aside for tasks (`replicator.host.access`), not whatever this process can read.

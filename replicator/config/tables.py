@@ -1,4 +1,4 @@
-"""Which tables a task carries: patterns `database.table` with * and ?, a leading ! excludes."""
+"""Table patterns of a task: `database.table` with * and ?; a leading ! excludes."""
 
 from __future__ import annotations
 

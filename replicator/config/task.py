@@ -1,4 +1,4 @@
-"""The configuration of a task: every key, its default and its meaning, in one place."""
+"""The configuration of a task: every key with its default and meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""YAML or JSON text -> plain data and the line of every key. The text is untrusted: it comes over HTTP and from znodes.
+"""Parses YAML or JSON text to plain data with the line of every key. The text is untrusted: it comes over HTTP and from
+znodes.
 
 Only what JSON can say is accepted: mappings, lists, strings, numbers, true/false, null. YAML's dates stay strings
 (a GTID such as 1000-11-22 would become one), anchors and aliases are refused (ten lines of them make gigabytes), a key

@@ -1,4 +1,4 @@
-"""TLS towards a server that we are a client of."""
+"""TLS settings for connections to servers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The bearer token of the Server: made on its first start, kept in a file that its owner alone can read, shared with
-the command line of the same user."""
+"""The bearer token of the Server: created on its first start, stored in a file that only its owner can read, and shared
+with the command line of the same user."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What happens to rows on the way. Every rule names tables and columns as the source does, whatever other rules make
-of these names. Where several rules of a list are for one table, docs/transforms.md says which count."""
+"""Configuration of transforms. Every rule uses the names of tables and columns at the source. docs/transforms.md
+defines which rules of a list apply to a table."""
 
 from __future__ import annotations
 

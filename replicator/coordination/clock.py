@@ -1,4 +1,4 @@
-"""Wall-clock time, for records that people read. Nothing is ever decided by it."""
+"""Wall-clock time for records that people read. No decision depends on it."""
 
 from __future__ import annotations
 

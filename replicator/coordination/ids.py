@@ -1,4 +1,4 @@
-"""Replica ids: one for each task, and no two tasks the same, over the whole cluster.
+"""Allocates replica ids, unique per task in the whole cluster.
 
 A source throws out the reader that was there when another one comes with its id. For instances of one task that is what
 we want: the old leader's stream ends when the new one's begins. For two tasks it would be a war without end.

@@ -1,4 +1,4 @@
-"""The id of the installation: one for each tree in ZooKeeper, made once, by whichever Core is first.
+"""The id of the installation: one for each root znode, created once, by the first Core.
 
 It stands in the names that sinks give (transactional ids, position topics), so that two installations with a task of
 one name on one Kafka are two. A tree that is restored from a backup keeps it; a new tree gets another.

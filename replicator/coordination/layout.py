@@ -1,4 +1,4 @@
-"""Every znode path, built and parsed here and nowhere else.
+"""Builds and parses all znode paths.
 
     /mysql_replicator
         /tasks/TASK                                 configuration (TaskRecord)

@@ -1,5 +1,5 @@
-"""What a request to the coordinator may hold: a little under ZooKeeper's `jute.maxbuffer` of 1 MB. The server closes
-the connection of a larger one, and with it everybody else's requests; we refuse it first."""
+"""Size limit of requests to the coordinator, slightly below ZooKeeper's `jute.maxbuffer` of 1 MB. The server closes the
+connection of a larger request, and all other requests on it fail; so we refuse it first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All tasks and machines as they are now, for the Server, the Monitor and the CLI. Reads only."""
+"""Current state of all tasks and machines, for the Server, the Monitor and the CLI. Read-only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The coordinator as the rest of us sees it: a small tree of versioned nodes with sessions.
+"""The interface of the coordinator: a small tree of versioned nodes with sessions.
 
 Everything that we do with ZooKeeper (registry, election, lease, checkpoint, commands) is written once over this port.
 `replicator/zookeeper` implements it on kazoo, `coordination/in_memory/` in memory; tests/conformance holds both to it.

@@ -1,4 +1,4 @@
-"""Every znode's payload: JSON with a version, written and read here and nowhere else.
+"""The payloads of all znodes: JSON with a format version.
 
 `dump(record)` gives the bytes, `load(Kind, data)` reads them: CoordinationError E4009 for what no version of ours
 wrote, E4010 for a newer format. Unknown fields of the same version are kept out of the way, never an error: a newer

@@ -1,4 +1,4 @@
-"""Watches that fire once, one per path at a time."""
+"""One-time watches, one per path at a time."""
 
 from __future__ import annotations
 

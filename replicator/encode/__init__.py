@@ -1,4 +1,4 @@
-"""Change events to bytes, as plans: a format is one file here. See DESIGN.md."""
+"""Output formats: each makes plans that turn change events into bytes. See DESIGN.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Canal's messages: flat JSON here, its protobuf in `canal_protobuf.py`. One message is one row event."""
+"""Canal's messages, one per row event: flat JSON here, protobuf in `canal_protobuf.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as `RowData` messages, put together from bytes: what does not depend on a value is serialized once per column.
+"""Builds `RowData` messages from bytes: parts that do not depend on a value are serialized once per column.
 
 The protobuf library would make an object of every value; this is several times as fast.
 """

@@ -1,4 +1,4 @@
-"""Maxwell's messages: one record a row change, whatever the change."""
+"""Maxwell's messages: one record per row change."""
 
 from __future__ import annotations
 

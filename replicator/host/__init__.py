@@ -1,1 +1,1 @@
-"""The host that runs a task: what configurations may use of it, and how its files are opened."""
+"""Resources of the host that tasks may use, and safe access to its files."""

@@ -1,5 +1,5 @@
-"""What task configurations may read and write on this host. Its operator decides, by options of the process that runs
-tasks; who may only write configurations can't widen it.
+"""Files and variables of this host that task configurations may use. The operator of the host decides, by options of
+the process; authors of configurations cannot extend this.
 
 The settings are kept in the environment of the process: worker processes inherit it, whoever starts them.
 """

@@ -1,4 +1,4 @@
-"""Programs that task configurations may run: those in directories that the host's operator has set aside for it."""
+"""Runs programs named in task configurations, only from directories that the host's operator allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that configurations name, opened so that nothing outside the directories that they are confined to is touched.
+"""Opens files named in configurations without leaving the directories that they are confined to.
 
 Every component below such a directory is opened relative to the one above it and may not be a symbolic link (for
 secrets: links are resolved first, and the result is opened so). What was checked is the open file, never its name.

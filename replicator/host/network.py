@@ -1,4 +1,4 @@
-"""Addresses of this host."""
+"""Network addresses of this host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages to systemd about this process: ready, alive, stopping (the protocol of sd_notify(3)).
+"""Notifies systemd about this process: ready, alive, stopping (the protocol of sd_notify(3)).
 
 systemd gives the socket in NOTIFY_SOCKET and, for units with WatchdogSec, the longest silence in WATCHDOG_USEC. Without
 them nothing is sent. https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html

@@ -1,4 +1,4 @@
-"""Addresses of brokers: a name or IP address, and what the system's resolver makes of it."""
+"""Addresses of brokers: host names or IP addresses, resolved by the system's resolver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A connection to a broker that waits: one request after the other, for probes and questions of short life."""
+"""A blocking connection to a broker, one request after the other, for short-lived probes and queries."""
 
 from __future__ import annotations
 

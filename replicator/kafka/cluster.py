@@ -1,4 +1,4 @@
-"""What is known of a cluster: its brokers, and the leader of each partition of the topics that are written to."""
+"""Metadata of a cluster: its brokers, and the leader of each partition of the topics in use."""
 
 from __future__ import annotations
 

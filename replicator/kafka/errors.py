@@ -1,4 +1,4 @@
-"""What the brokers' error codes mean for the producer: try again, look for the leader or coordinator, or give up."""
+"""Classifies brokers' error codes for the producer: retry, refresh metadata or coordinator, or fail."""
 
 from __future__ import annotations
 

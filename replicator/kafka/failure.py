@@ -1,4 +1,4 @@
-"""Why a connection to a broker could not be made, or ended."""
+"""Reasons for which a connection to a broker could not be made, or ended."""
 
 from __future__ import annotations
 

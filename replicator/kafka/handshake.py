@@ -1,4 +1,4 @@
-"""What a client and a broker say to each other before the first request: ApiVersions, and the login (SASL).
+"""The handshake with a broker before the first request: ApiVersions and the SASL login.
 
 Pure: each exchange is a generator that yields a request (`Ask`) and is sent the body of its reply.
 """

@@ -1,4 +1,4 @@
-"""The batches of one partition: several in flight, numbered in sequence, sent again in their first order.
+"""The batches of one partition: several in flight, numbered in sequence, retried in their original order.
 
 The broker refuses a batch whose predecessor is missing, but only from a producer that it knows: of one that is new to
 it, any batch may come first (KIP-360). So a partition's first batch goes alone, and so does one that is sent again.

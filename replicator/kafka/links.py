@@ -1,4 +1,4 @@
-"""The connections of a producer: made when a broker is needed, made again when they are lost, one for each broker."""
+"""The connections of a producer: opened when a broker is needed, and reopened when lost, one per broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A producer: the state machine over connections, driven by whoever waits for it and else by a thread of its own.
+"""A producer: runs the state machine over connections, in the caller's thread while it waits, otherwise in a background
+thread.
 
 What is handed over leaves from the calling thread, at once. A caller that waits reads the replies itself; the
 producer's own thread, the caretaker, does it while nobody waits. So a transaction that comes alone is written and

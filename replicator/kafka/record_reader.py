@@ -1,4 +1,4 @@
-"""Reads record batches (message format v2, KIP-98), and tells which of their records are committed."""
+"""Reads record batches (message format v2, KIP-98) and determines which of their records are committed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the producer's state machine sees of a broker, and what it asks of one."""
+"""The interface between the producer's state machine and a broker connection: requests and replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How connections to brokers are protected: TLS and login."""
+"""Security settings of connections to brokers: TLS and login."""
 
 from __future__ import annotations
 

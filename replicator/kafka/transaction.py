@@ -1,4 +1,4 @@
-"""The producer's identity and its transactions: who coordinates them, which partitions take part, how they end.
+"""The producer's identity and its transactions: coordinator, partitions, commit and abort.
 
 Two protocols. With the first the coordinator is told of a partition before the first batch for it; with the second
 (KIP-890, where the cluster has the feature `transaction.version` 2) the partition's leader tells it, and every end of a

@@ -1,4 +1,4 @@
-"""What travels between the stages: records by the batch, so that nothing is paid per transaction or per object."""
+"""Batches of records, the unit that travels between the stages; nothing is paid per transaction or object."""
 
 from __future__ import annotations
 

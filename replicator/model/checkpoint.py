@@ -1,4 +1,4 @@
-"""What is remembered of a task's progress."""
+"""The checkpoint: the stored progress of a task."""
 
 from __future__ import annotations
 

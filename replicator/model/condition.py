@@ -1,4 +1,4 @@
-"""Conditions on rows: what a row filter is once it was typed against a table version. Part of a plan.
+"""Conditions on rows: row filters after type checking against a table version. Part of a plan.
 
 Logic is SQL's, of three values: what is compared with NULL is unknown, NOT unknown is unknown, and only what is true
 passes. Both sides of a comparison are of one kind; constants stand as

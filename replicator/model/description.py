@@ -1,5 +1,5 @@
-"""What a FORMAT_DESCRIPTION event says of checksums. Events have had them since MySQL 5.6.1 and MariaDB 5.3; before
-that the event ends with its table of lengths.
+"""Reads the checksum algorithm from a FORMAT_DESCRIPTION event. Events have it since MySQL 5.6.1 and MariaDB 5.3;
+before that the event ends with its table of lengths.
 
 Source: `Format_description_event` of MySQL and MariaDB, `checksum_version_split`.
 """

@@ -1,4 +1,4 @@
-"""GTIDs: MySQL's sets and MariaDB's positions, as values that are printed the way the servers print them.
+"""GTID sets of MySQL and GTID positions of MariaDB, as values that are printed as the servers print them.
 
 A MySQL set maps a *tsid*, that is `uuid` or `uuid:tag`, to intervals of sequence numbers. Text: `uuid:1-5:7:tag:1-3`,
 uuids joined by commas. Bytes: what COM_BINLOG_DUMP_GTID and PREVIOUS_GTIDS_LOG_EVENT carry; servers from 8.3 on

@@ -1,4 +1,4 @@
-"""What a binlog says beside rows, as formats are told of it: statements, transactions, heartbeats."""
+"""Events of a binlog other than rows, as formats receive them: statements, transactions, heartbeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON strings as Jackson writes them in Kafka Connect: what Debezium's consumers have always seen.
+"""JSON strings in the notation of Jackson in Kafka Connect, as in Debezium's records.
 
 Quote, backslash and everything below U+0020 are escaped, with the short forms where JSON has them and upper-case hex
 elsewhere; characters beyond the BMP become a pair of escaped surrogates; all else, U+007F and U+2028 too, stays raw.

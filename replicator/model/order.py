@@ -1,4 +1,4 @@
-"""Which of two positions is the later one: by GTID sets where both have them, else by the place in one server's log."""
+"""Compares two positions: by GTID sets if both have them, otherwise by file and offset on one server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose binlog a position is of."""
+"""Identifies the server whose binlog a position belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that the compiled decoder has put one behind the other, without an object for each.
+"""Records stored consecutively by the compiled decoder, without an object for each.
 
 They are a sequence of `model.batch.Record` like any other; whoever can take them as they are (the Kafka sink) looks at
 the blocks.

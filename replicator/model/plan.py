@@ -1,4 +1,4 @@
-"""Plans: how a format wants each row of a table version written, as data.
+"""Plans: how a format writes the rows of a table version, as data.
 
 A format (`encode/`) builds a `TablePlan` once per table version; transforms change it; the decoder (`decode/`) runs it
 for every row, in Python or compiled. The three stages share only this module. A plan is a list of literal bytes and of

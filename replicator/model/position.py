@@ -1,4 +1,4 @@
-"""Where a stream stands: a value that is compared, stored and resumed from, never guessed."""
+"""A position in a binlog stream: a value that is compared, stored and resumed from."""
 
 from __future__ import annotations
 

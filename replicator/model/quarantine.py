@@ -1,4 +1,4 @@
-"""Tables whose rows are left out for a while, and where each of them stopped."""
+"""Tables in quarantine, with the position at which each of them stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What operators order of tables in quarantine: orders so far and the marks of a task -> the next orders. Pure.
+"""Operators' orders for tables in quarantine: computes the next orders from the present ones and the marks of a task.
+Pure.
 
 An order names the time in quarantine that it is of. Who takes it up late, or takes up an earlier one last, can neither
 end a time that began afterwards nor begin one that is over.

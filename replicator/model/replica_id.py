@@ -1,4 +1,4 @@
-"""The replica id that a task has when nobody chose one."""
+"""The default replica id of a task."""
 
 from __future__ import annotations
 

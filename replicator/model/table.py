@@ -1,4 +1,4 @@
-"""A table as one TABLE_MAP event describes it, and what only its CREATE TABLE says of it.
+"""A table as described by a TABLE_MAP event, with additions from its CREATE TABLE statement.
 
 What an event tells always comes from the event. The rest (how a type was spelled, defaults, comments) comes from the
 schema history, and is None where that does not know the table.

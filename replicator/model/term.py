@@ -1,4 +1,4 @@
-"""Leadership as a value that can expire: passed down to whatever emits, tested before each batch."""
+"""A term of leadership as a value that can expire; the pipeline tests it before each batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UUIDs for what has no identity of its own: the same each time that a stream is read.
+"""UUIDs for objects without an identity, the same each time that a stream is read.
 
 Of version 8 (RFC 9562): a hash of the transaction's position, and in the last 12 digits the number of the row in it.
 """

@@ -1,4 +1,4 @@
-"""Chooses the position at which a session starts: the one that the sink holds, or lastCommit's. Pure."""
+"""Chooses the position at which a session starts: that of the sink or that of lastCommit. Pure."""
 
 from __future__ import annotations
 

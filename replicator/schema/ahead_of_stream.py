@@ -1,4 +1,4 @@
-"""Table definitions that were read at a position which the stream has not reached yet.
+"""Table definitions read at a position that the stream has not reached yet.
 
 What statements of the stream have made known is in the schema, as always. Of any other table only the later definition
 is known. With column names in the events it adds declarations where they fit; without names it is used for rows that no

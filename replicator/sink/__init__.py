@@ -1,4 +1,4 @@
-"""Somewhere records go: Kafka, a file, standard output, memory."""
+"""Sinks, the destinations of records: Kafka, a file, standard output, memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records as JSON lines in a file: durable at each commit, whole lines only.
+"""The file sink: records as JSON lines, durable at each commit, whole lines only.
 
 Lines are written as they come, so that memory stays bounded, and cut off again when their commit never comes: at once
 when the sink is closed, when it is opened again after a crash. What is committed stands in a mark beside the file

@@ -1,4 +1,5 @@
-"""The contiguous acknowledged prefix: how far everything is durable when acknowledgements come in any order.
+"""The contiguous acknowledged prefix: the position up to which all records are durable when acknowledgements arrive in
+any order.
 
 Pure: numbers go in, positions come out; whoever uses it from two threads brings the lock.
 """

@@ -1,4 +1,4 @@
-"""A position at a sink that no term of the task's history can have written."""
+"""Detects a position at a sink that no term of the task's history can have written."""
 
 from __future__ import annotations
 

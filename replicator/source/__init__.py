@@ -1,4 +1,4 @@
-"""Where transactions come from: one package or file per kind of source, chosen here."""
+"""Sources of transactions: one package or file per kind of source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The little of the binlog's layout that a source must know to send a file the way a server would.
+"""The parts of the binlog's layout that a source needs to send a file as a server does.
 
 A server begins a stream, and each further file, with an artificial ROTATE event that names file and offset, then the
 file's format description, then the events from the offset on. Sources without a server do the same, so that decoders

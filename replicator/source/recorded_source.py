@@ -1,4 +1,4 @@
-"""Binlog files that somebody copied, as a source: for benchmarks, tests and post-mortems."""
+"""Copied binlog files as a source, for benchmarks, tests and analysis."""
 
 from __future__ import annotations
 

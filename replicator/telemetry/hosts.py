@@ -1,4 +1,4 @@
-"""Whether a request was meant for us: the names that we may be called by, and where a page that asks comes from.
+"""Accepts HTTP requests only with known Host headers, and no changes from pages of other sites.
 
 A web page can have its own name resolve to an address of ours (DNS rebinding) and then reads everything that needs no
 login, or that its visitor's address lets it. It can't choose the Host header: that is its own name. And it can't hide

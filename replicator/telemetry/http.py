@@ -1,4 +1,4 @@
-"""Starts an HTTP process: address, port, signals, who may ask, security headers. Shared by Server and Monitor.
+"""Runs an HTTP process: address, port, signals, access, security headers. Shared by Server and Monitor.
 
     listen = Listen("127.0.0.1:8080")
     serve(app, listen, "monitor")            # blocks until SIGTERM or SIGINT, then returns

@@ -1,4 +1,4 @@
-"""Logs: one line per event on stderr, as text for people or JSON for machines.
+"""Logs to stderr, one line per event, as text for people or JSON for machines.
 
 Fields: ts, level, event, and whatever the place knows: task, instance, role, epoch, gtid, code. Secrets never get here:
 configurations hold references only, and connection settings are not logged.

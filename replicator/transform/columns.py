@@ -1,4 +1,4 @@
-"""`transforms.columns` and `transforms.rename`: excluded columns, and new names of columns and tables."""
+"""`transforms.columns` and `transforms.rename`: excludes columns, and renames columns and tables."""
 
 from __future__ import annotations
 

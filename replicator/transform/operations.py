@@ -1,4 +1,4 @@
-"""`transforms.operations`: operations that produce no record."""
+"""`transforms.operations`: omits operations."""
 
 from __future__ import annotations
 

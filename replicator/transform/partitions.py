@@ -1,5 +1,5 @@
-"""`transforms.partition_by`: what chooses the partition of a record instead of its key. The first rule for a table
-counts; without one the format decides."""
+"""`transforms.partition_by`: selects the partition of a record by columns instead of its key. The first rule for a
+table applies; without one the format decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`transforms.route`: tables that match a regular expression share a topic."""
+"""`transforms.route`: writes tables that match a regular expression to a shared topic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table as the format sees it after transforms, and the origin of its columns.
+"""A table as the format sees it after transforms, with the origin of its columns.
 
 Formats need not know of transforms: they plan for the view, whatever their notation, schemas included. Afterwards the
 plan's columns are set back to those of the row images (`column_remap.py`).

@@ -1,4 +1,4 @@
-"""What `replicator check --zookeeper HOSTS` asks: reachable, negotiated timeout, round trip, position of the task."""
+"""Checks of `replicator check --zookeeper HOSTS`: connection, negotiated timeout, round trip, position of the task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kazoo client whose quirks are put right, each beside its reason."""
+"""A kazoo client with workarounds for known problems, each with its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kazoo raises, in our words."""
+"""Converts kazoo's exceptions to coordination errors."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The routes under /api/v1, one module per kind of thing."""
+"""The routes under /api/v1, one module per resource."""

@@ -1,4 +1,4 @@
-"""What operators ask of a running task."""
+"""Routes of operators' commands to a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is this Server of use? The one route without a token, so it says as little as possible."""
+"""The health check, the only route without a token; it discloses as little as possible."""
 
 from __future__ import annotations
 

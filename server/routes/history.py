@@ -1,4 +1,4 @@
-"""Show the history of a task."""
+"""Route of a task's history."""
 
 from __future__ import annotations
 

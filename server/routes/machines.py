@@ -1,4 +1,4 @@
-"""The machines that run Cores."""
+"""Route of the machines that run Cores."""
 
 from __future__ import annotations
 

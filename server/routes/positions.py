@@ -1,4 +1,4 @@
-"""Where a task stands, and setting it somewhere else."""
+"""Routes of a task's position: earlier positions, setting, skipping, forking."""
 
 from __future__ import annotations
 

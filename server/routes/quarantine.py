@@ -1,4 +1,4 @@
-"""Tables in quarantine, and replaying what they missed."""
+"""Routes of tables in quarantine and of replays."""
 
 from __future__ import annotations
 

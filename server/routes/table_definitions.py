@@ -1,4 +1,4 @@
-"""What a task knows of its source's tables, and telling it."""
+"""Routes of the table definitions of a task."""
 
 from __future__ import annotations
 

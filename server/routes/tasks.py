@@ -1,4 +1,4 @@
-"""Tasks and their configuration."""
+"""Routes of tasks and their configuration."""
 
 from __future__ import annotations
 

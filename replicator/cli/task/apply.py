@@ -1,4 +1,4 @@
-"""`replicator task apply`."""
+"""`replicator task apply`: creates or changes a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Server's HTTP API, as the commands see it: plain data in and out, every failure a ReplicatorError."""
+"""Client of the Server's HTTP API for the commands: plain data in and out, every failure a ReplicatorError."""
 
 from __future__ import annotations
 

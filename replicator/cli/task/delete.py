@@ -1,4 +1,4 @@
-"""`replicator task delete`."""
+"""`replicator task delete`: deletes a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator task describe`."""
+"""`replicator task describe`: shows one task in detail."""
 
 from __future__ import annotations
 

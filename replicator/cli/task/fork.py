@@ -1,4 +1,4 @@
-"""`replicator task fork`."""
+"""`replicator task fork`: creates a task at a position of another one."""
 
 from __future__ import annotations
 

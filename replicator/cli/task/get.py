@@ -1,4 +1,4 @@
-"""`replicator task get`."""
+"""`replicator task get`: lists tasks."""
 
 from __future__ import annotations
 

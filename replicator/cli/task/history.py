@@ -1,4 +1,4 @@
-"""`replicator task history`."""
+"""`replicator task history`: shows the history of a task."""
 
 from __future__ import annotations
 

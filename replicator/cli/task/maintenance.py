@@ -1,4 +1,4 @@
-"""What `pause --maintenance` and `resume --maintenance` share."""
+"""Maintenance mode for `pause --maintenance` and `resume --maintenance`."""
 
 from __future__ import annotations
 

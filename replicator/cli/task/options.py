@@ -1,4 +1,4 @@
-"""Options and arguments that the commands share."""
+"""Options and arguments that the task commands share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator task pause`."""
+"""`replicator task pause`: stops a task at a transaction boundary."""
 
 from __future__ import annotations
 

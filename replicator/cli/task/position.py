@@ -1,4 +1,4 @@
-"""`replicator task position`."""
+"""`replicator task position`: shows or sets the position of a task."""
 
 from __future__ import annotations
 

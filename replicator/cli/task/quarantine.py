@@ -1,4 +1,4 @@
-"""`replicator task quarantine`."""
+"""`replicator task quarantine`: puts a table in quarantine or releases it."""
 
 from __future__ import annotations
 

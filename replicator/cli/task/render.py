@@ -1,4 +1,4 @@
-"""Tasks as text: words for states, ages, rates, and rows of the table."""
+"""Formats tasks as text: states, ages, rates, and rows of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator task replay`."""
+"""`replicator task replay`: delivers the rows that a quarantine has left out."""
 
 from __future__ import annotations
 

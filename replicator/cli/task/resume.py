@@ -1,4 +1,4 @@
-"""`replicator task resume`."""
+"""`replicator task resume`: resumes a paused task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator task retry`."""
+"""`replicator task retry`: retries a failed task."""
 
 from __future__ import annotations
 

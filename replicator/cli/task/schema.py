@@ -1,4 +1,4 @@
-"""`replicator task schema`: the table definitions that a task knows, through the Server or in a state file."""
+"""`replicator task schema`: the table definitions of a task, from the Server or from a state file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator task skip`."""
+"""`replicator task skip`: skips the transaction that a task has failed at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`replicator task switchover`."""
+"""`replicator task switchover`: hands a task over to a standby."""
 
 from __future__ import annotations
 

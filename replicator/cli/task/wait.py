@@ -1,4 +1,4 @@
-"""`replicator task wait`."""
+"""`replicator task wait`: waits for a state of a task."""
 
 from __future__ import annotations
 

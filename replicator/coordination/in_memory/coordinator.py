@@ -1,4 +1,4 @@
-"""The coordinator in memory, for tests and for faults that a real server shows too rarely.
+"""The coordinator in memory, for tests and for faults that a real server rarely shows.
 
 One `MemoryEnsemble` is the servers (tree, sessions, transaction ids), one `MemoryCoordinator` a client's session. The
 faults are methods: `suspend`/`resume` (connection lost and back), `silence`/`hear` (frozen process or half-open

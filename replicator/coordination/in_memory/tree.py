@@ -1,4 +1,5 @@
-"""The tree of the memory twin: nodes, versions, transaction ids and sequence numbers as ZooKeeper counts them."""
+"""The znode tree of the coordinator in memory: nodes, versions, transaction ids and sequence numbers as in
+ZooKeeper."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Who leads a task: election, lease, terms, and the decisions of a Core about its part."""
+"""Leadership of a task: election, lease, terms, and the decisions of a Core."""

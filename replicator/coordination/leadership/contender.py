@@ -1,4 +1,4 @@
-"""A contender for a task on this Core: its identity, its term, its workers, and what the steps ask of it."""
+"""A contender for a task on this Core: its identity, its term, its workers, and the requests of the steps to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The epoch as sinks and consumers see it: the czxid of the term's node, above whatever a sink was known to hold.
+"""The epoch as sinks and consumers see it: the czxid of the term's znode, raised above any epoch that a sink holds.
 
 czxids only rise as long as ZooKeeper keeps its state. One that was put back to an earlier state gives lower ones than
 stand at the sinks already; lastCommit then remembers the epoch that the next ones have to be above.

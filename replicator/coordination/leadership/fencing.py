@@ -1,4 +1,4 @@
-"""Fenced out at the sink while our own node stands: by nobody who stands in this election.
+"""Handles fencing at the sink while our election znode exists: the producer that fenced us is outside this election.
 
 A successor leads only when our node is gone. Who fences us out while it stands does not come by the election: a copy
 of this ZooKeeper, or a producer of somebody else with our transactional id. Giving the term up would only send the task

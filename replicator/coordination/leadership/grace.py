@@ -1,4 +1,4 @@
-"""How long a new leader waits: until the lease of the last term must be over.
+"""Grace period of a new leader: it waits until the lease of the last term must have ended.
 
 The proof stands in DESIGN.md. In short, with T the session timeout of the last term's holder:
 

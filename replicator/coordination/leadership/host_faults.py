@@ -1,4 +1,4 @@
-"""Hand-over of a task that FAILED by a fault of its host.
+"""Hand-over of a task that FAILED because of a fault of its host.
 
 A missing variable, an unreadable file, a full disk or an account that is bound to another host fails the task here and
 not on a standby. Such a task is handed over, to one healthy standby after the other, each once: who has failed likewise

@@ -1,4 +1,4 @@
-"""Decisions of the instance that leads, its term opened: commands, pausing, configuration, the worker."""
+"""Decisions of the leader in an open term: commands, pausing, configuration, the worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lease of a term: our own clock's answer to "may we still emit?"."""
+"""The lease of a term: the period, by the local clock, in which its worker may send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Core's part in one task: reads the view, decides, acts, until there is nothing to do.
+"""One Core's participation in one task: reads the view, decides and acts until no action is left.
 
 No threads, no clock of its own, no kazoo: the agent drives it with real workers and a real ZooKeeper, the Hypothesis
 state machine with simulated ones. All calls come from one thread.

@@ -1,4 +1,4 @@
-"""Writing a term's progress to lastCommit, again and again, for as long as the term holds."""
+"""Writes the progress of a term to lastCommit while the term lasts."""
 
 from __future__ import annotations
 

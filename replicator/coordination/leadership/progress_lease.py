@@ -1,4 +1,4 @@
-"""The progress lease: a leader that cannot work gives the task to a standby that can.
+"""The progress lease: a leader that cannot work hands the task to a standby that can.
 
 A session says that a process lives, not that it reaches anything. A leader that has not reached its source or its sink
 for `hand_over_after_s`, and still does not, hands over to a standby that does. Where nobody does, all stay where they

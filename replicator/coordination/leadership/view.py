@@ -1,4 +1,4 @@
-"""Reads all that the coordinator has about one task into one immutable value."""
+"""Reads the state of one task from the coordinator into one immutable value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machines: one ephemeral node per Core process, with its vitals and the live figures of all its tasks."""
+"""The machines: one ephemeral znode per Core process, with its status and the live figures of all its tasks."""
 
 from __future__ import annotations
 

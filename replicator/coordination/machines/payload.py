@@ -1,4 +1,4 @@
-"""The payload of a machine node, of bounded size whatever the number of tasks and whatever they report.
+"""The payload of a machine znode, bounded in size whatever the number of tasks and their reports.
 
 One node carries the figures of all tasks of a Core, and a znode holds 1 MB. Over the budget the record is reduced in
 steps, the same for all its tasks: errors are cut, GTID sets are left out (lastCommit has them), then everything is left

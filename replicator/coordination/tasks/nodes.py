@@ -1,5 +1,5 @@
-"""Nodes below a task's own node: created only while the task exists, so that a late write never brings a deleted task
-back as an empty node."""
+"""Writes znodes below a task's znode only while the task exists, so that a late write never recreates a deleted task as
+an empty znode."""
 
 from __future__ import annotations
 

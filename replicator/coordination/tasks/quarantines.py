@@ -1,5 +1,5 @@
-"""/tasks/TASK/quarantine: what operators have ordered of tables that are left out. Never part of the configuration:
-a file that is applied again knows nothing of it."""
+"""/tasks/TASK/quarantine: operators' orders to put tables in quarantine. They are not part of the configuration, so
+applying a file again does not change them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The register of tasks: creates, configures and joins them.
+"""The registry of tasks: creates, configures and registers them.
 
 A task's znode and the empty nodes below it are made in one transaction, so that nobody ever sees half a task.
 """

@@ -1,4 +1,4 @@
-"""Removal of a deleted task: atomic in effect, whatever the number of its nodes.
+"""Removes a deleted task: atomic in effect, whatever the number of its znodes.
 
 The status "deleted" is final (`status.Status.set`). A marker below the task, named after the czxid of the task's node,
 guards every step, so that nothing is ever taken from a task that was created again under the name; versions would not

@@ -1,4 +1,4 @@
-"""Skipping the transaction that a task has failed at: which one that is, and the checkpoint behind it. Pure."""
+"""Skips the transaction that a task has failed at: finds it and computes the checkpoint after it. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state that operators want of a task: running, paused or deleted."""
+"""The state of a task that operators have ordered: running, paused or deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""VIRTUAL columns of MariaDB before 10.5: rows have NULL for them, whatever their value is, unless an index needed it.
+"""VIRTUAL columns of MariaDB before 10.5: row images have NULL for them unless an index needed their value.
 
 Nothing in the events tells such a NULL from a real one, so plans may not read these columns. (10.2.11 logs NULL,
 10.5.23 the value; the releases between them have not been looked at.)

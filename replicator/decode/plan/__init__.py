@@ -1,1 +1,1 @@
-"""Plans made executable: which columns are read, how, and the functions that do it."""
+"""Compiles plans: which columns are read, how, and the functions that do it."""

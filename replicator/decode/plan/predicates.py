@@ -1,5 +1,4 @@
-"""A plan's filter as lines of the generated function: they read the columns that it names, before anything else of a
-row is rendered, and decide what becomes of the row.
+"""Generates the lines of a row function that evaluate a plan's filter before anything else of a row is rendered.
 
 SQL's logic has three values, and only "true" passes. So no unknowns are computed: each part is asked either whether it
 is true or whether it is false, and NOT turns one question into the other. A comparison with NULL answers no to both.

@@ -1,4 +1,4 @@
-"""The renderers "canal" and "canal_sql_type": every value a string, and the type that Canal says it has.
+"""The renderers "canal" and "canal_sql_type": values as strings, and the type that Canal gives them.
 
 TINYINT to BIGINT, BIT      decimal digits; BIT as an unsigned number
 YEAR                        four digits

@@ -1,4 +1,4 @@
-"""How one column becomes text in a generated row function: the contract between the row compiler and the renderers.
+"""The contract between the row compiler and the renderers: how one column becomes text in a generated row function.
 
 The generated function has the packet as bytes `b` and as latin-1 text `s` (so that slices of UTF-8 text are free), and
 a cursor `p`. For each column it cuts the raw value out as `v` and evaluates the rendering's expression, which gives

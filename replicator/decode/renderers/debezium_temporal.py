@@ -1,4 +1,4 @@
-"""Notations that Debezium's `time.precision.mode` asks for beside the default ones of `temporal.py`.
+"""Notations for Debezium's `time.precision.mode` in addition to the default ones of `temporal.py`.
 
 What a notation can't hold is null in nullable columns: a TIME below 0 or beyond a day as a time of day, a DATETIME
 outside 1677-2262 in nanoseconds. In NOT NULL ones, where Debezium stops, such a TIME is written all the same (`-1000`,

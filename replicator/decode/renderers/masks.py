@@ -1,4 +1,4 @@
-"""Renderers that hide a value, or stand in its place. Their names carry parameters:
+"""Renderers that hide or replace a value. Their names have parameters:
 
 plain:              what is hashed, as a JSON string: for routes, which must not depend on the format
 constant:JSON       that text for every value

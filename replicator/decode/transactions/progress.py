@@ -1,4 +1,4 @@
-"""Current place in the binlog: file, offset, executed GTIDs, start of the transaction."""
+"""Current position in the binlog: file, offset, executed GTIDs, start of the transaction."""
 
 from __future__ import annotations
 

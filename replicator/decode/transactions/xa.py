@@ -1,4 +1,4 @@
-"""XA transactions between their events and their ends: the row events of those that have rows for us.
+"""Prepared XA transactions: stores the row events of those with replicated rows until XA COMMIT or XA ROLLBACK.
 
 They are kept as events, not as records: at XA COMMIT they are decoded as rows of the transaction that commits, with its
 GTID, position and numbers.

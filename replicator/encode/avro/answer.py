@@ -1,4 +1,4 @@
-"""Reads a schema registry's HTTP answer within bounds.
+"""Reads HTTP replies of a schema registry with size limits.
 
 Whoever may write configurations chooses the address that is asked. So what answers may be something else, which he is
 not meant to see: nothing of it gets into an error unless it has the form of a registry's message or schema.

@@ -1,4 +1,4 @@
-"""Connect's schemas as Avro's, as Confluent's AvroConverter makes them.
+"""Converts Connect schemas to Avro schemas, as Confluent's AvroConverter does.
 
 What Avro has no type for is in properties: `connect.name`, `connect.version`, `connect.parameters`, `connect.type`,
 `connect.default`, `connect.doc`. A default is given twice, in the field and in its type; its bytes are ISO-8859-1 text.

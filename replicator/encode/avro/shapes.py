@@ -1,4 +1,4 @@
-"""The Connect schemas of a table's keys and values, and its columns under names that Avro takes."""
+"""The Connect schemas of a table's keys and values, and its columns with names that Avro allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON of Connect's values -> Avro's binary encoding, by a function that is generated for a schema.
+"""Encodes JSON of Connect values in Avro's binary encoding, by a function generated for each schema.
 
 msgspec reads the JSON into structs of the schema's types, so that it is checked, and bytes come out of Base64, in one
 pass. fastavro's writer is not used: it tries which branch of each union fits, and a nullable column is a union.

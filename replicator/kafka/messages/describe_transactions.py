@@ -1,4 +1,4 @@
-"""DescribeTransactions: how far the last transaction of a transactional id has come (KIP-664, brokers from 3.0 on)."""
+"""DescribeTransactions: the state of the last transaction of a transactional id (KIP-664, brokers from 3.0 on)."""
 
 from __future__ import annotations
 

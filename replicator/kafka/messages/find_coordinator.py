@@ -1,4 +1,4 @@
-"""FindCoordinator: which broker decides on the transactions of a transactional id."""
+"""FindCoordinator: the broker that coordinates the transactions of a transactional id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes the brokers to explain a failed connection, and to see when their certificates end.
+"""Probes the brokers to explain a failed connection, and to read the expiry dates of their certificates.
 
 Some failures say nothing by themselves: a broker closes a connection whose first bytes it does not understand, and one
 that has not logged in. So the probe also tries what the configuration does not say.

@@ -1,5 +1,4 @@
-"""Consumers that Kafka forgets faster than they read: what is deleted before a group has read it is lost to it, and the
-bus, which has delivered it, can't know."""
+"""Finds consumer groups whose unread records are deleted, or about to be deleted, by Kafka's retention."""
 
 from __future__ import annotations
 

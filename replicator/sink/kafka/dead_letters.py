@@ -1,6 +1,4 @@
-"""Records that Kafka would refuse for their size, and the small ones that go in their place (`sink.oversize:
-dead_letter`): where the row is to be had, never the row.
-"""
+"""Replaces records that are too large for Kafka by references to their rows (`sink.oversize: dead_letter`)."""
 
 from __future__ import annotations
 

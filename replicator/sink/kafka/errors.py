@@ -1,4 +1,4 @@
-"""What the client's errors mean for a task."""
+"""Converts errors of the Kafka clients to errors of a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that the sink itself gives in Kafka.
+"""Names of topics and transactional ids that the sink itself uses in Kafka.
 
 The installation's id stands in all of them: two installations that have a task of one name on one Kafka neither fence
 each other out nor read each other's position. `installation` "" gives the names from before there were such ids.

@@ -1,4 +1,4 @@
-"""How many partitions each topic had when the task first wrote to it, kept in Kafka beside the position.
+"""Records the number of partitions of each topic at the task's first write, in Kafka.
 
 A key's changes stay in order because they all go to one partition, and which one depends on the number of partitions.
 Somebody who adds some, or makes a topic again, moves keys: that is noticed by the recorded number, also by a later term

@@ -1,4 +1,5 @@
-"""Which partition a key belongs to: as the Java client decides, so that other producers' keys meet ours.
+"""Chooses the partition of a key as the Java client does, so that records of other producers with the same key share
+it.
 
 Records without a key (tables without a primary key) go to one partition per topic that is derived from the topic's
 name. The Java client would scatter them; then the order of a table's rows would be lost, and order is what we promise.

@@ -1,5 +1,5 @@
-"""What the Kafka sinks ask of a producer. Two implementations: `batch_producer.py` (our own client, whole batches) and
-`record_producer.py` (kafka-python, record by record)."""
+"""The interface between the Kafka sinks and a producer. Implementations: `batch_producer.py` (our own client, whole
+batches) and `record_producer.py` (kafka-python, record by record)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plain way: one `KafkaProducer.send` of kafka-python per record. The oracle of the batch producer in tests.
+"""A producer that calls `KafkaProducer.send` of kafka-python for each record, for comparison in tests.
 
 Weaker in one point: when a batch fails, the library may already have sent a later one of the same partition. Inside a
 transaction that does not matter; with at_least_once a consumer may see the later one first, marked as a duplicate by

@@ -1,4 +1,4 @@
-"""TLS and login of the sink's connections, as its configuration has them."""
+"""TLS and login settings of the sink's connections, from the configuration."""
 
 from __future__ import annotations
 

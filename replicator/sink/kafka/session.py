@@ -1,4 +1,4 @@
-"""What both deliveries share: one producer under one term, records sorted into partitions and handed over."""
+"""A session of the Kafka sink, for both delivery modes: one producer under one term, records sorted into partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topic as the sink uses it."""
+"""A topic with its partitions and limits, as the sink uses it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topics: they exist or are created on purpose, never by accident.
+"""Looks topics up, or creates them explicitly; they are never created automatically.
 
 Looked up when the first record for a topic comes. The number of partitions is remembered for the life of the sink and
 goes on to be used when somebody adds partitions meanwhile: another number would send the next change of a key to

@@ -1,4 +1,4 @@
-"""What is in flight: bounded in bytes and in time, and the first failure ends everything.
+"""The window of records in flight: limited in bytes and in time; the first failure ends the session.
 
 The writing thread is admitted and waits; what is done is reported by whichever thread reads the broker's reply.
 """

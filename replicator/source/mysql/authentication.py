@@ -1,4 +1,5 @@
-"""What a server may ask of us: not the password as it is, unless we know who it is, and never a file.
+"""Authentication methods that are accepted from a server: never a clear-text password to an unverified server, never a
+local file.
 
 The server chooses how an account logs in. One that is not the one we mean, or somebody on the way, could choose a way
 that gives him the password.

@@ -1,5 +1,4 @@
-"""Reads what the tables of a server look like now, without a lock: for a schema history that has yet to begin, or that
-has not followed all of them.
+"""Reads the current table definitions of a server without a lock, for a schema history that is empty or incomplete.
 
 What was executed, definitions, the end of the log. DDL holds the lock of its table until it is executed, and SHOW
 CREATE TABLE waits for that lock: a definition has every statement that was executed before it was read, and none that

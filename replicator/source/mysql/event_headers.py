@@ -1,4 +1,4 @@
-"""What headers of a binlog's events say and SHOW BINLOG EVENTS does not: read from a short stream of their own.
+"""Reads event headers that SHOW BINLOG EVENTS does not show, from a short separate stream.
 
 How long an event is: SHOW BINLOG EVENTS refuses those over max_allowed_packet, which may have been larger when they
 were written; the dump thread knows no such limit. And when a file was created.

@@ -1,4 +1,5 @@
-"""The GTIDs in everything before a place in a binlog: those before its file, and those that stand in it."""
+"""Computes the executed GTID set at a position in a binlog: that of its file, plus the GTIDs in front of the
+position."""
 
 from __future__ import annotations
 

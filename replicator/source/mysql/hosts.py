@@ -1,4 +1,4 @@
-"""Several servers of one replication group, of which one is read from at a time.
+"""Selects the server to read from among several servers of one replication group.
 
 The one in use comes first. Another one is taken only when it is writable and has executed everything that the task has
 delivered, so that nothing is skipped and nothing of a lost branch is mixed with what replaced it.

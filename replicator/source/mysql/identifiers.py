@@ -1,4 +1,4 @@
-"""The one place where names become SQL text. Values never do: they travel as parameters."""
+"""Quotes identifiers in SQL text. Values are always passed as parameters."""
 
 from __future__ import annotations
 

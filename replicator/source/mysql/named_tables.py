@@ -1,5 +1,5 @@
-"""Tables that a task names without wildcards must be there when it begins: a misspelt name would replicate nothing,
-silently. Later they may come and go as the database's owner likes."""
+"""Checks at the start of a task that tables named without wildcards exist: a misspelt name would silently replicate
+nothing. Later they may be dropped and created."""
 
 from __future__ import annotations
 

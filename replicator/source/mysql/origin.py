@@ -1,4 +1,4 @@
-"""Whether the server that answers is the one that a position was taken from.
+"""Checks whether the connected server is the one that a position was taken from.
 
 A file and an offset mean nothing in another server's binlog, nor in one that was reset or restored since; a stream from
 there begins somewhere, and nothing in it shows what it lacks. GTIDs name transactions, but MySQL gives the same ones

@@ -1,4 +1,5 @@
-"""Positions of a server's binlog: where `start` is, where the log ends, whether a position can still be streamed from.
+"""Positions in a server's binlog: the configured start, the current end, and whether a position can still be streamed
+from.
 
 `Position.gtid` is always the whole executed set at `file:offset`, never a part of it, because a later stream is opened
 by that set: whatever is missing in it would be sent again.

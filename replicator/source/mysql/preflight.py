@@ -1,4 +1,4 @@
-"""Settings of the server without which rows would be lost or unreadable: tested before every dump, on its connection.
+"""Checks server settings without which rows would be lost or unreadable, before every dump and on its connection.
 
 The same settings can be changed in a session at any time afterwards; the decoder recognises what that does.
 """

@@ -1,4 +1,4 @@
-"""Who else reads the binlog under our replica id."""
+"""Finds other readers of the binlog with the same replica id."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How long the server will still have the binlog that we need. By time alone: sizes of files do not count, though a
-MariaDB with `max_binlog_total_size` purges by size too, and a full disk makes an operator do so."""
+"""Computes how long the server will retain the binlog that a task needs. Only time counts, although a MariaDB server
+with `max_binlog_total_size` also purges by size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one server is and how it is set, read once per connection into a value."""
+"""Identity and settings of one server, read once per connection into a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the server and its client library say, as errors for people.
+"""Converts errors of the server and of its client library to errors for people.
 
 Numbers are those of MySQL's and MariaDB's error references; 2xxx are PyMySQL's own. Where one number stands for several
 faults (1236) the message decides; the texts are the same since MySQL 5.6 and MariaDB 10.0.

@@ -1,4 +1,4 @@
-"""A logged-in connection that asks questions: every statement that the source sends stands behind these few methods."""
+"""A logged-in connection for queries: every statement that the source sends is in these few methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logins by `caching_sha2_password` and `sha256_password` at a server that is not verified.
+"""Logins with `caching_sha2_password` and `sha256_password` on unverified connections.
 
 Without TLS both send the password under an RSA key of the server. The client library asks the server for that key and
 believes it, so a server that is not the one we mean gets the password. MySQL's own clients do so only when they are

@@ -1,4 +1,4 @@
-"""MySQL and MariaDB behind the Source port: see DESIGN.md."""
+"""The Source port for MySQL and MariaDB. See DESIGN.md."""
 
 from __future__ import annotations
 

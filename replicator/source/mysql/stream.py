@@ -1,4 +1,4 @@
-"""Bytes of the dump, read straight from the socket in large pieces: packets are the decoder's business."""
+"""Reads the bytes of the dump from the socket in large pieces; the decoder splits them into packets."""
 
 from __future__ import annotations
 

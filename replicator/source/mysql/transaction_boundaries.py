@@ -1,4 +1,4 @@
-"""Whether an event of a binlog file stands between two transactions, so that a stream may begin with it."""
+"""Determines whether an event of a binlog file is between two transactions, so that a stream may start with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can this server be streamed from? What `replicator check` asks MySQL or MariaDB, a group of questions a file."""
+"""Checks of `replicator check` on MySQL and MariaDB, one group per file."""
 
 from replicator.source.mysql.checks.check import Checked, check
 

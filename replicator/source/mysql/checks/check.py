@@ -1,4 +1,4 @@
-"""All questions in their order. Later ones are left out when an earlier answer makes them pointless."""
+"""Runs all checks in order, and omits later ones when an earlier result makes them pointless."""
 
 from __future__ import annotations
 

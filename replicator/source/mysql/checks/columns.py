@@ -1,4 +1,4 @@
-"""The columns of tables as they are now, as far as transforms are told of them: names, kinds of types, keys."""
+"""The current columns of tables as transforms see them: names, kinds of types, keys."""
 
 from __future__ import annotations
 

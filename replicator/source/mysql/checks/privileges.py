@@ -1,4 +1,4 @@
-"""What the account may do, found out by doing it: roles and wildcards then count as the server counts them."""
+"""Tests the privileges of the account by using them, so that roles and wildcards count as on the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Server ids: the server's own, and ours."""
+"""Checks the server id of the server and the replica id of the task."""
 
 from __future__ import annotations
 

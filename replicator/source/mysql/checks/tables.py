@@ -1,4 +1,4 @@
-"""The task's tables as they are now."""
+"""Checks the task's tables as they are now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that the server's variables answer."""
+"""Checks of the server's system variables."""
 
 from __future__ import annotations
 
