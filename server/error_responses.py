@@ -82,4 +82,4 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> Response:
         _log.error("request failed", path=request.url.path, error=repr(error), exc_info=error)
-        return answer(ProcessError("E5011", "the Server met a fault of its own", found=type(error).__name__))
+        return answer(ProcessError("E5011", "internal error of the Server", found=type(error).__name__))

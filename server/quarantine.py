@@ -74,8 +74,8 @@ def _not_in(view: TaskOverview, table: str) -> ProcessError:
 
 
 def replay_first(operations: TaskOperations, name: str, table: str, *, by: str, dry_run: bool) -> bool:
-    """Orders that the task delivers first what it leaves out of `table` now, and then goes on with it. False: the table
-    is not in quarantine.
+    """Orders the task to deliver the missing rows of `table` first, and then to continue with it. False: the table is
+    not in quarantine.
 
     Raises:
         VersionConflict: E4006.

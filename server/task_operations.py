@@ -87,7 +87,10 @@ class TaskOperations:
         present, old = self._present(name)
         if version is not None and version != present:
             raise VersionConflict(
-                "E4006", f"task '{name}' was changed by somebody else", found=f"version {present}", wanted=f"{version}"
+                "E4006",
+                f"task '{name}' was changed by another process",
+                found=f"version {present}",
+                wanted=f"{version}",
             )
         if old is None and config.name != name:
             raise ConfigError("E1009", "name of a task can't change", found=repr(config.name), wanted=repr(name))
@@ -186,7 +189,7 @@ class TaskOperations:
             found = f"maintenance of the {view.maintenance}"
             whose = "--all" if view.maintenance == "cluster" else name
             fix = f"`replicator task resume --maintenance {whose}` first."
-            raise ProcessError("E5007", f"nobody may be promoted for '{name}'", found=found, fix=fix)
+            raise ProcessError("E5007", f"no standby may be promoted for '{name}'", found=found, fix=fix)
         target = _target(view, to)
         if dry_run:
             return None, target.host

@@ -53,7 +53,7 @@ def open_state(path: Path | None, config: TaskConfig, *, chosen: bool) -> tuple[
                 f"the state file {where} is of another sink",
                 found=owner.sink,
                 wanted=sink,
-                fix="Leave --state out, or give a file of its own.",
+                fix="Leave --state out, or give a separate file.",
             )
         if owner.sink != sink:
             store.claim(Owner(owner.run, sink), again=True)
@@ -97,7 +97,7 @@ def _refuse_others(where: Path, task: str, sink: str) -> None:
             f"there is no position of '{task}' for this sink, and one for another",
             found=", ".join(map(str, others[:5])),
             wanted=f"a decision where to begin with {sink}",
-            fix=f"--state {others[-1]} goes on from that position; --state {where} begins as source.start says.",
+            fix=f"--state {others[-1]} continues from that position; --state {where} begins as source.start says.",
         )
 
 

@@ -91,7 +91,7 @@ class Transport:
 
     @property
     def reads_when_writable(self) -> bool:
-        """TLS has to write before it can go on reading."""
+        """TLS has to write before it can continue reading."""
         return self.established and self._tls_writes
 
     def establish(self, *, writable: bool) -> bool:

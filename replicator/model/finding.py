@@ -32,7 +32,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_error(cls, id: str, error: ReplicatorError) -> Finding:  # noqa: A002
-        """A failed check, told by the error that the task itself would stop with."""
+        """A failed check, with the error that the task itself would stop with."""
         found = f"{error.code} {error.what}" + (f": {error.found}" if error.found else "")
         return cls(id, "fail", found, error.wanted, error.fix)
 

@@ -10,8 +10,8 @@ from replicator.model.order import compared
 from replicator.model.position import CatchUp, Position
 
 _FIX: Final = (
-    "`replicator task position set NAME --transaction-start` goes on at lastCommit's; the same with `--gtid SET`, or "
-    "`--file` and `--offset`, of the sink's position goes on there. Then `replicator task retry NAME`. With "
+    "`replicator task position set NAME --transaction-start` continues at lastCommit's; the same with `--gtid SET`, or "
+    "`--file` and `--offset`, of the sink's position continues there. Then `replicator task retry NAME`. With "
     "`replicator run`: a new --state, and `source.start` at the one that is right."
 )
 

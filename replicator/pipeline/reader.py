@@ -1,4 +1,4 @@
-"""Reads the source and decodes it into batches, in the delivery thread or in a thread of its own.
+"""Reads the source and decodes it into batches, in the delivery thread or in a separate reader thread.
 
 While there is a backlog a thread reads on, so that reading and delivering overlap. While there is none, whoever
 delivers reads by itself: the way from one thread to another would be a good part of a row's.

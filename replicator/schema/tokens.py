@@ -77,7 +77,7 @@ def _opened(match: re.Match[str], text: str, inside: int, mariadb: bool) -> tupl
         return inside + 1, match.end()
     end = text.find("*/", match.end())
     if end < 0:
-        raise NotUnderstood("a comment without an end")
+        raise NotUnderstood("an unterminated comment")
     return inside, end + 2
 
 
@@ -91,7 +91,7 @@ def _token(kind: str | None, raw: str, start: int, end: int, text: str) -> Token
     if kind == "word" or kind == "number" or kind == "literal":
         return Token(kind, raw, start, end)  # type: ignore[arg-type]
     if raw in ("'", '"', "`"):
-        raise NotUnderstood(f"a quote without an end at {text[start : start + 40]!r}")
+        raise NotUnderstood(f"an unterminated quote at {text[start : start + 40]!r}")
     return Token("mark", raw, start, end)
 
 

@@ -1,4 +1,4 @@
-"""What `replicator check` asks of the place of a file sink. Nothing is made or changed."""
+"""Checks of `replicator check` on the path of a file sink. Nothing is created or changed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _look(place: Place) -> None:
     except files.NotUsable as error:
         raise SinkError("E3201", f"{place.shown} can't be written", found=str(error)) from None
     if size and not _exists(place, f"{place.name}.position"):
-        raise foreign(place.shown, "it has content and no .position beside it")
+        raise foreign(place.shown, "it has content and no .position file")
     _writable(place.name, place, place.shown)
 
 

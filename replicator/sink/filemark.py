@@ -1,5 +1,5 @@
-"""The mark of a file sink: a small JSON file beside the data, `PATH.position`, replaced whole at each commit. It says
-whose the data is, how much of it is committed, and up to which position."""
+"""The position file of a file sink, `PATH.position`: a small JSON file that is replaced as a whole at each commit. It
+records the owner of the data, the committed size, and the position."""
 
 from __future__ import annotations
 

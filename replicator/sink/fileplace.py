@@ -1,5 +1,5 @@
-"""Where a file sink may write: below the directory that the host's operator has named, through no link, into regular
-files with one name."""
+"""Paths that a file sink may write to: regular files with one name, below the allowed directory, through no symbolic
+link."""
 
 from __future__ import annotations
 

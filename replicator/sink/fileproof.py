@@ -1,5 +1,5 @@
-"""Proves that an output file is ours before a byte of it is changed: what is committed by its digest, what follows it
-by its form. Content of another form is never read into memory as a whole."""
+"""Verifies that an output file belongs to the task before a byte of it is changed: committed content by its digest, the
+rest by its form. Content of another form is never read into memory as a whole."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def refuse_unknown(term: Term, epoch: int, by: str) -> None:
         f"the position of '{term.task}' at the sink was written by a term that ZooKeeper does not know",
         found=f"epoch {epoch}, by {by}",
         wanted=f"our epoch is {term.epoch}{before}",
-        fix="Where ZooKeeper was put back to an earlier state, and nobody else runs this task: `replicator task retry "
+        fix="If ZooKeeper was restored to an earlier state and no other process runs this task: `replicator task retry "
         f"{term.task} --take-over`. Where a copy of this ZooKeeper is in use, stop the Cores of one of them first.",
     )
     error.epoch = epoch

@@ -44,7 +44,7 @@ def translate(error: BaseException, path: str, found: str = "") -> CoordinationE
     if isinstance(error, kazoo.NotEmptyError):
         return NodeExists("E4005", f"{path} has children", found=found)
     if isinstance(error, kazoo.BadVersionError):
-        return VersionConflict("E4006", f"{path} was changed by somebody else", found=found)
+        return VersionConflict("E4006", f"{path} was changed by another process", found=found)
     if isinstance(error, REFUSED):
         return CoordinationError("E4007", f"ZooKeeper refuses access to {path}", found=found)
     if isinstance(error, UNKNOWN):

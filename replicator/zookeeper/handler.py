@@ -46,7 +46,7 @@ class Handler(SequentialThreadingHandler):
             with made:
                 self._greet_as_stranger(made)
             self._entry.let_in()
-            raise ConnectionDropped("somebody else would be let in")
+            raise ConnectionDropped("another client would be admitted")
         self.current = GreetingSocket(made, self, self._entry)
         return self.current
 

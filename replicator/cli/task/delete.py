@@ -37,7 +37,7 @@ def command(name: str, yes: bool, no_input: bool, timeout: float, client: Client
 
 def _confirm(name: str, no_input: bool) -> None:
     if no_input or not interactive():
-        raise click.UsageError(f"Nobody can be asked here: give -y to delete '{clean(name)}'.")
+        raise click.UsageError(f"Confirmation is not possible here: give -y to delete '{clean(name)}'.")
     typed = click.prompt(
         f"Delete '{clean(name)}' and its position? Type its name", default="", show_default=False, err=True
     )

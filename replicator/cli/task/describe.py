@@ -105,7 +105,7 @@ def _dead_letters(task: dict[str, Any]) -> dict[str, str]:
     if not task.get("dead_letters"):
         return {}
     topic = ((task["config"] or {}).get("sink") or {}).get("dead_letter_topic", "")
-    return {"Too large": f"{task['dead_letters']} records, to which references stand in {topic}"}
+    return {"Too large": f"{task['dead_letters']} records, replaced by references in {topic}"}
 
 
 def _quarantined(task: dict[str, Any]) -> dict[str, str]:

@@ -28,6 +28,6 @@ def command(name: str, which: str, new: str, dry_run: bool, client: Client) -> N
     if dry_run:
         click.echo("nothing is in the way (dry run)")
     elif answer["name"] == name:
-        click.echo(f"{clean(name)} delivers what it left out of {clean(which)}, and then goes on with it")
+        click.echo(f"{clean(name)} delivers what it left out of {clean(which)}, and then continues with it")
     else:
         click.echo(f"{clean(answer['name'])} created")

@@ -50,13 +50,13 @@ def _lines(preview: dict[str, Any]) -> Iterator[str]:
         yield f"{'Table:':<14}{clean(error['table'])}"
     if preview["rows"]:
         yield f"{'Delivered:':<14}{preview['rows']} rows of it, which consumers keep"
-    yield f"{'Stands at:':<14}{clean(preview['begins'])}"
+    yield f"{'Position:':<14}{clean(preview['begins'])}"
     yield click.style(f"{'NEVER sent:':<14}transaction {clean(preview['transaction'])}, with all its tables", fg="red")
 
 
 def _confirm(name: str, no_input: bool) -> None:
     if no_input or not interactive():
-        raise click.UsageError("Nobody can be asked here: give -y and --transaction.")
+        raise click.UsageError("Confirmation is not possible here: give -y and --transaction.")
     typed = click.prompt(f"Skip it? Type the task's name, '{clean(name)}'", default="", show_default=False, err=True)
     if typed != name:
         raise click.UsageError("That is another name; nothing was skipped.")

@@ -149,4 +149,4 @@ class Tree:
 
     def check(self, path: str, version: int) -> None:
         if version not in (-1, self._entry(path).version):
-            raise VersionConflict("E4006", f"{path} was changed by somebody else")
+            raise VersionConflict("E4006", f"{path} was changed by another process")

@@ -157,5 +157,5 @@ def _position_lost(task: str) -> dict[str, str]:
         found="no lastCommit",
         wanted="the position up to which everything is delivered",
         fix="`replicator task position history NAME` shows where it was; `replicator task position set NAME --at TIME` "
-        "(or --gtid, or --file and --offset) and `replicator task retry NAME` go on there.",
+        "(or --gtid, or --file and --offset) and `replicator task retry NAME` continue there.",
     )

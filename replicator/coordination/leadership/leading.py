@@ -202,7 +202,7 @@ def _switchover(facts: Facts, view: TaskView, pending: Pending, now: float) -> A
     assert record is not None  # noqa: S101 - the caller has looked
     target = record.arguments.get("to", "") or record.arguments.get("host", "")
     if view.maintenance:
-        return [Complete(pending.path, "refused", "switchover: maintenance, nobody is promoted", record.by)]
+        return [Complete(pending.path, "refused", "switchover: maintenance, no standby is promoted", record.by)]
     if not target and pending.czxid < facts.opened_zxid:
         return [Complete(pending.path, "refused", "switchover: overtaken by a change of RUNNING", record.by)]
     if target and _names(view.own, target):

@@ -292,7 +292,7 @@ class Participant:
 
     @property
     def gone(self) -> bool:
-        """Nothing of ours stands any more."""
+        """None of our znodes exists any more."""
         return self.facts.state is State.ABSENT
 
     def reset(self) -> None:

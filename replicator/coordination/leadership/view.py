@@ -105,7 +105,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def incarnation(self) -> str:
         """The task's uid, also while its znode is damaged: lastCommit has it too, and goes when the task is deleted.
-        Like `Registry.configure`, which mends the znode; a term or record without it would lose what the sink holds."""
+        Like `Registry.configure`, which repairs the znode; a term without it would lose the position at the sink."""
         record = self.commit.record
         return self.uid or (record.uid if record is not None else "")
 

@@ -55,7 +55,7 @@ def _not_one(task: str, error: Mapping[str, str] | None) -> ProcessError:
         f"the error of '{task}' is not of one transaction",
         found=found,
         wanted="an error that names its transaction",
-        fix=f"Mend what `replicator task describe {task}` says.",
+        fix=f"Correct what `replicator task describe {task}` says.",
     )
 
 

@@ -42,7 +42,7 @@ def counted_otherwise(position: Position, file: str, start: int) -> DecodeError:
     return DecodeError(
         "E2313",
         "a part of this transaction was delivered from another server's log, under another configuration or as "
-        "messages of whole row events (format: canal): which of its rows these were can't be told",
+        "messages of whole row events (format: canal): which of its rows these were is unknown",
         found=f"position {position}, and the transaction at {file}:{start}",
         wanted="the configuration of then, or the server of then, until this transaction is over",
         fix="Apply the configuration of before (`replicator task apply`) and change it behind this transaction. Or "

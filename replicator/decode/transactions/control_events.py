@@ -141,4 +141,4 @@ class ControlEvents:
 
 def _check_offset(offset: int) -> None:
     if offset >= _FARTHEST:
-        raise unsupported_events.structure("the stream goes on where no file is", f"byte {offset}")
+        raise unsupported_events.structure("the stream continues where no file is", f"byte {offset}")

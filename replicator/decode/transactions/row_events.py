@@ -60,8 +60,8 @@ class RowEvents:
 
     @property
     def ordinary(self) -> bool:
-        """Rows are of no XA transaction; at rows, nothing is told but the statements behind them, and no plan prints
-        what is expensive."""
+        """True if no XA transaction is open, formats receive no more of rows than their statements, and no plan prints
+        expensive variables."""
         if self._xa is not None:
             return False
         return not self._attentive or (self._metadata.queries and not self._asked.variables & _DEAR)

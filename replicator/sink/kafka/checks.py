@@ -262,7 +262,7 @@ def _settings(
         ),
         about(
             "sink.min_insync",
-            "what is acknowledged stands on enough brokers",
+            "acknowledged records are on at least min.insync.replicas brokers",
             "fail" if any(insync(name) > replicas(name) for name in there) else "warn",
             lambda name: (
                 f"min.insync.replicas={insync(name)} of {replicas(name)}"

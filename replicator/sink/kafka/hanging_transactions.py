@@ -70,11 +70,11 @@ class HangingTransactions:
             return
         word = "committed" if self._commit else "aborted"
         shown = ", ".join(f"{place.topic} {place.partition}" for place in found[:5])
-        log.warning("a transaction without an end in %d partitions is %s: %s", len(found), word, shown)
+        log.warning("a hanging transaction in %d partitions is %s: %s", len(found), word, shown)
         deadline = time.monotonic() + _SECONDS
-        with translating("a transaction without an end could not be ended"):
+        with translating("a hanging transaction could not be ended"):
             _end(producer, found, self._commit, deadline)
-        fix = "Find it with kafka-transactions.sh find-hanging, and abort it; the task then goes on."
+        fix = "Find it with kafka-transactions.sh find-hanging, and abort it; the task then continues."
         self._wait(self._own[:1], deadline, "a transaction with our position in it does not end", fix)
 
     def refuse(self) -> None:

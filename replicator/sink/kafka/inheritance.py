@@ -1,4 +1,4 @@
-"""Positions that stand in Kafka under the task's name, where the task has none under its own names.
+"""Carries over positions in Kafka under the task's name when the task has none under the id of its installation.
 
 Before installations had ids, their names had none in them. A position that this very task wrote then is carried over:
 its producer is fenced out, its position read, and the first commit under the new names leaves a record in the old
@@ -57,7 +57,7 @@ def find(config: KafkaSink, topics: Topics, term: Term) -> Inherited:
     mine = found.get(former)
     if mine is not None and mine.uid == term.uid:  # its producer had our transactional id, and is fenced out already
         refuse_unknown(mine, term)
-        log.warning("the position in '%s' goes on in '%s'", former, own)
+        log.warning("the position in '%s' continues in '%s'", former, own)
         return Inherited(mine.position, topics.position(former))
     mine = found.get(plain)
     if mine is not None and mine.uid == term.uid:
@@ -91,7 +91,7 @@ def _carry_over(config: KafkaSink, topics: Topics, term: Term, plain: str) -> In
     if record is None or record.uid != term.uid:
         return Inherited(left=record.position if record is not None else None)
     refuse_unknown(record, term)
-    log.warning("the position in '%s' goes on under the installation's id, %s", plain, term.installation)
+    log.warning("the position in '%s' continues under the installation's id, %s", plain, term.installation)
     return Inherited(record.position, topics.position(plain))
 
 
@@ -100,7 +100,7 @@ def _moved(record: PositionRecord, term: Term) -> SinkError:
         "E3112",
         "this task has delivered under the id of another installation",
         found=f"installation {record.installation}, up to {record.position}, by {record.host or 'an unknown host'}",
-        wanted=f"installation {term.installation}, which stands in the node `installation` of ZooKeeper's tree",
+        wanted=f"installation {term.installation}, which is in the node `installation` of ZooKeeper's tree",
         fix="Give the node `installation` its former id back and restart the Cores. In a copy of another "
         "installation's ZooKeeper delete the tasks, and create them again.",
     )

@@ -88,6 +88,6 @@ def changed(topic: str, recorded: int, found: int) -> SinkError:
         f"the topic '{topic}' has another number of partitions than when the task first wrote to it",
         found=f"{found}",
         wanted=f"{recorded}",
-        fix="Set `sink.partitions_changed`: accept takes the new number, from which on a key's changes may stand in "
-        f"another partition than those before; keep goes on with the first {recorded}. Or make the topic as it was.",
+        fix="Set `sink.partitions_changed`: accept takes the new number, after which changes of a key may be in "
+        f"another partition than earlier ones; keep uses only the first {recorded}. Or restore the former number.",
     )

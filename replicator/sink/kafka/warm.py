@@ -1,4 +1,5 @@
-"""Does before workers are forked what each of them would do once: what msgspec builds for the records of our own."""
+"""Preloads, before workers are forked, what each of them would build once: msgspec's encoders and decoders of our
+records."""
 
 from __future__ import annotations
 

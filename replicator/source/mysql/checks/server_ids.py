@@ -38,4 +38,4 @@ def _ours(session: Session, server: Server, task: str, server_id: int, own: str)
     if str(rival[1]) == host_label(task):
         return Finding.ok("source.our_server_id", f"{server_id} is in use by this task, which runs now")
     found = f"{server_id} is in use by {rival[1] or 'a replica that does not say its name'}"
-    return Finding("source.our_server_id", "fail", found, "an id that nobody else uses", fix)
+    return Finding("source.our_server_id", "fail", found, "an unused id", fix)
