@@ -10,7 +10,7 @@ from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord, ServerDefinitions
 from replicator.pipeline.ports import HistoryStore
 from replicator.schema.ddl_effects import Effects
-from replicator.schema.position_coverage import PositionCoverage
+from replicator.schema.position_coverage import PositionCoverage, in_another_log
 from replicator.schema.record_codec import pack, unpack
 from replicator.schema.schema_state import SchemaState, as_of
 from replicator.schema.selection import Choose
@@ -99,9 +99,12 @@ class History:
         return records
 
     def _missed(self, position: Position) -> bool:
-        """Whether an operator has set the position beyond a statement that changes a table, or nobody can tell."""
+        """Whether an operator has set the position beyond a statement that changes a table, or into another log, whose
+        places can't be compared with those of the history, or nobody can tell."""
         if position.unseen is None or self._live is None:
             return False
+        if in_another_log(position.unseen, position):
+            return True
         start = Position(position.unseen.file, position.unseen.offset, position.unseen.gtid)
         scanner = StatementScanner((), mariadb=self.mariadb, folded=False)
         try:

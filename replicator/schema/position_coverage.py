@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from replicator.model.gtid import GtidSet, MariaDBPosition
-from replicator.model.position import Position
+from replicator.model.origin import Origin
+from replicator.model.position import Place, Position
 from replicator.model.schema_history import SchemaRecord
 
 Identity: TypeAlias = tuple[str, str]
@@ -49,3 +50,19 @@ class PositionCoverage:
         return self.covers_position(other) and not PositionCoverage(other, mariadb=mariadb).covers_position(
             self._position
         )
+
+
+def in_another_log(one: Place, other: Position) -> bool:
+    """Whether only files could tell how these two places follow each other, and they are of two servers, or of one
+    whose binlog was reset in between: a file with a higher number was created earlier."""
+    mine, its = Origin.parse(one.server), Origin.parse(other.server)
+    if one.gtid and other.gtid:
+        return False
+    if mine.server and its.server and mine.server != its.server:
+        return True
+    if not (mine.created and its.created):
+        return False
+    first, second = Position(one.file, 0).order, Position(other.file, 0).order
+    if first == second:
+        return mine.created != its.created
+    return mine.created > its.created if first < second else mine.created < its.created

@@ -74,9 +74,9 @@ def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) 
         direction, repeats, skips = _begun_again(present)
     else:
         direction, repeats, skips = _compared(present if before else None, position, mariadb)
-    # What is passed unread may have changed tables: the schema history looks there.
-    unseen = present.unseen or Place(present.file, present.offset, present.gtid)
-    if before is not None and direction in ("forward", "unknown"):
+    # What is passed unread may have changed tables, and so may have what another server did: the schema history looks.
+    unseen = present.unseen or Place(present.file, present.offset, present.gtid, present.server)
+    if before is not None and (direction in ("forward", "unknown") or (present.server and isinstance(target, ToFile))):
         position = msgspec.structs.replace(position, unseen=unseen)
     counted = before or Checkpoint(position)
     after = msgspec.structs.replace(counted, position=position, time_ms=now_ms, source_ms=0)

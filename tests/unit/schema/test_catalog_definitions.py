@@ -10,11 +10,12 @@ import pytest
 from replicator.config.tables import TableFilter
 from replicator.errors import DecodeError, SourceUnavailable
 from replicator.model import types
-from replicator.model.position import Place
+from replicator.model.position import Place, Position
 from replicator.model.schema_history import TableText
 from replicator.schema.catalog import SchemaCatalog
 from replicator.schema.history import History
 from replicator.schema.manual_definitions import manual_definition
+from replicator.schema.position_coverage import in_another_log
 from tests.support.schema_history import (
     LATER,
     UUID,
@@ -220,6 +221,44 @@ def test_beyond_a_position_that_an_operator_has_set_forward_definitions_are_read
     task.live.log = ((4, "RENAME TABLE t TO x, other TO t, x TO other"),)
     assert described(SchemaCatalog(history, position, TableFilter(task.tables))) == ["id", "renamed"]
     assert described(task.at(9)) == ["id", "renamed"]
+
+
+@pytest.mark.parametrize(
+    ("of_then", "of_now", "read_again"),
+    [
+        ("A@1000/90:1500", "A@1000/190:1600", False),
+        ("A@1000/90:1500", "B@1000/190:1500", True),
+        ("A@1000/90:1500", "A@2000/190:2500", True),  # the binlog was reset: a file of the same name
+        ("", "A@1000/190:1600", False),
+    ],
+)
+def test_in_another_servers_log_definitions_are_read_again(of_then: str, of_now: str, read_again: bool) -> None:
+    """By files alone: places there say nothing of which statements are done."""
+    task = Task(reading(1, LATER[0]), gtids=False)
+    assert described(task.catalog) == ["id", "w"]
+    assert task.live is not None
+    task.live.reading = reading(9, "CREATE TABLE t (id INT, renamed VARCHAR(5))")
+    history = History(task.store, mariadb=False, live=task.live, scope=task.tables, choose=TableFilter)
+    seen = task.position(5)
+    position = msgspec.structs.replace(
+        task.position(2), server=of_now, unseen=Place(seen.file, seen.offset, server=of_then)
+    )
+    made = SchemaCatalog(history, position, TableFilter(task.tables))
+    assert described(made) == ["id", "renamed" if read_again else "w"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "another"),
+    [
+        (Place("b.000007", 4, server="A@700"), Position("b.000009", 4, server="A@900"), False),
+        (Place("b.000009", 4, server="A@900"), Position("b.000007", 4, server="A@700"), False),
+        (Place("b.000009", 4, server="A@900"), Position("b.000001", 4, server="A@950"), True),
+        (Place("b.000001", 4, server="A@900"), Position("b.000009", 4, server="A@850"), True),
+        (Place("b.000001", 4, "x:1", "A@900"), Position("b.000009", 4, "x:1", server="B@850"), False),
+    ],
+)
+def test_places_of_two_logs(one: Place, other: Position, another: bool) -> None:
+    assert in_another_log(one, other) == another
 
 
 def test_a_server_that_gave_gtids_once_is_followed_by_files() -> None:
