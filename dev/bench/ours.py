@@ -16,9 +16,9 @@ from replicator.config.load import parse_task
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.sink.kafka.warm import warm
+from replicator.sink.kafka.preload import build_codecs
 
-warm()  # as a Core's template before workers are forked from it
+build_codecs()  # as a Core's template before workers are forked from it
 
 PARTITIONS = 4
 LEFT_OUT = 0.1

@@ -235,7 +235,7 @@ DELIVERY: tuple[Guard, ...] = (
     Guard(
         "an output file is proved to be the task's own before anything of it is cut off",
         "replicator/sink/file.py",
-        "        self._digest = fileproof.prove(file, mark, term, self._shown)\n",
+        "        self._digest = file_verification.prove(file, mark, term, self._shown)\n",
         "        self._digest = new_digest()\n",
         ("tests/unit/sink/test_file_foreign.py",),
     ),

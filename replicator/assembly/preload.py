@@ -13,7 +13,7 @@ from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.delivery_progress import DeliveryCounters
-from replicator.sink.kafka.warm import warm
+from replicator.sink.kafka.preload import build_codecs
 from replicator.source import open_source
 
 MODULES: Final = (
@@ -45,7 +45,7 @@ def preload() -> None:
     for name in MODULES:
         importlib.import_module(name)
     compiled.available()
-    warm()
+    build_codecs()
     for delivery in ("at_least_once", "exactly_once"):
         _build({**_TASK, "sink": {**_TASK["sink"], "delivery": delivery}})
 

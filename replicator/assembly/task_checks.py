@@ -101,7 +101,7 @@ def _check_sink(config: TaskConfig, tables: list[Table]) -> list[Finding]:
 
 def _check_file(path: str) -> Finding:
     from replicator.host.access import file_sink_directory
-    from replicator.sink.filecheck import check
+    from replicator.sink.file_checks import check
 
     try:
         return Finding.ok("sink.file", f"{check(path, file_sink_directory())} can be written")

@@ -2,11 +2,11 @@
 
 Lines are written as they come, so that memory stays bounded, and cut off again when their commit never comes: at once
 when the sink is closed, when it is opened again after a crash. What is committed stands in a mark beside the file
-(`filemark.py`), so that a restart repeats nothing. A reader that must not see uncommitted lines reads no further than
+(`file_position.py`), so that a restart repeats nothing. A reader that must not see uncommitted lines reads up to
 the mark's `size`.
 
 Only files below the directory that the host's operator has named are opened, and a file is changed only after it has
-been proved to be this task's own (`fileproof.py`).
+been proved to be this task's own (`file_verification.py`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from replicator.host import files
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.sink import fileproof
-from replicator.sink.filemark import Mark, MarkFile, foreign, new_digest
-from replicator.sink.fileplace import Place, find
+from replicator.sink import file_verification
+from replicator.sink.file_paths import Place, find
+from replicator.sink.file_position import Mark, MarkFile, foreign, new_digest
 from replicator.sink.lines import LineWriter
 from replicator.sink.unknown_term import refuse_unknown
 
@@ -100,8 +100,8 @@ class FileSink:
             mark = Mark(term.task, term.uid, term.epoch, 0, new_digest().hexdigest())
             marks.write(mark)
         refuse_unknown(term, mark.epoch, f"an unknown host, at {mark.position}")
-        self._digest = fileproof.prove(file, mark, term, self._shown)
-        self._offsets = fileproof.next_offsets(file, mark.size)
+        self._digest = file_verification.prove(file, mark, term, self._shown)
+        self._offsets = file_verification.next_offsets(file, mark.size)
         file.truncate(mark.size)
         self._size = mark.size
         return mark.position

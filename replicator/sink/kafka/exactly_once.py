@@ -14,7 +14,7 @@ from replicator.errors import SinkError, SinkFenced, SinkUnavailable
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.sink.kafka import inheritance
+from replicator.sink.kafka import former_positions
 from replicator.sink.kafka import position as positions
 from replicator.sink.kafka.dead_letters import dead_letters
 from replicator.sink.kafka.hanging_transactions import HangingTransactions
@@ -82,7 +82,7 @@ class ExactlyOnceSink:
         if record is not None or not term.installation:
             self.left = record.position if record is not None else None
             return None
-        inherited = inheritance.find(self._config, self._topics, term)
+        inherited = former_positions.find(self._config, self._topics, term)
         self.left = inherited.left
         if inherited.old is not None:
             self._old_topic = session.know(inherited.old)

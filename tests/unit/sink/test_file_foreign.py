@@ -17,8 +17,8 @@ from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.sink.file import FileSink
-from replicator.sink.filecheck import check
-from replicator.sink.filemark import MarkFile
+from replicator.sink.file_checks import check
+from replicator.sink.file_position import MarkFile
 from tests.unit.sink.test_file import batch, put
 
 SECRET = "root:x:0:0:the secret of somebody else"

@@ -11,7 +11,7 @@ import msgspec
 
 from replicator.errors import SinkError
 from replicator.model.term import Term
-from replicator.sink.filemark import Mark, foreign, new_digest
+from replicator.sink.file_position import Mark, foreign, new_digest
 
 _BLOCK: Final = 1 << 20
 _BEGIN: Final = b'{"topic":"'

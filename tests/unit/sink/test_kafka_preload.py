@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from replicator.sink.kafka.warm import warm
+from replicator.sink.kafka.preload import build_codecs
 
 _FROZEN = """
 import gc, sys
@@ -15,7 +15,7 @@ print(gc.get_freeze_count() > 10_000, "replicator.kafka.producer" in sys.modules
 
 
 def test_records_of_our_own_can_be_written_and_read() -> None:
-    warm()
+    build_codecs()
 
 
 def test_the_template_is_frozen_with_the_data_path_in_it() -> None:

@@ -8,7 +8,7 @@ from replicator.model.term import Term
 from replicator.sink.kafka import partition_counts, position
 
 
-def warm() -> None:
+def build_codecs() -> None:
     """Writes and reads one record of each kind."""
     position.load(position.dump(Term.unlimited(""), Position("", 4)), "")
     partition_counts.load(partition_counts.dump("", 1), "")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from replicator.errors import SinkError
 from replicator.host import files
-from replicator.sink.filemark import foreign
-from replicator.sink.fileplace import Place, find
+from replicator.sink.file_paths import Place, find
+from replicator.sink.file_position import foreign
 
 
 def check(path: str, directory: Path | None) -> str:
