@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 import threading
@@ -110,7 +111,8 @@ def stranger(rig: Rig, said: bytes) -> None:
     heard: list[bytes] = []
 
     def serve() -> None:
-        with rig.listener.accept()[0] as theirs:
+        with contextlib.suppress(TimeoutError), rig.listener.accept()[0] as theirs:
+            theirs.settimeout(3)
             heard.append(theirs.recv(100))
             theirs.sendall(said)
 
