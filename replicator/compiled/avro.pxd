@@ -217,25 +217,37 @@ cdef inline int _digits(const char* text) noexcept nogil:
 
 cdef inline int _string(Out* out, const Leaf* leaf, const char* text, size_t size) noexcept nogil:
     """Escapes are resolved behind the place for the length, which is known then."""
-    cdef const char* end = text + size
-    cdef const char* next_escape = <const char*>memchr(text, c'\\', size)
     cdef char* start
-    cdef char* o
+    cdef char* end
     cdef char* to
-    cdef int code, low
-    cdef char escape
-    if next_escape == NULL:
+    if memchr(text, c'\\', size) == NULL:
         return put_blob(out, leaf, text, size, 0)
-    if reserve(out, size + 32) != OK:  # it only becomes shorter
+    if reserve(out, size + 32) != OK:
         return NO_MEMORY
     start = out.base + out.used + 16
-    o = start
+    end = unescaped_at(start, text, size)
+    if end == NULL:
+        return ASK_PYTHON
+    size = end - start
+    to = varint_at(_some_at(out.base + out.used, leaf), <uint64_t>size << 1)
+    memmove(to, start, size)
+    out.used = to + size - out.base
+    return OK
+
+
+cdef inline char* unescaped_at(char* o, const char* text, size_t size) noexcept nogil:
+    """A JSON string without its quotes and escapes: as many bytes at most, so `o` may be `text`. Returns the place behind
+    it; NULL: it is none."""
+    cdef const char* end = text + size
+    cdef const char* next_escape = <const char*>memchr(text, c'\\', size)
+    cdef int code, low
+    cdef char escape
     while next_escape != NULL:
-        memcpy(o, text, next_escape - text)
+        memmove(o, text, next_escape - text)
         o += next_escape - text
         text = next_escape + 2
         if text > end:
-            return ASK_PYTHON
+            return NULL
         escape = next_escape[1]
         if escape == c'u':
             code = _digits(text) if end - text >= 4 else -1
@@ -244,10 +256,10 @@ cdef inline int _string(Out* out, const Leaf* leaf, const char* text, size_t siz
                 low = _digits(text + 2)
                 text += 6
                 if low < 0xDC00 or low >= 0xE000:
-                    return ASK_PYTHON
+                    return NULL
                 code = 0x10000 + ((code & 0x3FF) << 10) + (low & 0x3FF)
             elif code < 0 or (code >= 0xD800 and code < 0xE000):
-                return ASK_PYTHON
+                return NULL
             o = _utf8_at(o, <uint32_t>code)
         else:
             if escape == c'n':
@@ -261,17 +273,12 @@ cdef inline int _string(Out* out, const Leaf* leaf, const char* text, size_t siz
             elif escape == c'f':
                 escape = c'\f'
             elif escape != c'"' and escape != c'\\' and escape != c'/':
-                return ASK_PYTHON
+                return NULL
             o[0] = escape
             o += 1
         next_escape = <const char*>memchr(text, c'\\', end - text)
-    memcpy(o, text, end - text)
-    o += end - text
-    size = o - start
-    to = varint_at(_some_at(out.base + out.used, leaf), <uint64_t>size << 1)
-    memmove(to, start, size)
-    out.used = to + size - out.base
-    return OK
+    memmove(o, text, end - text)
+    return o + (end - text)
 
 
 cdef inline char* _utf8_at(char* o, uint32_t code) noexcept nogil:

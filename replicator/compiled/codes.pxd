@@ -91,8 +91,8 @@ cpdef enum Sign:
     GREATER = 4
     GREATER_OR_EQUAL = 5
 
-cpdef enum AvroType:
-    # What a value is in an Avro record.
+cpdef enum BinaryType:
+    # What a value is in a binary record.
     NO_AVRO = 0  # the record is text
     AVRO_INT = 1
     AVRO_LONG = 2
@@ -102,3 +102,5 @@ cpdef enum AvroType:
     AVRO_STRING = 6
     AVRO_BYTES = 7
     AVRO_WRITTEN = 8  # by Python, the union's branch included
+    PROTO_NUMBER = 9  # a field of a protobuf message: a number of up to 64 bits, here without a sign
+    PROTO_TEXT = 10  # behind its length

@@ -2,5 +2,5 @@ ABI: int
 WRITERS: dict[str, int]
 READERS: dict[str, int]
 TESTS: dict[str, int]
-AVRO_TYPES: dict[str, int]
+BINARY_TYPES: dict[str, int]
 SIGNS: dict[str, int]

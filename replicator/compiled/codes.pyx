@@ -10,7 +10,7 @@ def _by_name(enum):
 WRITERS = _by_name(Writer)
 READERS = _by_name(Reader)
 TESTS = _by_name(Test)
-AVRO_TYPES = _by_name(AvroType)
+BINARY_TYPES = _by_name(BinaryType)
 SIGNS = {
     "=": int(EQUAL), "<>": int(DIFFERENT), "<": int(LESS), "<=": int(LESS_OR_EQUAL), ">": int(GREATER),
     ">=": int(GREATER_OR_EQUAL),

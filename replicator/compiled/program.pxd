@@ -17,6 +17,7 @@ cdef class Program(Steps):
     cdef int64_t table_rows
     cdef int64_t messages
     cdef int64_t written
+    cdef int64_t rows
 
     cdef bint matches(self, const uint8_t* p, const uint8_t* end) noexcept nogil
     cdef int prepare_natively(self, Moment* moment) noexcept nogil
@@ -34,6 +35,7 @@ cdef class Program(Steps):
     cdef int _object(self, Out* out, Step* step, int64_t row) noexcept nogil
     cdef int _header(self, Out* out, Form* form, int number, int64_t row) noexcept nogil
     cdef int _number(self, Out* out, Step* step, int64_t row) noexcept nogil
+    cdef int _message(self, Out* out, Step* step, int64_t row) noexcept nogil
     cdef int _asked(self, Out* out, Step* step, int64_t row) noexcept with gil
     cdef int _value(self, Out* out, Step* step) noexcept nogil
     cdef int _add_repeated(self, int64_t row) noexcept nogil

@@ -11,12 +11,14 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Entry
 from replicator.compiled.avro cimport put_json, put_number
-from replicator.compiled.codes cimport NO_AVRO
+from replicator.compiled.cells cimport differ, put_cell
+from replicator.compiled.codes cimport NO_AVRO, PROTO_NUMBER
 from replicator.compiled.filters cimport Reading, passes, read_value
 from replicator.compiled.moments cimport Moment, Times, number_of, put_time
 from replicator.compiled.out cimport BEHIND, DECLINED, NO_MEMORY, OK, little, put, put_kept, put_signed, reserve
+from replicator.compiled.protobuf cimport close_message, put_count, put_field
 from replicator.compiled.steps cimport (
-    ASKED, Cut, FILE, Field, GTID, HEAD, LITERAL, MOST_REPEATED, NOW_NS, OBJECT, ORDER, POSITION, REPEATED, ROW, SAME,
+    ASKED, CELL, COUNT, Cut, FILE, Field, GTID, HEAD, LITERAL, MESSAGE, MOST_REPEATED, NOW_NS, OBJECT, ORDER, POSITION, REPEATED, ROW, SAME,
     TABLE_ORDER, TEXT, THREAD, VALUE,
 )
 from replicator.compiled.values cimport Value, write_leaf, write_value
@@ -125,7 +127,7 @@ cdef class Program(Steps):
                     continue
                 out = &self.same if piece.leaf.type == NO_AVRO else &self.json
                 self.json.used = 0
-                status = put_kept(out, piece.text, piece.size)
+                status = put_kept(out, piece.text, piece.size) if piece.leaf.type < PROTO_NUMBER else OK
                 if kind == LITERAL or status != OK:
                     pass
                 elif kind <= NOW_NS:
@@ -146,7 +148,9 @@ cdef class Program(Steps):
                         status = put(out, '"', 1)
                 else:
                     status = put_signed(out, number_of(moment, kind))
-                if status == OK and piece.leaf.type != NO_AVRO:
+                if status == OK and piece.leaf.type >= PROTO_NUMBER:
+                    status = put_field(&self.same, &piece.leaf, piece.text, piece.size, &self.json)
+                elif status == OK and piece.leaf.type != NO_AVRO:
                     status = put_json(&self.same, &piece.leaf, self.json.base, self.json.used)
                 if status != OK:
                     return status
@@ -187,6 +191,7 @@ cdef class Program(Steps):
             if status != OK:
                 return status
             row += 1
+        self.rows = row - self.first_row
         if self.grouped and row != self.first_row:
             status = self._emit(arena, self.forms, self.form_count, self.first_row, topic, position)
             if status != OK:
@@ -261,7 +266,7 @@ cdef class Program(Steps):
     cdef bint _has_moved(self) noexcept nogil:
         cdef int index
         for index in range(self.compared_count):
-            if _differ(self.cuts + self.compared[2 * index], self.cuts + self.compared[2 * index + 1]):
+            if differ(self.cuts + self.compared[2 * index], self.cuts + self.compared[2 * index + 1]):
                 return True
         return False
 
@@ -359,6 +364,15 @@ cdef class Program(Steps):
                     status = put_kept(out, step.text, step.size)
             elif kind == OBJECT:
                 status = self._object(out, step, row)
+            elif kind == MESSAGE:
+                status = self._message(out, step, row)
+            elif kind == CELL:
+                status = put_cell(
+                    out, step, self.cuts, self.cells + step.after, self.values + step.value, &self.json, &self.other,
+                    &self.scratch,
+                )
+            elif kind == COUNT:
+                status = put_count(out, self.rows if step.first < 0 else step.first)
             elif kind == ASKED:
                 status = self._asked(out, step, row)
             else:
@@ -391,6 +405,26 @@ cdef class Program(Steps):
         except Exception:
             return DECLINED
 
+    cdef int _message(self, Out* out, Step* step, int64_t row) noexcept nogil:
+        cdef Range inner
+        cdef size_t before = out.used
+        cdef size_t at
+        cdef int status = put_kept(out, step.text, step.size)
+        if status != OK:
+            return status
+        at = out.used
+        if reserve(out, 1) != OK:
+            return NO_MEMORY
+        out.used += 1
+        inner.first, inner.last = step.first, step.last
+        status = self._write(out, inner, row)
+        if status != OK:
+            return status
+        if step.not_null and out.used == at + 1:
+            out.used = before
+            return OK
+        return close_message(out, at)
+
     cdef int _value(self, Out* out, Step* step) noexcept nogil:
         cdef Cut* cut = self.cuts + step.cut
         cdef Value* value = self.values + step.value
@@ -407,7 +441,7 @@ cdef class Program(Steps):
         cdef int index, status
         for index in range(step.first, step.last):
             member = self.steps + index
-            if member.before >= 0 and not _differ(self.cuts + member.before, self.cuts + member.after):
+            if member.before >= 0 and not differ(self.cuts + member.before, self.cuts + member.after):
                 continue
             if member.not_null and self.cuts[member.cut].at == NULL:
                 continue
@@ -444,9 +478,3 @@ cdef class Program(Steps):
             if status != OK:
                 return status
         return OK
-
-
-cdef inline bint _differ(Cut* one, Cut* other) noexcept nogil:
-    if one.at == NULL or other.at == NULL:
-        return one.at != other.at
-    return one.size != other.size or memcmp(one.at, other.at, one.size) != 0

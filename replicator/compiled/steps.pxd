@@ -3,6 +3,7 @@ from libc.stdint cimport int64_t, uint8_t
 from replicator.compiled.avro cimport Leaf
 from replicator.compiled.filters cimport Condition, Reading, Register
 from replicator.compiled.out cimport Out
+from replicator.compiled.protobuf cimport Cell, Piece
 from replicator.compiled.values cimport Value
 
 cdef enum:
@@ -22,6 +23,13 @@ cdef enum Kind:
     MEMBER = 9
     ASKED = 10  # of Python, by the number of the row
     HEAD = 11  # of an Avro record: known once its schema is registered
+    MESSAGE = 12  # of protobuf: steps inside, behind a tag and their length
+    COUNT = 13  # of the event's rows
+    CELL = 14  # `after`: which column of protobuf
+
+cdef enum:
+    NEVER_CHANGED = -2  # instead of the place of the value that a cell is compared with
+    ALWAYS_CHANGED = -1
 
 cdef enum Variable:  # of texts that are the same for all rows of an event
     TS_MS = 0
@@ -128,9 +136,12 @@ cdef class Steps:
     cdef Out same
     cdef size_t* same_ends
     cdef Out scratch
-    cdef Out json  # of a value that becomes Avro
+    cdef Out json  # of a value that becomes binary
+    cdef Out other  # of the value that it is compared with
+    cdef Cell* cells
     cdef Out repeated[MOST_REPEATED]
 
+    cdef Piece _piece(self, bytes text)
     cdef _value_step(self, Step* step, fields)
     cdef Condition* _tests(self, nodes) except NULL
     cdef _test(self, Condition* test, fields)

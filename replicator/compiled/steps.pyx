@@ -6,13 +6,14 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from replicator.compiled.avro cimport Leaf
 from replicator.compiled.codes cimport ALL, ANY, COLUMNS, LIKE, MEMBER_TEST, NUMBERS, REALS, REMEMBERED, TEXTS, WIDES
 from replicator.compiled.headers cimport varint
+from replicator.compiled.protobuf cimport Cell, Piece
 from replicator.compiled.out cimport BEHIND, DECLINED, OK
 from replicator.compiled.filters cimport Condition, Constant, Reading, Register
 from replicator.compiled.values cimport REMEMBERED_SLOTS, Slot
 
 from array import array
 
-from replicator.compiled.codes import AVRO_TYPES, READERS, SIGNS, TESTS, WRITERS
+from replicator.compiled.codes import BINARY_TYPES, READERS, SIGNS, TESTS, WRITERS
 
 ABI = 8
 
@@ -40,6 +41,7 @@ cdef class Steps:
         self._columns(spec.images)
         self._values(spec.values)
         self._same_texts(spec.same)
+        self._cells(spec.cells)
         self._steps(spec.steps)
         self.forms = self._forms(spec.records, spec.steps)
         self.form_count = len(spec.records)
@@ -84,6 +86,8 @@ cdef class Steps:
         free(self.same.base)
         free(self.scratch.base)
         free(self.json.base)
+        free(self.other.base)
+        free(self.cells)
         for index in range(MOST_REPEATED):
             free(self.repeated[index].base)
 
@@ -111,6 +115,21 @@ cdef class Steps:
             value.leaf = _leaf(leaf)
             if writer == REMEMBERED:
                 value.slots = <Slot*>_zeros(REMEMBERED_SLOTS, sizeof(Slot))
+
+    def _cells(self, columns):
+        cdef Cell* cell
+        self.cells = <Cell*>_zeros(len(columns) + 1, sizeof(Cell))
+        for index, column in enumerate(columns):
+            cell = self.cells + <int>index
+            for changed in range(2):
+                cell.heads[<int>changed] = self._piece(column.heads[changed])
+                cell.nulls[<int>changed] = self._piece(column.nulls[changed])
+                cell.wide[<int>changed] = self._piece(column.wide[changed])
+            cell.tag, cell.tail = self._piece(column.tag), self._piece(column.tail)
+            cell.varies, cell.limit = column.limit is not None, column.limit or 0
+
+    cdef Piece _piece(self, bytes text):
+        return Piece(self._keep(text), len(text))
 
     def _same_texts(self, texts):
         cdef int at = 0
@@ -171,6 +190,16 @@ cdef class Steps:
                 self.kept.append(fields[1])
                 step.python = <void*>fields[1]
                 self.alone = False
+            elif kind == "message":
+                step.kind = MESSAGE
+                step.first, step.last, step.not_null = fields[2:]
+                step.text, step.size = self._keep(fields[1]), len(fields[1])
+            elif kind == "count":
+                step.kind, step.first = COUNT, fields[1]
+            elif kind == "cell":
+                step.kind = CELL
+                step.text, step.size = self._keep(fields[1]), len(fields[1])
+                step.cut, step.value, step.after, step.before = fields[2:]
             elif kind == "head":
                 step.kind = HEAD
                 self.kept.append(fields[1])
@@ -276,7 +305,7 @@ cdef class Steps:
 
 cdef Leaf _leaf(found):
     """found: a `decode.native.avro.Leaf`; None: the record is text."""
-    return Leaf(0, -1, -1) if found is None else Leaf(AVRO_TYPES[found.type], found.some, found.none)
+    return Leaf(0, -1, -1) if found is None else Leaf(BINARY_TYPES[found.type], found.some, found.none)
 
 
 def _header_pieces(headers, steps):

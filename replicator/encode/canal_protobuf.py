@@ -6,7 +6,7 @@ from the table, values from the plan, so that what transforms do to values is do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -14,8 +14,11 @@ import msgspec
 
 from replicator.config.task import Records
 from replicator.encode import canal_messages as proto
-from replicator.encode.canal_rows import Row, row_writer
+from replicator.encode import canal_rows
+from replicator.encode.canal_layout import layout
+from replicator.encode.canal_rows import Row
 from replicator.encode.canal_statements import Report, Statements
+from replicator.model.encoding import CanalEntries
 from replicator.model.happening import Message, Moment
 from replicator.model.plan import Each, Image, RecordPlan, TablePlan, Template, Text, Value, Var
 from replicator.model.table import Table
@@ -155,9 +158,10 @@ def _tell_xid(body: Any, sql: str) -> None:
 
 
 @lru_cache(maxsize=500)
-def _encoder(table: Table) -> Callable[[bytes | None, bytes | None], tuple[bytes | None, bytes | None]]:
+def _encoder(table: Table) -> CanalEntries:
     """Kept, so that plans of one table are equal and their functions are, too."""
-    write = row_writer(table)
+    columns = canal_rows.columns_of(table)
+    write = canal_rows.row_writer(columns)
 
     def encode(key: bytes | None, value: bytes | None) -> tuple[bytes | None, bytes | None]:
         event = _decode(value or b"")
@@ -170,4 +174,5 @@ def _encoder(table: Table) -> Callable[[bytes | None, bytes | None], tuple[bytes
         entry = proto.Entry(header=header, entryType=_ENTRIES["ROWDATA"], storeValue=change + rows)
         return key, proto.packet(event.pos, entry)
 
-    return encode
+    row, before, after = canal_rows.ROW, canal_rows.BEFORE, canal_rows.AFTER
+    return CanalEntries(columns, lambda kind: layout(table, kind), row, before, after, encode)

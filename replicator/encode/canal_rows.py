@@ -5,17 +5,18 @@ The protobuf library would make an object of every value; this is several times 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from replicator.encode import canal_messages as proto
-from replicator.encode.canal_types import jdbc_of, mysql_type
+from replicator.encode.canal_types import jdbc_of, limit_of, mysql_type
+from replicator.model.encoding import CanalColumn
 from replicator.model.table import Column, Table
 
 Row = list[str | int | float | bool | None]
 """A value per column as its renderer wrote it; None for NULL, False where the row image does not have the column."""
 
-_BEFORE, _AFTER, _VALUE, _ROW = b"\x0a", b"\x12", b"\x42", b"\x62"
+BEFORE, AFTER, _VALUE, ROW = b"\x0a", b"\x12", b"\x42", b"\x62"
 """Tags: RowData.beforeColumns, RowData.afterColumns, Column.value, RowChange.rowDatas."""
 
 _SHORT: Final = tuple(bytes([size]) for size in range(128))
@@ -34,21 +35,24 @@ def delimited(tag: bytes, data: bytes) -> bytes:
     return tag + bytes(groups) + data
 
 
-def row_writer(table: Table) -> Callable[[Row | None, Row | None], bytes]:
+def columns_of(table: Table) -> tuple[CanalColumn, ...]:
+    return tuple(_Column(column, key=column.index in table.primary_key).described() for column in table.columns)
+
+
+def row_writer(columns: Sequence[CanalColumn]) -> Callable[[Row | None, Row | None], bytes]:
     """(values before, values after) -> the field `rowDatas` of a RowChange."""
-    columns = tuple(_Column(column, key=column.index in table.primary_key) for column in table.columns)
 
     def write(before: Row | None, after: Row | None) -> bytes:
         parts: list[bytes] = []
         if before is not None:
             for column, value in zip(columns, before, strict=True):
                 if value is not False:
-                    parts.append(delimited(_BEFORE, column.write(value, False)))
+                    parts.append(delimited(BEFORE, column.write(value, False)))
         if after is not None:
             for column, value, old in zip(columns, after, before or [False] * len(after), strict=True):
                 if value is not False:
-                    parts.append(delimited(_AFTER, column.write(value, old is False or value != old)))
-        return delimited(_ROW, b"".join(parts))
+                    parts.append(delimited(AFTER, column.write(value, old is False or value != old)))
+        return delimited(ROW, b"".join(parts))
 
     return write
 
@@ -59,13 +63,21 @@ class _Column:
     def __init__(self, column: Column, *, key: bool) -> None:
         self._column = column
         self._key = key
-        self._varies = column.unsigned
+        self._varies = limit_of(column) is not None
         self._type = jdbc_of(column, "0")
         self._tail = bytes(proto.Column(mysqlType=mysql_type(column)).SerializeToString())
         self._heads = {updated: self._head(self._type, updated, null=False) for updated in (False, True)}
         self._nulls = {
             updated: self._head(jdbc_of(column, None), updated, null=True) + self._tail for updated in (False, True)
         }
+
+    def described(self) -> CanalColumn:
+        limit = limit_of(self._column) if self._varies else None
+        wide = b"", b""
+        if limit is not None:
+            number = jdbc_of(self._column, str(limit + 1))
+            wide = self._head(number, False, null=False), self._head(number, True, null=False)
+        return CanalColumn(_pair(self._heads), _pair(self._nulls), _VALUE, self._tail, limit, wide, self.write)
 
     def write(self, value: str | int | float | None, updated: bool) -> bytes:
         if value is None:
@@ -82,3 +94,7 @@ class _Column:
             index=column.index, sqlType=type_, name=column.name, isKey=self._key, updated=updated, isNull=null
         )
         return bytes(head.SerializeToString())
+
+
+def _pair(by_change: dict[bool, bytes]) -> tuple[bytes, bytes]:
+    return by_change[False], by_change[True]

@@ -60,13 +60,17 @@ def jdbc_of(column: Column, value: str | None) -> int:
     than a signed one of their size can be, have another."""
     if value is None:
         return _NULL.get(column.type, jdbc(column))
-    if column.unsigned and column.type in _WIDER and int(value) > _limit(column.type):
+    limit = limit_of(column)
+    if limit is not None and int(value) > limit:
         return _WIDER[column.type]
     return jdbc(column)
 
 
-def _limit(type_: int) -> int:
-    return {types.TINY: 0x7F, types.SHORT: 0x7FFF, types.LONG: 0x7FFFFFFF}.get(type_, 0x7FFFFFFFFFFFFFFF)
+def limit_of(column: Column) -> int | None:
+    """Greater numbers have another type; None: there is none for them."""
+    if not column.unsigned or column.type not in _WIDER:
+        return None
+    return {types.TINY: 0x7F, types.SHORT: 0x7FFF, types.LONG: 0x7FFFFFFF}.get(column.type, 0x7FFFFFFFFFFFFFFF)
 
 
 def sql_type(column: Column, image: Image) -> Text | Value:

@@ -41,7 +41,7 @@ class Leaf(msgspec.Struct, frozen=True):
     """The schema of a value that is no constant.
 
     Attributes:
-        type: name of an `AvroType` in compiled/codes.pxd; `WRITTEN`: of structs and arrays, which `write` alone writes.
+        type: name of a `BinaryType` in compiled/codes.pxd. `WRITTEN`: of structs and arrays, which only `write` writes.
         some, none: number of the union's branch for a value and for null, as a byte; -1: it is no union.
         write: JSON of a value, or null -> its bytes with those of the union. Raises an error for what does not fit.
     """

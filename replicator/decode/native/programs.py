@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
 from replicator.decode.binlog.column_presence import IMAGES, Operation, Presence
-from replicator.decode.native import avro, writers
+from replicator.decode.native import avro, protobuf, writers
 from replicator.decode.native.avro import Leaf, Unfit
 from replicator.decode.native.filters import FilterPlanner
 from replicator.decode.native.filters import Program as Filtering
@@ -16,7 +16,7 @@ from replicator.decode.plan.lowering import Entry, Lines, Lowered, Lowering, Obj
 from replicator.decode.plan.variable_values import PER_EVENT, PER_ROW, Context
 from replicator.decode.renderers.contract import Rendering
 from replicator.decode.values.column_sizes import fixed_size, prefix_size
-from replicator.model.encoding import AvroRecords, RecordSchema
+from replicator.model.encoding import AvroRecords, CanalColumn, CanalEntries, Count, RecordSchema
 from replicator.model.plan import Image, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
 
@@ -28,6 +28,7 @@ Steps: TypeAlias = "tuple[int, int] | None"
 """(first step of a template, behind its last one)"""
 
 _ROW_NUMBERS: Final = ("row", "offset", "order", "table_order")
+_ALWAYS_CHANGED, _NEVER_CHANGED = -1, -2
 _MOST_HEADERS: Final = 8
 _MOST_REPEATED: Final = 4
 
@@ -47,6 +48,7 @@ class Spec(msgspec.Struct):
         header: of the events that the program is for, and `mask`: which of its bits count.
         images: (fixed size or -1, bytes of the length in front, nullable) of every column, by image.
         values: (writer's name, a, b, text, the twin's renderer, schema in Avro).
+        cells: columns of protobuf.
         same: texts that are the same for all rows of an event: literals and variables.
         steps: see `Program._steps`.
         moved: records of a row whose key has changed; None: those of any row. `compared`: where its columns stand in
@@ -60,6 +62,7 @@ class Spec(msgspec.Struct):
     grouped: bool
     images: list[list[tuple[int, int, bool]]]
     values: list[Written]
+    cells: list[CanalColumn]
     same: list[list[Piece]]
     steps: list[tuple[Any, ...]]
     records: list[Form]
@@ -93,13 +96,14 @@ class Assembler:
         }
         self._values: dict[tuple[int, str, Leaf | None], int] = {}
         self._writers: list[Written] = []
+        self._cells: dict[CanalColumn, int] = {}
         self._same: dict[tuple[Piece, ...], int] = {}
         self._steps: list[tuple[Any, ...]] = []
         self._repeated: dict[Repeated, int] = {}
 
     def spec(self, header: bytes) -> Spec:
         plan, presence = self._plan, self._presence
-        if plan.encode is not None and not isinstance(plan.encode, AvroRecords):
+        if plan.encode is not None and not isinstance(plan.encode, AvroRecords | CanalEntries):
             raise Unfit("an encoding")
         lowering = Lowering(plan, self._table, self._operation, presence)
         records = self._forms(lowering.records(getattr(plan, self._operation)))
@@ -126,6 +130,7 @@ class Assembler:
             plan.grouped,
             [[_field(column) for column in self._present[image]] for image in self._images],
             self._writers,
+            list(self._cells),
             [list(text) for text in self._same],
             self._steps,
             records,
@@ -164,6 +169,8 @@ class Assembler:
 
     def _encoded(self, template: Lowered | None, part: Literal["key", "value"]) -> Steps:
         encode = self._plan.encode
+        if template is not None and isinstance(encode, CanalEntries) and part == "value":
+            return self._laid(self._entry(protobuf.items(template, encode)))
         if template is None or not isinstance(encode, AvroRecords):
             return self._template(template)
         schema: RecordSchema | None = getattr(encode, part)
@@ -181,6 +188,46 @@ class Assembler:
                 steps += self._flushed(same)
                 steps.append(self._varying(item.step, item.leaf))
         return steps + self._flushed(same)
+
+    def _entry(self, items: Iterable[protobuf.Item]) -> list[tuple[Any, ...]]:
+        steps: list[tuple[Any, ...]] = []
+        same: list[Piece] = []
+        for item in items:
+            if isinstance(item, bytes):
+                same.append(item)
+            elif isinstance(item, protobuf.Printed):
+                if item.var.name not in PER_EVENT:
+                    raise Unfit("a variable of a row")
+                same.append((item.var.name, item.tag, item.leaf))
+            else:
+                steps += self._flushed(same)
+                steps.append(self._entry_part(item))
+        return steps + self._flushed(same)
+
+    def _entry_part(self, item: protobuf.Nested | protobuf.Each | protobuf.Cell | Count) -> tuple[Any, ...]:
+        if isinstance(item, Count):
+            return ("count", -1 if item.known is None else item.known)
+        if isinstance(item, protobuf.Cell):
+            return self._cell(item)
+        inner = self._entry(item.items)
+        first = len(self._steps)
+        self._steps.extend(inner)
+        if isinstance(item, protobuf.Nested):
+            return ("message", item.tag, first, len(self._steps), item.optional)
+        number = self._repeated.setdefault(item.step, len(self._repeated))
+        if number:
+            raise Unfit("many repetitions")
+        return ("repeated", number, first, len(self._steps), b"", False)
+
+    def _cell(self, item: protobuf.Cell) -> tuple[Any, ...]:
+        place, value, null = self._value(item.value)
+        if null != b"null" or (item.column.limit is not None and self._writers[value][0] != writers.UNSIGNED_STRING):
+            raise Unfit("a column with another value")
+        column = self._cells.setdefault(item.column, len(self._cells))
+        before = _ALWAYS_CHANGED if item.updated else _NEVER_CHANGED
+        if item.before is not None:
+            before = self._place(item.before.image, item.before.column)
+        return ("cell", item.tag, place, value, column, before)
 
     def _template(self, template: Lowered | None) -> Steps:
         return None if template is None else self._laid(self._made(template))

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from replicator.config.canal import CanalOptions
 from replicator.config.debezium import DebeziumOptions
 from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
@@ -72,7 +73,9 @@ def without_checksums(whole: Sequence[bytes]) -> list[bytes]:
 
 
 def sink(form: str, **options: Any) -> StdoutSink:
-    """`form`: a format, or "avro". options: of Debezium."""
+    """`form`: a format, "avro", or "protobuf". options: of Debezium, or of Canal."""
+    if form == "protobuf":
+        return StdoutSink(type="stdout", format="canal", canal=CanalOptions(flat_message=False, **options))
     if form == "avro":
         options |= {"converter": "avro", "schema_registry": {"url": "http://registry:8081"}}
     if not options:

@@ -42,7 +42,7 @@ from tests.unit.decode.binlog_writer import Log
 
 POINT = struct.pack("<IBI2d", 4326, 1, 1, 1.5, -2.25)
 KINDS = [*column_kinds(), {"type": types.GEOMETRY, "meta": 4}, {"type": types.GEOMETRY, "meta": 4, "geometry": 1}]
-KINDS += [{"type": types.VECTOR, "meta": 4, "collation": 63, "dimensions": 2}]
+KINDS += [{"type": types.VECTOR, "meta": 4, "dimensions": 2}]
 _checked = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

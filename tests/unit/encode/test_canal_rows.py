@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicator.encode import canal_messages as proto
-from replicator.encode.canal_rows import Row, delimited, row_writer
+from replicator.encode.canal_rows import Row, columns_of, delimited, row_writer
 from replicator.encode.canal_types import jdbc_of, mysql_type
 from replicator.model import types
 from replicator.model.table import Column, Table
@@ -42,7 +42,7 @@ def test_rows_are_what_the_library_makes_of_them(before: Row | None, after: Row 
                 old = other[place] if other else False
                 updated = image is after and (old is False or old != value)  # 0 is no absent column
                 _add(images, TABLE.columns[place], value, updated)
-    assert row_writer(TABLE)(before, after) == change.SerializeToString()
+    assert row_writer(columns_of(TABLE))(before, after) == change.SerializeToString()
 
 
 def _add(images: Any, column: Column, value: Any, updated: bool) -> None:
