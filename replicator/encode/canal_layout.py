@@ -15,6 +15,7 @@ from replicator.model.encoding import Count, Message, Part, Rows, Variable
 from replicator.model.table import Table
 
 _VARINT, _DELIMITED = 0, 2
+_QUOTE: Final = ord('"')
 _GTID: Final = "curtGtid"
 _COUNT: Final = "rowsCount"
 
@@ -76,19 +77,21 @@ def _pair(member: str, key: str) -> Variable:
 
 
 def _variable(member: str, tag: bytes, *, text: bool, optional: bool = False) -> Variable:
-    return Variable(member, tag, text, optional, partial(_written, tag, text, optional))
+    write = partial(_written_text, tag, optional) if text else partial(_written_number, tag)
+    return Variable(member, tag, text, optional, write)
 
 
-def _written(tag: bytes, text: bool, optional: bool, raw: bytes) -> bytes:
-    value = json.loads(raw)
-    if optional and not value:
+def _written_text(tag: bytes, optional: bool, raw: bytes) -> bytes:
+    if optional and raw in (b"null", b'""'):
         return b""
-    return delimited(tag, value.encode()) if text else tag + _varint(value)
+    plain = raw[0] == _QUOTE and b"\\" not in raw
+    return delimited(tag, raw[1:-1] if plain else json.loads(raw).encode())
 
 
-def _varint(number: int) -> bytes:
-    made = bytearray()
+def _written_number(tag: bytes, raw: bytes) -> bytes:
+    made, number = bytearray(tag), int(raw)
     while number > 0x7F:
         made.append(number & 0x7F | 0x80)
         number >>= 7
-    return bytes((*made, number))
+    made.append(number)
+    return bytes(made)
