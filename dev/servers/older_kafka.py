@@ -50,6 +50,8 @@ class OlderKafka(Kafka):
 
     def _settings(self) -> dict[str, object]:
         settings = super()._settings()
+        # A broker that is started again after a kill waits until its former session has ended.
+        settings |= {"broker.session.timeout.ms": _SESSION_MS, "broker.heartbeat.interval.ms": _SESSION_MS // 8}
         if self._zookeeper:
             for name in _KRAFT_SETTINGS:
                 del settings[name]
