@@ -20,8 +20,9 @@ from dev.mutants.guard import Guard
 from dev.mutants.guards import GUARDS
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("replicator", "core", "server", "monitor", "dev", "tests", "docs", "pyproject.toml")
+COPIED = ("replicator", "core", "server", "monitor", "dev", "tests", "docs", "pyproject.toml", "setup.py", "README.md")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_BUILT = (".pyx", ".pxd")
 _MINUTES = 10
 
 
@@ -68,19 +69,34 @@ def killed_by(guard: Guard, copy: Path) -> str:
     file = copy / guard.file
     original = file.read_text()
     file.write_text(without(guard, original))
+    built = {path: path.read_bytes() for path in file.parent.glob("*.so")} if file.suffix in _BUILT else {}
     try:
+        if file.suffix in _BUILT:
+            _build(copy)
         for test in guard.tests:
-            found = _red(test, copy)
+            found = _red(test, copy, compiled=guard.compiled)
             if found:
                 return found
         return ""
     finally:
         file.write_text(original)
+        for path, module in built.items():
+            path.unlink()  # a loaded module is never written over
+            path.write_bytes(module)
 
 
-def _red(test: str, copy: Path) -> str:
-    # The compiled decoder is a twin of the sources that are changed here: it would hide what is missing.
-    environment = {**os.environ, "PYTHONPATH": str(copy), "REPLICATOR_COMPILED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+def _build(copy: Path) -> None:
+    """Raises SystemExit when the compiled modules can't be built."""
+    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=_MINUTES * 60, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"the compiled modules can't be built without a guard:\n{done.stderr[-2000:]}")
+
+
+def _red(test: str, copy: Path, *, compiled: bool) -> str:
+    # Else the compiled decoder, a twin of the sources that are changed, would hide what is missing.
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["REPLICATOR_COMPILED"] = "1" if compiled else "0"
     command = [sys.executable, "-m", "pytest", test, "-q", "-x", "-p", "no:cacheprovider", "--no-header"]
     try:
         done = subprocess.run(

@@ -1,12 +1,13 @@
-"""The guards of the leadership and delivery contracts, and what each is without: text that is replaced in one file, and
-the tests that have to turn red. A unit test keeps the texts current.
+"""The guards of the leadership and delivery contracts and of the compiled decoder, and what each is without: text that
+is replaced in one file, and the tests that have to turn red. A unit test keeps the texts current.
 """
 
 from __future__ import annotations
 
+from dev.mutants.compiled_guards import COMPILED
 from dev.mutants.delivery_guards import DELIVERY
 from dev.mutants.guard import Guard
 from dev.mutants.kafka_guards import KAFKA
 from dev.mutants.leadership_guards import LEADERSHIP
 
-GUARDS: tuple[Guard, ...] = (*LEADERSHIP, *DELIVERY, *KAFKA)
+GUARDS: tuple[Guard, ...] = (*LEADERSHIP, *DELIVERY, *KAFKA, *COMPILED)

@@ -83,7 +83,8 @@ cdef class Loop(Transactions):
             statement_messages: the format's records of a statement behind rows: (text, `Moment`'s fields) -> records
                 without position and number.
             queries: the format wants those records.
-            inflate: (compressed events of a transaction, their size) -> the events; None: they are not as stated.
+            inflate: (compressed events of a transaction, their size) -> the events, or as many bytes more as tell that
+                they are longer; None: they are damaged.
             piece: bytes of events that it may be asked for.
         """
         self.tables.ids, self.tables.find_deferred_program = ids, deferred_program
@@ -245,17 +246,20 @@ cdef class Loop(Transactions):
     cdef const uint8_t* _begin_payload(
         self, const uint8_t* p, const uint8_t* end, int64_t size, bint stored
     ) noexcept with gil:
+        """NULL: Python has to say what is wrong, or decompresses it piece by piece."""
+        cdef bytes found
         try:
             if self.inflate is None:
                 return NULL
-            self.begun = PyBytes_FromStringAndSize(<const char*>p, end - p)
+            found = PyBytes_FromStringAndSize(<const char*>p, end - p)
             if not stored:
-                self.begun = self.inflate(self.begun, size)
-            if self.begun is None:
+                found = self.inflate(found, size)
+            if found is None or PyBytes_GET_SIZE(found) != size:
                 return NULL
             if self.query_at >= 0:
                 self._keep_query()
-            return <const uint8_t*>PyBytes_AS_STRING(self.begun)
+            self.begun = found
+            return <const uint8_t*>PyBytes_AS_STRING(found)
         except Exception:
             return NULL
 

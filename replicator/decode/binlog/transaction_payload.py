@@ -135,12 +135,12 @@ class Inflater:
         self._open = zstandard.ZstdDecompressor().stream_reader
 
     def __call__(self, body: bytes, uncompressed: int) -> bytes | None:
-        """None: the body is damaged, or not as long as stated; `inside` says what is wrong."""
+        """The events, or one byte more than `uncompressed` of them; None: the body is damaged, as `inside` says."""
         try:
             found: bytes = self._open(body, read_across_frames=True).read(uncompressed + 1)
         except zstandard.ZstdError:
             return None
-        return found if len(found) == uncompressed else None
+        return found
 
 
 def rest_of(buffer: bytes, at: int, take: Take) -> Iterator[Event]:

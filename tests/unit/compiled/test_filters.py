@@ -157,6 +157,48 @@ def test_any_comparison(kind: dict[str, Any], data: st.DataObject) -> None:
         assert list(arena[:]) == expected
 
 
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_any_two_columns(data: st.DataObject) -> None:
+    """Of one kind, either of which may be NULL, also where it was none in the row before."""
+    kind = data.draw(st.sampled_from(KINDS))
+    likes = [each for each in KINDS if kind_of(Column(0, "c", **each)) == kind_of(Column(0, "c", **kind))]
+    columns = (Column(0, "a", **kind), Column(1, "b", **data.draw(st.sampled_from([kind, *likes]))))
+    table = Table("shop", "t", columns, ())
+    condition: Condition = Compare(Of(0), data.draw(st.sampled_from(SIGNS)), Of(1))
+    condition = Not(condition) if data.draw(st.booleans()) else condition
+    plan = formats["debezium"]("t", StdoutSink(type="stdout", format="debezium"), "mysql").plan(table, "topic")
+    plan = msgspec.structs.replace(plan, filter=Filter(condition))
+    raw = b"\x02\xff"
+    for _ in range(8):
+        nulls = data.draw(st.sampled_from([0, 0, 1, 2, 3]))
+        found = [drawn(data.draw, column) for column in columns]
+        raw += bytes((nulls,)) + b"".join(value for place, value in enumerate(found) if not nulls >> place & 1)
+    expected: list[Record] = []
+    arena = compiled.module("arena").Arena()
+    twin = run(compile_rows(plan, table, "insert", rendering, False), raw, expected.append)
+    assert run(native_rows(plan, table, "insert", rendering, False), raw, arena) == twin
+    if not isinstance(twin[0], type):
+        assert list(arena[:]) == expected
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_no_member_has_the_number(wanted: bool) -> None:
+    """Both refuse the row; neither skips it."""
+    column = Column(0, "c", nullable=False, **next(kind for kind in KINDS if kind["type"] == types.ENUM))
+    table = Table("shop", "t", (column,), ())
+    equal: Condition = Compare(Of(0), "=", "a")
+    plan = formats["debezium"]("t", StdoutSink(type="stdout", format="debezium"), "mysql").plan(table, "topic")
+    plan = msgspec.structs.replace(plan, filter=Filter(equal if wanted else Not(equal)))
+    for number in range(256):
+        raw = b"\x01\xff\0" + bytes((number,))
+        records: list[Record] = []
+        twin = run(compile_rows(plan, table, "insert", rendering, False), raw, records.append)
+        ours = run(native_rows(plan, table, "insert", rendering, False), raw, compiled.module("arena").Arena())
+        assert ours == twin
+        assert isinstance(twin[0], type) == (number > len(column.members))
+
+
 def test_what_the_compiled_code_can_decide() -> None:
     """Without Python for each row, whatever is left out here."""
     everything = {f"{column['type']}-{column.get('meta', 0)}": Column(0, "c", **column) for column in KINDS}

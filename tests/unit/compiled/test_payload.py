@@ -172,14 +172,16 @@ def test_damage_inside_piece_by_piece(name: str, small_pieces: None) -> None:
     test_damage_inside(name, "debezium")
 
 
-def repacked(raw: bytes, make: Callable[[bytes], bytes]) -> bytes:
-    """The stream with other bodies of its payloads; `make`: events inside -> body."""
-    found = []
+def repacked(raw: bytes, make: Callable[[bytes], bytes], first: int = 0) -> bytes:
+    """The stream with other bodies of its payloads from the `first` on; `make`: events inside -> body."""
+    found, number = [], 0
     for each in pair.without_checksums(pair.events(raw)):
         body = each[_HEADER:]
         if each[4] == _PAYLOAD:
             start = transaction_payload.header(body, 0, len(body)).start
-            body = make(zstandard.ZstdDecompressor().decompress(body[start:], max_output_size=1 << 20))
+            inner = zstandard.ZstdDecompressor().decompress(body[start:], max_output_size=1 << 20)
+            body = (make if number >= first else payload)(inner)
+            number += 1
         found.append(each[:_HEADER] + body)
     return restamped(found)
 
@@ -205,11 +207,14 @@ def test_stored_events(name: str) -> None:
     ],
     ids=["payload", "payload behind", "description", "GTID"],
 )
-def test_events_that_are_never_inside(make: Callable[[bytes], bytes]) -> None:
-    raw = repacked(squeezed(RECORDINGS[NAMES.index("mysql_orders")]), make)
-    twin, ours = pair.both("debezium", "mysql", "file", [raw])
-    assert ours == twin
-    assert any(isinstance(part, tuple) and part[0] is DecodeError for part in ours)
+@pytest.mark.parametrize("first", [0, 5])
+def test_events_that_are_never_inside(make: Callable[[bytes], bytes], first: int) -> None:
+    """In the first transaction, where the table is not known yet, and in one that the loop takes by itself."""
+    raw = repacked(squeezed(RECORDINGS[NAMES.index("mysql_orders")]), make, first)
+    for pieces in ([raw], pair.events(raw)):
+        twin, ours = pair.both("debezium", "mysql", "file", pieces)
+        assert ours == twin
+        assert any(isinstance(part, tuple) and part[0] is DecodeError for part in ours)
 
 
 @pytest.mark.parametrize("stated", [0, 1, 100, 1 << 20, (1 << 20) + 1, 1 << 40])
@@ -220,6 +225,31 @@ def test_other_sizes_than_stated(compression: int, stated: int) -> None:
     twin, ours = pair.both("debezium", "mysql", "file", [raw])
     assert ours == twin
     assert any(isinstance(part, tuple) and part[0] is DecodeError for part in ours) == (compression == 0)
+
+
+def without_last_event(inner: bytes) -> int:
+    return sum(len(each) for each in pair.events(inner)[:-1])
+
+
+@pytest.mark.parametrize("compression", [0, 255])
+def test_the_size_of_some_of_the_events(compression: int) -> None:
+    """It ends where an event ends: nothing but the size says that more follows."""
+    raw = repacked(
+        squeezed(RECORDINGS[NAMES.index("mysql_orders")]),
+        lambda inner: payload(inner, compression=compression, uncompressed=without_last_event(inner)),
+    )
+    twin, ours = pair.both("debezium", "mysql", "file", [raw])
+    assert ours == twin
+    assert any(isinstance(part, tuple) and part[0] is DecodeError for part in ours) == (compression == 0)
+
+
+@pytest.mark.parametrize("extra", [b"\1\1\5", b"\2\1\0", b"\3\1\5", b"\4\1\5", b"\1\0", b"\3\2\5\5"])
+def test_other_fields_in_front(extra: bytes) -> None:
+    """Twice, unknown, or of another length."""
+    raw = repacked(squeezed(RECORDINGS[NAMES.index("mysql_orders")]), lambda inner: extra + payload(inner))
+    twin, ours = pair.both("debezium", "mysql", "file", [raw])
+    assert ours == twin
+    assert any(isinstance(part, tuple) and part[0] is DecodeError for part in ours) == (extra[0] != 4)
 
 
 @pytest.mark.parametrize("form", pair.FORMATS)

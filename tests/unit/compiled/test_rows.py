@@ -28,7 +28,7 @@ from tests.unit.compiled.both import FORMATS
 from tests.unit.decode.json_writer import write as document
 
 OPERATIONS: tuple[Operation, ...] = ("insert", "update", "delete")
-_DECIMALS = [(10, 2), (18, 0), (9, 9), (38, 10), (65, 30), (1, 0), (37, 37), (20, 4)]
+_DECIMALS = [(10, 2), (18, 0), (9, 9), (38, 10), (65, 30), (1, 0), (37, 37), (20, 4), (18, 4)]
 _UTF8, _LATIN1, _BINARY = 255, 8, 63
 
 

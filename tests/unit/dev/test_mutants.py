@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[3]
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.name)
 def test_every_guard_is_where_the_list_says(guard: Guard) -> None:
     changed = without(guard, (ROOT / guard.file).read_text())
-    compile(changed, guard.file, "exec")
+    if guard.file.endswith(".py"):
+        compile(changed, guard.file, "exec")
     for test in guard.tests:
         path, _, name = test.partition("::")
         assert (ROOT / path).exists()
