@@ -1,1 +1,1 @@
-"""What only development needs: setting up, real servers for tests and the demo."""
+"""Development tools: setup, real servers for tests, benchmarks and the demo."""

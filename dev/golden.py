@@ -1,4 +1,4 @@
-"""`python -m dev.golden [SYSTEM...]`: our records against those of the real systems.
+"""`python -m dev.golden [SYSTEM...]`: compares records with those of Debezium, Maxwell and Canal.
 
 Prints, by system and variation, how many records are equal, differ by a listed rule, or differ; ends with status 1 when
 one differs.

@@ -1,4 +1,4 @@
-"""One task under load: its configuration, its writer, and what is seen of it at both ends.
+"""One task under load: its configuration, its writer, and observations at source and sink.
 
 Used by the failover tests and by the soak.
 """

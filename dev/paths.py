@@ -1,4 +1,4 @@
-"""Where things lie: the tree, the cache outside it, and the private folders of running servers."""
+"""Locations: the source tree, the cache outside it, and the private folders of running servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tests that fail beside others and pass alone: which of them CI forgives, and what `make test` says of them."""
+"""Tests that fail in parallel runs and pass alone: the list that CI accepts, and their report at the end of `make
+test`."""
 
 from __future__ import annotations
 

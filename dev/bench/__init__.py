@@ -1,1 +1,2 @@
-"""Rows per second and memory of our path beside the plain packages, over the same binlog into the same Kafka."""
+"""Benchmarks: rows per second and memory of the data path, compared with plain packages, over the same binlog into the
+same Kafka."""

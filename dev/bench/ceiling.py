@@ -1,4 +1,4 @@
-"""What reading the same bytes costs when nothing is done with them."""
+"""Measures the cost of reading the same bytes without processing them."""
 
 from __future__ import annotations
 

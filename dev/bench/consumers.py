@@ -1,4 +1,4 @@
-"""Who waits for the records whose latency is measured: `read_committed` consumers of two libraries."""
+"""`read_committed` consumers of two libraries, for latency measurements."""
 
 from __future__ import annotations
 

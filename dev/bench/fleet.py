@@ -1,4 +1,4 @@
-"""Many idle tasks on one Core: what they cost while nothing happens."""
+"""Measures the cost of many idle tasks on one Core."""
 
 from __future__ import annotations
 

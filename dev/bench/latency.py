@@ -1,4 +1,5 @@
-"""From commit at the source to a read_committed consumer, and from the start of a worker to its first record."""
+"""Measures the latency from commit at the source to a read_committed consumer, and from the start of a worker to its
+first record."""
 
 from __future__ import annotations
 

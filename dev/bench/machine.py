@@ -1,4 +1,4 @@
-"""On what the figures were measured."""
+"""Describes the machine on which the figures were measured."""
 
 from __future__ import annotations
 

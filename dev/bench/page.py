@@ -1,4 +1,4 @@
-"""docs/performance.md: the text stands here, the figures come from build/bench.json."""
+"""Writes docs/performance.md: text from page.md, figures from build/bench.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written down: build/bench.json for machines, a table for people."""
+"""Writes the results: build/bench.json for machines, a table for people."""
 
 from __future__ import annotations
 

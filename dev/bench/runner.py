@@ -1,4 +1,4 @@
-"""Jobs over segments, each into a topic of its own that is deleted afterwards."""
+"""Runs jobs over segments, each into a separate topic that is deleted afterwards."""
 
 from __future__ import annotations
 

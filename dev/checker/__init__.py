@@ -1,1 +1,2 @@
-"""Delivery proved by history: what a writer committed against what consumers saw. See history.py and verdict.py."""
+"""Checks delivery by history: compares what a writer committed with what consumers read. See history.py and
+verdict.py."""

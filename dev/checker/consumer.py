@@ -1,4 +1,4 @@
-"""What a consumer sees: every record of a task's topics, read_committed, in the checker's form."""
+"""Reads every record of a task's topics, read_committed, in the checker's form."""
 
 from __future__ import annotations
 

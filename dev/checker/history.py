@@ -1,4 +1,4 @@
-"""What was written and what was seen: plain values, no servers."""
+"""History of writes and reads as plain values, without servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The checks over a history. Each names what it found, so that a planted fault is told from any other."""
+"""The checks over a history. Each names what it found, so that a planted fault is distinguished from any other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Consumers that read along while a run goes on, however long it is and whatever is done to the brokers."""
+"""Consumers that read during a run, whatever its length and the faults of the brokers."""
 
 from __future__ import annotations
 

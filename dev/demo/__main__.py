@@ -1,4 +1,4 @@
-"""`make demo`: the main job, told as it happens, with its figures proved at the end."""
+"""`make demo`: demonstrates a fail-over with narration, and verifies the figures at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the demo's records go: a real Kafka, or a file where there is no Kafka to be had."""
+"""Destinations of the demo's records: a real Kafka, or a file where Kafka is not available."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Faults that are made from outside: what lies between two processes, clocks, disks, processors."""
+"""Fault injection from outside: networks between processes, clocks, disks, processors."""

@@ -1,4 +1,4 @@
-"""docs/faults.json: what is known from runs, and from which. The page is made of it."""
+"""docs/faults.json: results of fault tests and the runs that they are from. The page is made from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may happen, and what must happen then. The numbers stand in the names of the tests."""
+"""The fault matrix: each fault with its required outcome. Names of tests contain its numbers."""
 
 from __future__ import annotations
 

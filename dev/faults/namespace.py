@@ -1,4 +1,4 @@
-"""A network namespace for a process: nothing is reached from inside but what is put there. Needs root."""
+"""A network namespace for a process, without any connection unless one is added. Requires root."""
 
 from __future__ import annotations
 

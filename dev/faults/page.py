@@ -1,4 +1,4 @@
-"""docs/faults.md: figures, guards, and the matrix with the tests of each row and what came out of them."""
+"""Writes docs/faults.md: figures, guards, and the fault matrix with its tests and their results."""
 
 from __future__ import annotations
 

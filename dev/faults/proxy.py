@@ -1,4 +1,4 @@
-"""A TCP proxy between two of the parties, which does to their bytes what a bad network does."""
+"""A TCP proxy that disturbs connections as a bad network does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m dev.fuzz [--minutes M] [--seed S]`: bends recorded binlogs and gives them to both decoders.
+"""`python -m dev.fuzz [--minutes M] [--seed S]`: mutates recorded binlogs and gives them to both decoders.
 
 What is found is written to build/fuzz; `python -m dev.fuzz FILE...` runs such files again, and those that were worth
 keeping stand in tests/data/fuzz, where the unit tests run them.

@@ -1,4 +1,4 @@
-"""Mutations that know events: most bytes of a fuzzer that does not are lost on lengths."""
+"""Mutations of binlogs at the level of events; random bytes would mostly fail on lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fuzz case: a few choices and a list of events, as bytes that a fuzzer can bend.
+"""A fuzz case: a few choices and a list of events, as bytes that a fuzzer can mutate.
 
     form 1, switches 1, piece 1, damage at 2, damage 1, then for each event: length 2, type 1, flags 1, body
 

@@ -1,4 +1,4 @@
-"""Where the fuzzer begins: recorded binlogs, a few transactions at a time."""
+"""Seeds of the fuzzer: recorded binlogs, a few transactions at a time."""
 
 from __future__ import annotations
 

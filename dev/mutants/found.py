@@ -1,4 +1,4 @@
-"""What a run of the mutants found out, as data."""
+"""Results of a run of the mutants, as data."""
 
 from __future__ import annotations
 

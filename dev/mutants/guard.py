@@ -1,4 +1,4 @@
-"""One guard of the code: what it is without, and the tests that notice."""
+"""One guard of the code: the text that removes it, and the tests that must fail without it."""
 
 from __future__ import annotations
 

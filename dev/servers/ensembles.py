@@ -1,4 +1,4 @@
-"""Three ZooKeepers and three brokers: what a quorum is needed for."""
+"""Three ZooKeepers and three brokers, for tests that need a quorum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people do to a running bus: configurations, tables, tasks. The other half of the nemesis' verbs."""
+"""Operators' actions on a running bus during a soak: configurations, tables, tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The raw history of a run: one compressed file of JSON lines, for whoever wants to judge it anew."""
+"""The raw history of a run: one compressed file of JSON lines, from which a verdict can be repeated."""
 
 from __future__ import annotations
 

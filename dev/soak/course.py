@@ -1,4 +1,4 @@
-"""What is seen of one task while a run goes on: judged and archived at once, so that a long run fits into memory."""
+"""Observations of one task during a run, checked and archived at once, so that a long run fits into memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may happen, as data; and when, from a seed alone."""
+"""The faults of a soak, as data, and their schedule, derived from a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nemesis can do: the verbs of the table of faults, on a bus of real processes."""
+"""The fault injector of a soak: executes the actions of the fault table on a bus of real processes."""
 
 from __future__ import annotations
 

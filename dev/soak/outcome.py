@@ -1,4 +1,4 @@
-"""What a run measured, as data: for its last lines, and for docs/faults.md."""
+"""Results of a run, as data: for its last lines, and for docs/faults.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked at all along, and at the end: checkpoints, memory, threads, open files, processes left behind."""
+"""Values sampled during and after a run: checkpoints, memory, threads, open files, processes left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ways that the Cores take to ZooKeeper, one each, to MySQL and to Kafka: proxies that the nemesis may cut."""
+"""Proxies between each Core and ZooKeeper, MySQL and Kafka, which the fault injector can cut."""
 
 from __future__ import annotations
 
