@@ -439,6 +439,7 @@ _SCOPES: Final[dict[str, Scope]] = {
     "E2311": "host",  # its disk
     "E3201": "host",
     "E3202": "host",  # the directory that its operator has named, or none
+    "E5008": "host",  # again and again: too little memory
     "E5018": "host",
     "E2101": "either",  # accounts are bound to hosts: 'replicator'@'core-1'
     "E2102": "either",  # the CA file, or the server's certificate

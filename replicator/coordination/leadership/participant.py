@@ -35,6 +35,8 @@ MAX_STEPS = 20
 """Of one turn. More would mean that two decisions undo each other; the next turn is then a second away."""
 BACK_OFF = (0.2, 30.0)
 """Seconds before a worker that died is started again: the first and the longest; doubled each time."""
+DEATHS = 3
+"""Deaths of workers between which nothing is acknowledged, after which the host counts as unable to run the task."""
 
 
 class Participant:
@@ -76,6 +78,7 @@ class Participant:
         self._steps = Steps(self)
         self._watches = Watches(wake)
         self._deaths = 0
+        self._deaths_in_vain = 0
         self._looked_around = 0.0
         self._tried: tuple[Tried, ...] = ()
         self._described: tuple[str, State] | None = None
@@ -217,6 +220,7 @@ class Participant:
     def on_acknowledged(self) -> None:
         """The sink acknowledges something: a worker that drains gets its time anew, and a host lacks nothing."""
         worker, stuck = self.facts.worker, self.facts.stuck
+        self._deaths_in_vain = 0
         if stuck is not None and stuck.side == "host":
             self.facts = msgspec.structs.replace(self.facts, stuck=None)
         if worker is not None and worker.drain_reason:
@@ -238,6 +242,9 @@ class Participant:
             return
         wait = min(BACK_OFF[0] * 2**self._deaths, BACK_OFF[1])
         self._deaths += 1
+        self._deaths_in_vain += 1
+        if self._deaths_in_vain >= DEATHS:
+            self.on_waiting({"code": "E5008"})
         self.move(Event.DIED, worker=None, restart_at=self.clock() + wait)
 
     def on_lease_over(self) -> None:
@@ -302,4 +309,4 @@ class Participant:
             guid=self._new_guid(), good=self.facts.good, stopping=self.facts.stopping, memory=self.facts.memory
         )
         self.hold_until = 0.0
-        self._deaths = 0
+        self._deaths = self._deaths_in_vain = 0

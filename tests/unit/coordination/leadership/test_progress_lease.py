@@ -100,3 +100,28 @@ def test_a_full_disk_is_not_forgotten_because_the_source_is_reached() -> None:
     participant.on_waiting({"code": "E2001", "what": "not reached"})
     participant.on_streaming("binlog.000001:4")
     assert participant.facts.stuck is None
+
+
+def test_workers_that_die_before_anything_is_delivered_count_against_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    core = world.core()
+    world.settle(1)
+    participant = core.participant
+    monkeypatch.setattr(core.workers, "emit", lambda: None)
+
+    def die() -> None:
+        assert world.settle_until(lambda: core.workers.streaming and core.workers.lease is not None, 40)
+        core.workers.kill()
+        participant.on_died()
+
+    die()
+    die()
+    participant.on_acknowledged()
+    die()
+    die()
+    assert participant.facts.stuck is None
+    die()
+    stuck = participant.facts.stuck
+    assert stuck is not None and (stuck.side, stuck.code) == ("host", "E5008")
+    participant.on_acknowledged()
+    assert participant.facts.stuck is None
