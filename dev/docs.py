@@ -8,12 +8,14 @@ from dev.faults.page import page as faults_page
 from dev.pages import configuration, errors, http_api
 from dev.paths import TREE
 from dev.progress import say
+from replicator.config import json_schema
 
 PAGES = {
     "docs/api.md": http_api.page,
     "docs/configuration.md": configuration.page,
     "docs/errors.md": errors.page,
     "docs/faults.md": faults_page,
+    "docs/task.schema.json": json_schema.text,
 }
 
 

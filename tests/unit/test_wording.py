@@ -30,7 +30,6 @@ PRODUCT: Final = ("replicator", "core", "server", "monitor")
 EXCEPTIONS: Final = {
     "docs/performance-history.md": "measurements as they were written down",
     "docs/faults.md": "findings of runs as they were written down (docs/faults.json, dev/faults)",
-    "README.md": "edited with each release; its first page has words of older ones",
 }
 
 

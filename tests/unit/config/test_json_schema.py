@@ -15,7 +15,7 @@ PUBLISHED = Path(__file__).parents[3] / "docs" / "task.schema.json"
 
 
 def test_the_published_schema_is_current() -> None:
-    assert PUBLISHED.read_text() == text(), "run: replicator schema > docs/task.schema.json"
+    assert PUBLISHED.read_text() == text(), "run: make docs"
 
 
 def test_it_is_a_schema_and_the_documented_task_satisfies_it() -> None:
