@@ -39,7 +39,7 @@ def test_kafka_is_down_at_the_start_and_dies_in_flight(
     local.insert()
     kafka.stop()
     running = local.start()
-    assert "it is tried again" in running.says("waiting", "E3001", kafka.address)
+    assert "The task retries" in running.says("waiting", "E3001", kafka.address)
     kafka.start()
     local.wait_delivered()
     kafka.kill()
@@ -134,7 +134,7 @@ def test_a_file_that_cannot_be_written(
     before = local.delivered()
     local.config["sink"]["path"] = str(bad)
     line = local.run(*allowed).refused("E5017", str(bad), "Fix: --state ")
-    on = re.search(r"Fix: --state (\S+) goes on", line)
+    on = re.search(r"Fix: --state (\S+) continues", line)
     assert on, line
     for _ in range(2):
         local.run("--state", on[1], *allowed).refused(code, str(bad), found, "Fix: ")
