@@ -15,8 +15,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from replicator.decode.binlog.column_presence import IMAGES, Operation, Presence, refuse
-from replicator.decode.plan.predicates import OPPOSITE, like, values
+from replicator.decode.binlog.column_presence import Operation, Presence
+from replicator.decode.plan.filter_images import FilterImages
+from replicator.decode.plan.predicates import OPPOSITE, like
 from replicator.decode.renderers.comparables import comparable
 from replicator.decode.renderers.text import NOT_ASCII
 from replicator.decode.values import charsets
@@ -104,37 +105,21 @@ class FilterPlanner:
     def __init__(self, table: Table, operation: Operation, presence: Presence, chosen: Filter, place: Place) -> None:
         self._table = table
         self._operation: Operation = operation
-        self._presence = presence
         self._condition = chosen.condition
         self._place = place
-        self.moves = chosen.rows and operation == "update"
-        self._sides = IMAGES[operation] if self.moves else IMAGES[operation][-1:]
+        self._images = FilterImages(table, operation, presence, chosen)
+        self.moves = self._images.moves
         self._native = True
-        self._columns: dict[tuple[Image, int], int] = {}
-        for side in self._sides:
-            for of in values(chosen.condition):
-                found = self._source(of, side)
-                if found is not None:
-                    self._columns.setdefault(found, len(self._columns))
+        self._columns = {found: number for number, found in enumerate(self._images.places)}
         self._reads = [self._read(*found) for found in self._columns]
 
     def program(self) -> Program:
-        tests = [tuple(self._nodes(self._condition, side, wanted=True)) for side in self._sides]
+        tests = [tuple(self._nodes(self._condition, side, wanted=True)) for side in self._images.sides]
         native = self._native and all(read.reader != "python" for read in self._reads)
         before = tests[0] if self.moves else None
         return Program(tuple(self._reads), before, tests[-1], native, self._python())
 
     # Values
-
-    def _source(self, of: Of, side: Image) -> tuple[Image, int] | None:
-        """Image and column where the value is; None where there is no such image: it is NULL."""
-        image = side if of.image == "row" else of.image
-        if image not in IMAGES[self._operation]:
-            return None
-        there = self._presence.source(image, of.column)
-        if there is None:
-            refuse(self._table, "comes without a column of its filter", self._table.columns[of.column].name)
-        return there, of.column
 
     def _read(self, image: Image, index: int) -> Read:
         column = self._table.columns[index]
@@ -142,7 +127,7 @@ class FilterPlanner:
         return msgspec.structs.replace(reader(column), place=self._place(image, index))
 
     def _number(self, of: Of, side: Image) -> int | None:
-        found = self._source(of, side)
+        found = self._images.place(of, side)
         return None if found is None else self._columns[found]
 
     # Tests
@@ -190,7 +175,7 @@ class FilterPlanner:
 
     def _python(self) -> Callable[[Sequence[bytes | None]], int]:
         readers = [_reader(self._table.columns[index], self._table) for _, index in self._columns]
-        tests = [self._decision(self._condition, side, wanted=True) for side in self._sides]
+        tests = [self._decision(self._condition, side, wanted=True) for side in self._images.sides]
 
         def decide(raws: Sequence[bytes | None]) -> int:
             found = [None if raw is None else read(raw) for read, raw in zip(readers, raws, strict=True)]

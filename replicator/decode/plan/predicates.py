@@ -7,11 +7,12 @@ is true or whether it is false, and NOT turns one question into the other. A com
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any, Final
 
-from replicator.decode.binlog.column_presence import IMAGES, Operation, Presence, refuse
+from replicator.decode.binlog.column_presence import IMAGES, Operation, Presence
+from replicator.decode.plan.filter_images import FilterImages
 from replicator.decode.plan.image_reader import Image
 from replicator.decode.plan.source_text import SourceText
 from replicator.decode.renderers.comparables import Comparable, comparable
@@ -50,8 +51,8 @@ class Predicate:
         self._operation = operation
         self._presence = presence
         self._condition = chosen.condition
-        self.moves = chosen.rows and operation == "update"
-        self._sides = IMAGES[operation] if self.moves else IMAGES[operation][-1:]
+        self._images = FilterImages(table, operation, presence, chosen)
+        self.moves = self._images.moves
         self._comparables: dict[int, Comparable] = {}
         self._values: dict[tuple[ImageName, int], str] = {}
 
@@ -62,7 +63,7 @@ class Predicate:
         start = out.fresh("start")
         out.line(f"{start} = _p")
         self._read()
-        tests = [self._test(self._condition, side, wanted=True) for side in self._sides]
+        tests = [self._test(self._condition, side, wanted=True) for side in self._images.sides]
         moved: tuple[str, str] | None = None
         if self.moves:
             was, now = moved = out.fresh("was"), out.fresh("now")
@@ -80,11 +81,8 @@ class Predicate:
     def _read(self) -> None:
         """Cuts the values out of the images, and steps over all else."""
         wanted: dict[ImageName, list[int]] = {name: [] for name in IMAGES[self._operation]}
-        for side in self._sides:
-            for of in values(self._condition):
-                place = self._place(of, side)
-                if place is not None and place[1] not in wanted[place[0]]:
-                    wanted[place[0]].append(place[1])
+        for image_name, index in self._images.places:
+            wanted[image_name].append(index)
         images = {name: self._image(name, columns) for name, columns in wanted.items()}
         for image in images.values():
             image.emit()
@@ -109,16 +107,6 @@ class Predicate:
         if index not in self._comparables:
             self._comparables[index] = comparable(self._table.columns[index], self._table)
         return self._comparables[index]
-
-    def _place(self, of: Of, side: ImageName) -> tuple[ImageName, int] | None:
-        """Image and column where the value is; None where there is no such image: it is NULL."""
-        image = side if of.image == "row" else of.image
-        if image not in IMAGES[self._operation]:
-            return None
-        there = self._presence.source(image, of.column)
-        if there is None:
-            refuse(self._table, "comes without a column of its filter", self._table.columns[of.column].name)
-        return there, of.column
 
     # Logic
 
@@ -152,27 +140,13 @@ class Predicate:
         return "False" if other is None else f"({value} is not None and {other} is not None and {value} {sign} {other})"
 
     def _value(self, of: Of, side: ImageName) -> str | None:
-        place = self._place(of, side)
+        place = self._images.place(of, side)
         return None if place is None else self._values[place]
 
     def _constant(self, of: Of, constant: Constant) -> Any:
         """As the servers do, a decimal literal meets a floating column as the nearest double."""
         floating = self._table.columns[of.column].type in (types.FLOAT, types.DOUBLE)
         return float(constant) if floating and isinstance(constant, int | Decimal) else constant
-
-
-def values(condition: Condition) -> Iterator[Of]:
-    if isinstance(condition, And | Or):
-        for part in condition.parts:
-            yield from values(part)
-    elif isinstance(condition, Not):
-        yield from values(condition.part)
-    elif isinstance(condition, Compare):
-        yield condition.left
-        if isinstance(condition.right, Of):
-            yield condition.right
-    elif not isinstance(condition, During):
-        yield condition.value
 
 
 def like(pattern: str) -> Callable[[str], object]:
