@@ -8,6 +8,7 @@ the unit's RuntimeDirectory comes first.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -18,7 +19,9 @@ from replicator.errors import ProcessError
 
 _PATH_BYTES: Final = 107
 """unix(7): sun_path has 108 bytes, with a 0 at the end."""
-_NAME_BYTES: Final = len("/pymp-12345678/listener-12345678")
+_LONGEST: Final = _PATH_BYTES - len("/pymp-12345678/listener-12345678")
+_OF_THE_PROCESS: Final = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""Errors that say nothing about the folder: every folder would be refused for them, and another one does not help."""
 
 
 def choose(folders: Iterable[str]) -> str:
@@ -26,16 +29,18 @@ def choose(folders: Iterable[str]) -> str:
 
     Raises:
         ProcessError: E5018.
+        OSError: the process can open no file at all.
     """
-    known = list(folders)
-    for folder in known:
-        if len(os.fsencode(folder)) + _NAME_BYTES <= _PATH_BYTES and _writable(folder):
+    refused = []
+    for folder in folders:
+        if (reason := _refusal(folder)) is None:
             return folder
+        refused.append(f"{folder}: {reason}")
     raise ProcessError(
         "E5018",
         "the Core's socket for its worker processes has no folder",
-        found=", ".join(known),
-        wanted=f"a writable folder whose path has at most {_PATH_BYTES - _NAME_BYTES} bytes",
+        found="; ".join(refused),
+        wanted=f"a writable folder whose path has at most {_LONGEST} bytes",
         fix="Set TMPDIR to a short path of a folder that the Core can write to.",
     )
 
@@ -56,11 +61,18 @@ def _runtime_directories() -> list[str]:
     return [folder for folder in os.environ.get("RUNTIME_DIRECTORY", "").split(":") if folder]
 
 
-def _writable(folder: str) -> bool:
-    """Asks by a file: a full file system is found too, and root passes every check of permissions."""
+def _refusal(folder: str) -> str | None:
+    """Why the socket cannot be in this folder.
+
+    Asks by a file: a full file system is found too, and root passes every check of permissions.
+    """
+    if (length := len(os.fsencode(folder))) > _LONGEST:
+        return f"its path has {length} bytes"
     try:
         with tempfile.TemporaryDirectory(prefix="pymp-", dir=folder) as made:
             Path(made, "probe").touch()
-    except OSError:
-        return False
-    return True
+    except OSError as error:
+        if error.errno in _OF_THE_PROCESS:
+            raise
+        return error.strerror or str(error)
+    return None

@@ -413,7 +413,7 @@ CODES: dict[str, Entry] = {
             ),
             "E5018": (
                 "worker not started",
-                "This host cannot start a process: no memory, too many processes, or the Core's socket was removed.",
+                "This host cannot start a process: no memory, too many processes or open files, or the Core's socket was removed.",
                 "See the log of the Core; restart it if its socket under TMPDIR was removed.",
             ),
             "E5020": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -42,8 +43,21 @@ def test_one_that_cannot_be_written_to_is_passed_over(folders: tuple[str, str]) 
 
 def test_none_is_an_error_that_says_what_to_set(folders: tuple[str, str]) -> None:
     with pytest.raises(ProcessError, match="E5018") as error:
-        choose([folders[1]])
+        choose([folders[1], "/nowhere"])
     assert str(LONGEST) in error.value.wanted and "TMPDIR" in error.value.fix
+    assert error.value.found == f"{folders[1]}: its path has {LONGEST + 1} bytes; /nowhere: No such file or directory"
+
+
+def test_a_process_that_can_open_no_file_is_told_so_and_not_of_folders() -> None:
+    """It depends on the descriptors that are free at that moment which of its files is the first that fails."""
+    script = (
+        "import os, resource, sys; from core.socket_folder import choose; free = os.open('/dev/null', os.O_RDONLY)\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (free + 1, free + 1))\n"
+        "try: choose(['/tmp', '/var/tmp'])\n"
+        "except OSError as error: sys.exit(error.errno)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == errno.EMFILE, done.stderr
 
 
 def test_systemd_s_folder_comes_first(folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
