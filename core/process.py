@@ -9,6 +9,7 @@ import threading
 from types import FrameType
 from typing import Any
 
+from core import descriptors
 from core.agent import Agent
 from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
@@ -29,6 +30,7 @@ def _validate(config: dict[str, Any]) -> dict[str, Any]:
 def run(zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_timeout: float, log_format: str) -> None:
     """Returns when it was told to stop, and everything is handed over."""
     log.setup(log_format)
+    descriptors.provide()
     launcher = Launcher(log_format)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     manager = ServiceManager()

@@ -49,16 +49,18 @@ def choose(folders: Iterable[str]) -> str:
 def socket_folder() -> Iterator[None]:
     """Temporary folders that are created inside the `with` block are created where a socket is possible."""
     before = tempfile.tempdir
-    tempfile.tempdir = choose([*_runtime_directories(), tempfile.gettempdir(), "/tmp", "/var/tmp"])  # noqa: S108
+    tempfile.tempdir = choose(_candidates())
     try:
         yield
     finally:
         tempfile.tempdir = before
 
 
-def _runtime_directories() -> list[str]:
-    """systemd.exec(5): of `RuntimeDirectory=`, with a colon between several."""
-    return [folder for folder in os.environ.get("RUNTIME_DIRECTORY", "").split(":") if folder]
+def _candidates() -> list[str]:
+    """Without tempfile.gettempdir: it probes by files too, and blames the folders where no file can be opened."""
+    runtime = os.environ.get("RUNTIME_DIRECTORY", "").split(":")  # systemd.exec(5): a colon between several
+    named = [os.environ.get(name, "") for name in ("TMPDIR", "TEMP", "TMP")]
+    return [folder for folder in [*runtime, *named, "/tmp", "/var/tmp"] if folder]  # noqa: S108
 
 
 def _refusal(folder: str) -> str | None:

@@ -413,8 +413,13 @@ CODES: dict[str, Entry] = {
             ),
             "E5018": (
                 "worker not started",
-                "This host cannot start a process: no memory, too many processes or open files, or the Core's socket was removed.",
+                "The host has no memory, too many processes or open files, or the Core's socket was removed.",
                 "See the log of the Core; restart it if its socket under TMPDIR was removed.",
+            ),
+            "E5019": (
+                "too few descriptors",
+                "The limit of open files of this process is too low to lead a task.",
+                "Raise it: LimitNOFILE= in the unit of the Core, or `ulimit -n`.",
             ),
             "E5020": (
                 "foreign request",
