@@ -8,6 +8,7 @@ from replicator.compiled.codes cimport (
     AVRO_BOOLEAN, AVRO_BYTES, AVRO_DOUBLE, AVRO_FLOAT, AVRO_INT, AVRO_LONG, AVRO_STRING,
 )
 from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK, Out, put, reserve
+from replicator.compiled.varints cimport varint_at, zigzag
 
 cdef extern from *:
     """
@@ -31,20 +32,6 @@ ctypedef struct Leaf:
     int type  # NO_AVRO: it is written as text
     int some  # the byte in front of a value; -1: none
     int none  # the byte for null; -1: there is no null
-
-
-cdef inline char* varint_at(char* o, uint64_t number) noexcept nogil:
-    """At most 10 bytes, seven bits each, the lowest first."""
-    while number > 0x7F:
-        o[0] = <char>(number & 0x7F | 0x80)
-        number >>= 7
-        o += 1
-    o[0] = <char>number
-    return o + 1
-
-
-cdef inline uint64_t zigzag(int64_t number) noexcept nogil:
-    return <uint64_t>number << 1 ^ <uint64_t>(number >> 63)
 
 
 cdef inline bint _is_digit(char text) noexcept nogil:

@@ -3,16 +3,13 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
+from replicator.compiled.varints cimport VARINT_MOST, varint_at
+
 
 cdef inline bytes varint(Py_ssize_t number):
     """Zigzag, of a length."""
-    cdef uint64_t rest = <uint64_t>number << 1
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
+    cdef char made[VARINT_MOST]
+    return made[:varint_at(made, <uint64_t>number << 1) - made]
 
 
 cdef inline bytes packed_headers(tuple headers):

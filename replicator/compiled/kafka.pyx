@@ -14,6 +14,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Arena, Entry
 from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, shrink, unsigned_at
+from replicator.compiled.varints cimport varint_at, varint_size
 
 ABI = 8
 
@@ -53,24 +54,13 @@ def murmur2_of(bytes data):
     return murmur2(<const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
 
-cdef inline size_t varint_size(uint64_t number) noexcept nogil:
-    """Of a number that is not negative, zigzag."""
-    cdef size_t size = 1
-    number <<= 1
-    while number > 0x7F:
-        number >>= 7
-        size += 1
-    return size
+cdef inline size_t count_size(uint64_t count) noexcept nogil:
+    return varint_size(count << 1)
 
 
-cdef inline char* varint_at(char* o, uint64_t number) noexcept nogil:
-    number <<= 1
-    while number > 0x7F:
-        o[0] = <char>(number & 0x7F | 0x80)
-        number >>= 7
-        o += 1
-    o[0] = <char>number
-    return o + 1
+cdef inline char* count_at(char* o, uint64_t count) noexcept nogil:
+    """A length or a number of things, which is not negative: zigzag."""
+    return varint_at(o, count << 1)
 
 
 cdef class Body:
@@ -319,7 +309,7 @@ cdef class Batches:
         cdef size_t start = arena.position_ends[position - 1] if position else 0
         cdef size_t size = arena.position_ends[position] - start
         cdef char length[10]
-        cdef char* behind = varint_at(length, size)
+        cdef char* behind = count_at(length, size)
         self.block.used = 0
         self.block_position = position
         if (
@@ -334,7 +324,7 @@ cdef class Batches:
         cdef size_t key = entry.key if entry.key > 0 else 0
         cdef size_t value = entry.value if entry.value > 0 else 0
         cdef size_t route = entry.route if entry.route > 0 else 0
-        cdef size_t own = varint_size(OWN_HEADERS + entry.header_count) + entry.headers
+        cdef size_t own = count_size(OWN_HEADERS + entry.header_count) + entry.headers
         cdef size_t room = RECORD_OVERHEAD + self.block.used + key + value
         cdef char digits[24]
         cdef size_t digit_count = unsigned_at(digits, <uint64_t>entry.row) - digits
@@ -354,37 +344,37 @@ cdef class Batches:
                 return NO_MEMORY
             lane.body.used = HEAD
         length = (
-            2 + varint_size(lane.count) + (1 if entry.key < 0 else varint_size(key)) + key
-            + (1 if entry.value < 0 else varint_size(value)) + value
-            + own + self.block.used + varint_size(digit_count) + digit_count
+            2 + count_size(lane.count) + (1 if entry.key < 0 else count_size(key)) + key
+            + (1 if entry.value < 0 else count_size(value)) + value
+            + own + self.block.used + count_size(digit_count) + digit_count
         )
         if length + 5 > topic.most:
             return TOO_LARGE
         if reserve(&lane.body, length + 10) != OK:
             return NO_MEMORY
-        o = varint_at(lane.body.base + lane.body.used, length)
+        o = count_at(lane.body.base + lane.body.used, length)
         o[0] = 0
         o[1] = 0
-        o = varint_at(o + 2, lane.count)
+        o = count_at(o + 2, lane.count)
         if entry.key < 0:
             o[0] = 1
             o += 1
         else:
-            o = varint_at(o, key)
+            o = count_at(o, key)
             memcpy(o, source, key)
             o += key
         if entry.value < 0:
             o[0] = 1
             o += 1
         else:
-            o = varint_at(o, value)
+            o = count_at(o, value)
             memcpy(o, source + key, value)
             o += value
-        o = varint_at(o, OWN_HEADERS + entry.header_count)
+        o = count_at(o, OWN_HEADERS + entry.header_count)
         memcpy(o, source + key + value + route, entry.headers)
         o += entry.headers
         memcpy(o, self.block.base, self.block.used)
-        o = varint_at(o + self.block.used, digit_count)
+        o = count_at(o + self.block.used, digit_count)
         memcpy(o, digits, digit_count)
         lane.body.used = o + digit_count - lane.body.base
         lane.count += 1

@@ -3,9 +3,10 @@
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove
 
-from replicator.compiled.avro cimport Leaf, unescaped_at, varint_at
+from replicator.compiled.avro cimport Leaf, unescaped_at
 from replicator.compiled.codes cimport PROTO_NUMBER
 from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK, Out, put, put_kept, put_signed, reserve
+from replicator.compiled.varints cimport varint_at
 
 ctypedef struct Piece:
     const char* text
