@@ -95,6 +95,22 @@ class PacketSocket:
             raise _error(payload)
         return payload
 
+    def receive_long(self) -> bytes:
+        """As `receive`, of any length: joined from packets of 16 MB."""
+        parts = []
+        while True:
+            head = self._exactly(4)
+            size, self._number = int.from_bytes(head[:3], "little"), head[3]
+            parts.append(self._exactly(size))
+            if size < _FULL:
+                break
+        payload = b"".join(parts)
+        if not payload:
+            raise malformed("an answer of 0 bytes")
+        if payload[0] == _ERROR:
+            raise _error(payload)
+        return payload
+
     def _exactly(self, size: int) -> bytes:
         data: bytes = self.reader.read(size)
         if len(data) < size:
