@@ -68,6 +68,8 @@ class ColumnShape(msgspec.Struct, frozen=True):
     geometry: int | None = None
     visible: bool = True
     dimensions: int | None = None
+    charset: str = ""
+    collation_name: str = ""
 
 
 class TableShape(msgspec.Struct, frozen=True):
@@ -99,6 +101,7 @@ class _Row(msgspec.Struct, frozen=True):
     collation: int | None
     extra: str
     charset: str
+    collation_name: str
     declared: str
     """`full` with its letters as they are."""
     mariadb: bool
@@ -135,6 +138,7 @@ def read(session: Session, server: Server, database: str, name: str) -> TableSha
             collations.get(str(row[8])) if row[8] else None,
             str(row[9]).upper(),
             str(row[10] or ""),
+            str(row[8] or ""),
             str(row[2]),
             server.mariadb,
         )
@@ -173,7 +177,17 @@ def _by_kind(row: _Row) -> ColumnShape | None:
 
     def shape(kind: int, meta: int = 0, expression: str = name, **more: Any) -> ColumnShape:
         visible = "INVISIBLE" not in row.extra
-        return ColumnShape(row.name, kind, meta, row.nullable, expression, visible=visible, **more)
+        return ColumnShape(
+            row.name,
+            kind,
+            meta,
+            row.nullable,
+            expression,
+            visible=visible,
+            charset=row.charset,
+            collation_name=row.collation_name,
+            **more,
+        )
 
     if data in _SIMPLE:
         return shape(_SIMPLE[data], unsigned=row.unsigned)
