@@ -4,8 +4,10 @@ Each has an implementation in memory, and one conformance suite (tests/conforman
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
+
+import msgspec
 
 from replicator.errors import ReplicatorError
 from replicator.model.batch import Batch
@@ -14,6 +16,7 @@ from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
+from replicator.model.snapshot import Bound, Marker, OpenTable, RowImages, SnapshotMoment
 from replicator.model.table import Table
 from replicator.model.term import Term
 
@@ -69,6 +72,74 @@ class Source(Protocol):
         ...
 
 
+class TableChanged(Exception):
+    """The table has no longer the key by which it was cut, or is gone: it has to be begun again."""
+
+
+class TableSize(msgspec.Struct, frozen=True):
+    """A table that a snapshot reads, `database.table`, with the rows and bytes that the source expects in it."""
+
+    table: str
+    rows: int
+    size: int
+
+
+class Chunk(msgspec.Struct):
+    """Rows of one table as one SELECT has found them.
+
+    Attributes:
+        table_map: body of the TABLE_MAP event (as with binlog_row_metadata = FULL) that the images belong to.
+        images: the rows.
+        high: end of the source's log, read after the SELECT.
+        last: key of the last row; None without rows, or without a key.
+        final: nothing of the table is left behind it.
+        time_s: when it was read, s since the epoch.
+    """
+
+    table_map: bytes
+    images: RowImages
+    high: Position
+    last: Bound | None
+    final: bool
+    time_s: int
+
+
+class SnapshotReader(Protocol):
+    """Reads tables of one server. Not thread-safe, but for `close`, which ends a read.
+
+    All methods raise SourceUnavailable (try again) and SourceError.
+    """
+
+    def tables(self) -> Sequence[TableSize]:
+        """The tables that the task replicates, sorted by database and name, byte for byte."""
+        ...
+
+    def begin(self, table: str) -> OpenTable | None:
+        """Chooses the key and finds the last row. None: there is no such table."""
+        ...
+
+    def read(self, table: OpenTable, most: int, passed: Position) -> Chunk:
+        """The next rows behind `table.done`, at most `most`; of a table without a key, all.
+
+        The SELECT begins only once it can see every transaction before `passed`: a server sends transactions
+        that its engine does not show yet.
+
+        Raises:
+            TableChanged.
+        """
+        ...
+
+    def close(self) -> None: ...
+
+
+class SnapshotSource(Protocol):
+    """Where the rows of a snapshot come from."""
+
+    def open(self, server: str) -> SnapshotReader:
+        """`server`: the one whose log the stream reads, as in `Position.server`. Raises SourceUnavailable, SourceError."""
+        ...
+
+
 Interest: TypeAlias = Literal["statement", "transaction", "query", "heartbeat", "xa", "executed"]
 """What a format wants to be told of; "executed": its messages print `Moment.executed`, which is dear to make."""
 
@@ -106,6 +177,10 @@ class Format(Narrator, Protocol):
 
     def plan(self, table: Table, topic: str) -> TablePlan: ...
 
+    def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
+        """For rows of a snapshot. Only `insert` is used; no record is `Deferred`."""
+        ...
+
 
 class Planner(Protocol):
     """Format, topic and transforms joined: what the decoder asks once per table version. None: not replicated."""
@@ -135,6 +210,22 @@ class Catalog(Protocol):
         ...
 
 
+class Watcher(Protocol):
+    """Told by a decoder of the changes of tables that a snapshot reads, in the thread that calls `Decoder.feed`, before
+    the batch that has them is returned."""
+
+    tables: Collection[str]
+    """`database.table`."""
+
+    def changed(self, table: str, keys: Sequence[bytes]) -> None:
+        """Rows with these keys have changed: of an update, before and after. Keys as `RowKeys` makes them."""
+        ...
+
+    def altered(self, table: str | None) -> None:
+        """A statement (DDL, TRUNCATE, ...) has changed the table; None: it may have changed any."""
+        ...
+
+
 class Decoder(Protocol):
     more: bool
     """The last call left some of its bytes undecoded, as a little compressed data can be very many rows. `feed(b"")`
@@ -151,6 +242,15 @@ class Decoder(Protocol):
         Raises:
             DecodeError: with position and event type; nothing after the last returned batch was delivered.
         """
+        ...
+
+    @property
+    def between(self) -> bool:
+        """Nothing of a transaction behind the position of the last batch has been read."""
+        ...
+
+    def watch(self, watcher: Watcher | None) -> None:
+        """From the next event on `watcher` is told; called again when its tables have changed."""
         ...
 
     def end(self) -> None:
