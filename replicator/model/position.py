@@ -6,6 +6,8 @@ import re
 
 import msgspec
 
+from replicator.model.snapshot import SnapshotProgress
+
 _FILE = re.compile(r"^(?P<base>.+)\.(?P<number>\d+)$")
 
 
@@ -86,6 +88,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         inside: how `rows` were counted; None at a transaction boundary.
         server: whose binlog `file` and `offset` are of (see `Origin`); "" where an operator has set the position and no
             stream has begun there yet.
+        snapshot: rows from before the stream: how many of them are delivered; None: none are wanted.
     """
 
     file: str
@@ -98,6 +101,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     unseen: Place | None = None
     inside: Inside | None = None
     server: str = ""
+    snapshot: SnapshotProgress | None = None
 
     @property
     def boundary(self) -> bool:

@@ -44,6 +44,7 @@ class SnapshotProgress(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         id: `initial`, or that of the order that asked for it.
+        step: grows with each change: of two at one place of the stream, the one with the higher number is ahead.
         begun_ms, ended_ms: on our clock, ms since the epoch; ended 0: it has not ended.
         file, offset: where the stream stood when it began.
         tables, finished: number of tables: of all, of those that are complete.
@@ -55,6 +56,7 @@ class SnapshotProgress(msgspec.Struct, frozen=True, omit_defaults=True):
 
     id: str
     begun_ms: int
+    step: int = 0
     file: str = ""
     offset: int = 0
     tables: int = 0
@@ -65,6 +67,10 @@ class SnapshotProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     size: int = 0
     estimate: int = 0
     ended_ms: int = 0
+
+    @property
+    def moment(self) -> SnapshotMoment:
+        return SnapshotMoment(self.file, self.offset, self.begun_ms)
 
 
 class SnapshotMoment(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ def authority(held: Position | None, known: Checkpoint) -> Position:
     if relation == "ahead":
         return held
     if relation == "same":
-        return held if _further(held.catch_up, known) else position
+        return held if _further(held.catch_up, known) and _step(held) >= _step(position) else position
     if relation == "behind" and known.in_sink is None:
         return position
     raise _disagree(held, position, relation == "behind")
@@ -56,6 +56,10 @@ def _further(held: CatchUp | None, known: Checkpoint) -> bool:
     if held.done or other.done:
         return held.done
     return compared(held.at, other.at) != "behind"
+
+
+def _step(position: Position) -> int:
+    return position.snapshot.step if position.snapshot is not None else -1
 
 
 def _disagree(held: Position, known: Position, older: bool) -> SinkError:

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import msgspec
 
@@ -25,6 +25,7 @@ from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.order import reached
 from replicator.model.position import Position
+from replicator.model.snapshot import SnapshotProgress
 from replicator.model.term import Term
 from replicator.pipeline import malloc
 from replicator.pipeline.authority import authority
@@ -35,6 +36,7 @@ from replicator.pipeline.delivery_progress import DeliveryCounters, DeliveryProg
 from replicator.pipeline.ports import CheckpointStore, Decoder, Sink, Source, Stream
 from replicator.pipeline.quarantine import Quarantine
 from replicator.pipeline.reader import Reader
+from replicator.pipeline.snapshot.session import INITIAL, SnapshotSession
 
 _FIRST_SECONDS, _MOST_SECONDS = 0.02, 0.2
 """While there is a backlog, a commit waits no longer for more: at first not long, as somebody may wait for the first
@@ -49,6 +51,9 @@ _GROWTH = 4
 """Records have about as many bytes for each one of the binlog."""
 _WRITE_BYTES = 3 << 20
 """What waits is written together up to this size: fewer and fuller batches of records."""
+
+
+OpenSnapshot: TypeAlias = Callable[[SnapshotProgress, Stream, Decoder], SnapshotSession]
 
 
 class Observer(Protocol):
@@ -75,6 +80,9 @@ class Pipeline:
             earlier one of its name has left a position at the sink.
         quarantine: the tables that `make_decoder` leaves out: where each stops and goes on is remembered.
         until: where `run` ends of itself.
+        snapshot: opens a snapshot beside a stream and its decoder, at the progress that is given; None: the task has
+            none, and one that has begun is given up.
+        snapshot_first: a task without a position begins with a snapshot.
         stopping: set by `drain`, for whoever waits on its behalf.
     """
 
@@ -95,6 +103,8 @@ class Pipeline:
         start_given: bool = False,
         quarantine: Quarantine | None = None,
         until: Position | None = None,
+        snapshot: OpenSnapshot | None = None,
+        snapshot_first: bool = False,
         stopping: threading.Event | None = None,
     ) -> None:
         self._source = source
@@ -111,6 +121,9 @@ class Pipeline:
         self._start_given = start_given
         self._quarantine = quarantine or Quarantine()
         self.end = until
+        self._open_snapshot = snapshot
+        self._snapshot_first = snapshot_first
+        self._snapshot: SnapshotSession | None = None
         self._stopping = stopping or threading.Event()
         self._stream: Stream | None = None
         self._catching_up: CatchUpSession | None = None
@@ -189,6 +202,8 @@ class Pipeline:
             # Before anybody is told: the first decoder of a task reads the tables' definitions, and they shall be those
             # of its beginning.
             decoder = self._make_decoder(stream)
+            if behind is None:
+                self._snapshot = self._begun_snapshot(position, stream, decoder)
             self._observer.streaming(stream.position)
             reader = self._reader(stream, decoder, buffer)
             self._deliver(reader)
@@ -214,7 +229,17 @@ class Pipeline:
             if reader is not None:
                 reader.join()
                 self._careful = reader.careful
+            if self._snapshot is not None:
+                self._snapshot.close()
+                self._snapshot = None
             self._sink.close()
+
+    def _begun_snapshot(self, position: Position, stream: Stream, decoder: Decoder) -> SnapshotSession | None:
+        if position.snapshot is None or self._open_snapshot is None:
+            return None
+        snapshot = self._open_snapshot(position.snapshot, stream, decoder)
+        snapshot.start()
+        return snapshot
 
     def _reader(self, stream: Stream, decoder: Decoder, buffer: Buffer) -> Reader:
         return Reader(
@@ -224,9 +249,16 @@ class Pipeline:
             stopping=self._stopping,
             is_end=self._is_end,
             ends=self.end is not None or self._catching_up is not None,
-            seen=self._catching_up.seen if self._catching_up is not None else None,
+            seen=self._seen(),
             careful=self._careful,
+            snapshot=self._snapshot,
         )
+
+    def _seen(self) -> Callable[[Position, bool], Position] | None:
+        if self._catching_up is not None:
+            return self._catching_up.seen
+        snapshot = self._snapshot
+        return None if snapshot is None else lambda position, boundary: snapshot.seen(position)
 
     def _resume(self) -> Position:
         """The sink is fenced first; only then is any position read."""
@@ -236,14 +268,23 @@ class Pipeline:
             if held is None and self._sink.left is not None and not self._start_given:
                 raise _left_by_another(self._sink.left)
             # Before the first row: were the starting point not durable, a successor would start "latest" again, later.
-            position = held or self._source.start_position()
+            position = held or self._beginning()
             known = Checkpoint(position)
         position = authority(held, known)
+        if self._open_snapshot is None and position.snapshot is not None and not position.snapshot.ended_ms:
+            position = msgspec.structs.replace(position, snapshot=None)  # the configuration has none any more
         if msgspec.structs.replace(position, server=known.position.server) == known.position:
             position = known.position  # which may know more of the server: see _remember_server
         known = self._mark(self._settle(known, position, held), position)
         self._delivery = DeliveryProgress(known, self.figures, in_sink=self._sink.holds_position)
         return self._quarantine.begin(known.quarantined, known.position)
+
+    def _beginning(self) -> Position:
+        position = self._source.start_position()
+        if not self._snapshot_first:
+            return position
+        progress = SnapshotProgress(INITIAL, _now_ms(), file=position.file, offset=position.offset)
+        return msgspec.structs.replace(position, snapshot=progress)
 
     def _settle(self, known: Checkpoint, position: Position, held: Position | None) -> Checkpoint:
         """Remembers where the session begins, and whether the sink holds the position from now on. Durably, before the
@@ -285,9 +326,14 @@ class Pipeline:
         self._delivery = DeliveryProgress(known, self.figures, in_sink=self._sink.holds_position)
 
     def _reached(self, position: Position) -> bool:
+        if self._snapshot.active if self._snapshot is not None else self._unfinished(position):
+            return False
         if self._until is self.end:
             return self.end is not None and reached(position, self.end)
         return isinstance(self._until, Position) and position.order >= self._until.order
+
+    def _unfinished(self, position: Position) -> bool:
+        return position.snapshot is not None and not position.snapshot.ended_ms
 
     def _is_end(self, position: Position) -> bool:
         return self._catching_up.is_end(position) if self._catching_up is not None else self._reached(position)

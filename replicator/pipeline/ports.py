@@ -4,7 +4,7 @@ Each has an implementation in memory, and one conformance suite (tests/conforman
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
@@ -136,7 +136,9 @@ class SnapshotSource(Protocol):
     """Where the rows of a snapshot come from."""
 
     def open(self, server: str) -> SnapshotReader:
-        """`server`: the one whose log the stream reads, as in `Position.server`. Raises SourceUnavailable, SourceError."""
+        """`server`: the one whose log the stream reads, as in `Position.server`.
+
+        Raises SourceUnavailable, SourceError."""
         ...
 
 
@@ -214,8 +216,10 @@ class Watcher(Protocol):
     """Told by a decoder of the changes of tables that a snapshot reads, in the thread that calls `Decoder.feed`, before
     the batch that has them is returned."""
 
-    tables: Collection[str]
-    """`database.table`."""
+    @property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        """`database.table` -> the columns of which keys are made; without any: all."""
+        ...
 
     def changed(self, table: str, keys: Sequence[bytes]) -> None:
         """Rows with these keys have changed: of an update, before and after. Keys as `RowKeys` makes them."""
@@ -256,6 +260,26 @@ class Decoder(Protocol):
     def end(self) -> None:
         """The stream has ended. Raises the error that waited for the next call of `feed`; DecodeError E2302 for a file
         that ends inside an event or a transaction."""
+        ...
+
+
+class ChunkEncoder(Protocol):
+    """Turns chunks into records, as the decoder turns the stream's rows."""
+
+    def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Batch:
+        """One batch; its position means nothing.
+
+        Args:
+            identity: what records have instead of a transaction's position; the row is its number in the chunk.
+            first, between, last: of the first row, of those between, of the last one, and of an only one.
+
+        Raises:
+            DecodeError.
+        """
+        ...
+
+    def keys(self, chunk: Chunk, key: tuple[str, ...]) -> Sequence[bytes]:
+        """For each row what a decoder's watcher is told when the row changes."""
         ...
 
 

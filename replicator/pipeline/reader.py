@@ -17,6 +17,7 @@ from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.pipeline.buffer import Buffer, joined
 from replicator.pipeline.ports import Decoder, Stream
+from replicator.pipeline.snapshot.session import SnapshotSession
 
 _HELD_BYTES = 1 << 20
 _BACKLOG_BYTES = 16 << 10  # a read that brings as much is not the last one for now
@@ -36,6 +37,7 @@ class Reader:
         ends: there may be such an end, so that no batch may go beyond it.
         seen: a position of the stream, and whether it is between transactions -> that of the task; None: the same.
         careful: bytes of the source that are to be delivered transaction by transaction.
+        snapshot: puts rows between transactions; None: there is none.
 
     Attributes:
         careful: what is left of those.
@@ -52,8 +54,11 @@ class Reader:
         ends: bool,
         seen: Callable[[Position, bool], Position] | None,
         careful: int,
+        snapshot: SnapshotSession | None = None,
     ) -> None:
         self.careful = careful
+        self._snapshot = snapshot
+        self._place = stream.position
         self._stream = stream
         self._decoder = decoder
         self._buffer = buffer
@@ -77,7 +82,7 @@ class Reader:
             batch = next(self._batches, None)
             if batch is None and not self._over:
                 self._read(timeout)
-                if self._buffer.more:
+                if self._buffer.more or self._inserting:
                     self._send_away()
                     return self._buffer.get(timeout, most)
                 batch = next(self._batches, None)
@@ -130,11 +135,17 @@ class Reader:
             for batch in self._batches:
                 if not self._buffer.put(batch):
                     return False
-            if self._over or time.monotonic() > self._backlog_until:
+            if self._over or (time.monotonic() > self._backlog_until and not self._inserting):
                 return True
             self._read(_THREAD_PATIENCE)
 
+    @property
+    def _inserting(self) -> bool:
+        return self._snapshot is not None and self._snapshot.active
+
     def _read(self, timeout: float) -> None:
+        if self._snapshot is not None and self._snapshot.active:
+            timeout = min(timeout, self._snapshot.patience)
         try:
             data = self._stream.read(timeout)
         except SourceUnavailable:
@@ -143,6 +154,8 @@ class Reader:
         self._buffer.more = len(data) >= _BACKLOG_BYTES
         if self._buffer.more:
             self._backlog_until = time.monotonic() + _BACKLOG_SECONDS
+        if self._snapshot is not None and self._snapshot.waiting:
+            self._buffer.more = True
         self._batches = self._decoded(data)
 
     def _decoded(self, data: bytes) -> Iterator[Batch]:
@@ -158,14 +171,26 @@ class Reader:
             if self._seen is not None:
                 whole = msgspec.structs.replace(whole, position=self._seen(place, whole.boundary))
             yield whole
-            if whole.boundary and self._is_end(place):
-                self._ended = True
-                return
+            if whole.boundary:
+                self._place = place
+                yield from self._inserted(between=False)
+                if self._is_end(place):
+                    self._ended = True
+                    return
+        if self._inserting and self._place.boundary and self._decoder.between:
+            yield from self._inserted(between=True)
+            self._ended = self._is_end(self._place)
+
+    def _inserted(self, *, between: bool) -> Iterator[Batch]:
+        if self._snapshot is not None and self._snapshot.active:
+            yield from self._snapshot.insert(self._place, between)
 
     def _pieces(self, data: bytes) -> Iterator[Batch]:
         """Batches of as many whole transactions as `data` holds, or of one each, also to meet a given end."""
         size = _CAREFUL_PIECE if self.careful or self._ends else max(1, len(data))
         for start in range(0, max(1, len(data)), size):  # also when nothing came: an error may be waiting
+            if self._snapshot is not None:
+                self._snapshot.advance()
             yield from self._decoder.feed(data[start : start + size])
             while self._decoder.more and not self._stopping.is_set():
                 yield from self._decoder.feed(b"")

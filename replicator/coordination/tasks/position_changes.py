@@ -69,7 +69,7 @@ def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) 
     """Raises SourceError E2209 for a GTID set that can't be read."""
     position = _position(before, target, mariadb)
     present = before.position if before else Position("", 4)
-    position = msgspec.structs.replace(position, reset=present.reset + 1)
+    position = msgspec.structs.replace(position, reset=present.reset + 1, snapshot=present.snapshot)
     if isinstance(target, TransactionStart):
         direction, repeats, skips = _begun_again(present)
     else:

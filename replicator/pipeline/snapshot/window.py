@@ -1,111 +1,109 @@
-"""Windows: where the rows of a chunk may stand in the stream.
+"""Windows: between which places of the stream the rows of a chunk have been read.
 
-A chunk is a SELECT of some rows. Its rows are newer than what the stream has delivered, and may be older than what the
-stream delivers soon; nobody knows which, because a SELECT has no place in the binlog. Two things are known: a row that the SELECT
-saw was in the binlog before the SELECT ended, so behind `high`, the end of the log read afterwards, the stream has all
-of it; and the keys that the stream passes from before the SELECT up to there are noted. At `high` the chunk's rows whose
-keys were not noted have no change that the stream has yet to deliver, and none that it delivered since: they are put in there. The
-others are dropped: the stream's records of their keys are at least as new.
+A chunk is a SELECT of some rows. When it began it saw everything that the stream had passed by then (the reader of the
+chunk waits for that). Whatever it saw was in the log when it had ended, so behind `high`, the end of the log read
+afterwards, the stream has all of it. The keys that the stream passes in between are noted. At `high` the rows of the
+chunk whose keys were not noted have no change that the stream has yet to deliver: they are put in there. The others are
+dropped: the stream's records of their keys are at least as new. To note more keys than needed does no harm, as long as
+the stream has delivered their records.
 
-What makes a chunk unusable: a statement that changes the table, or another server in the place of the one that was asked. It is read again.
+What makes a chunk unusable: a statement that changes the table, or another server in the place of the one that was
+asked. It is read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable
 
 import msgspec
 
+from replicator.model.origin import Origin
 from replicator.model.position import Position
-
-Row: TypeAlias = tuple[bytes, bytes]
-"""(key, row image): both as the binlog has them. Keys are compared byte for byte: an update from 'a' to 'A' notes both."""
 
 
 class Window(msgspec.Struct, eq=False):
-    """One chunk.
+    """Of one chunk.
 
     Attributes:
         table: `database.table`.
-        rows, high: None until the SELECT has ended.
+        high: None until the SELECT has ended.
         noted: keys that the stream has passed since the window was opened.
         stale: the chunk has to be read again.
+        dropped: there will be no chunk. Set by the thread that reads chunks.
     """
 
     table: str
-    rows: Sequence[Row] | None = None
     high: Position | None = None
     noted: set[bytes] = msgspec.field(default_factory=set)
     stale: bool = False
-
-    @property
-    def left(self) -> list[bytes]:
-        """The row images that are put in."""
-        return [image for key, image in self.rows or () if key not in self.noted]
+    dropped: bool = False
 
 
 class Windows:
-    """All open windows of a task. Not thread-safe: the thread that reads the stream calls everything; it takes
-    answers from the threads that select."""
+    """All open windows of a task, in the order of their beginning. Not thread-safe."""
 
     def __init__(self) -> None:
         self._open: list[Window] = []
+        self._recent: dict[str, set[bytes]] = {}
+        self._kept: set[str] = set()
 
-    @property
-    def tables(self) -> frozenset[str]:
-        """Whose keys have to be noted."""
-        return frozenset(window.table for window in self._open)
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def keep(self, table: str) -> None:
+        """Its rows are all of one moment, that of the first window: keys that are noted since then hold for each."""
+        self._kept.add(table)
+
+    def advance(self) -> None:
+        """The stream's next bytes are decoded. What was noted before is passed for every window that is opened now; of
+        what is noted now nobody can tell on which side of the next boundary it is."""
+        for table in [table for table in self._recent if table not in self._kept]:
+            del self._recent[table]
 
     def open(self, table: str) -> Window:
-        """Before the SELECT is sent."""
-        window = Window(table)
+        """At a place of the stream between transactions, before the SELECT is sent."""
+        window = Window(table, noted=set(self._recent.get(table, ())))
         self._open.append(window)
         return window
 
-    def close(self, window: Window) -> None:
-        """It is not wanted any more."""
-        if window in self._open:
-            self._open.remove(window)
-
-    def read(self, window: Window, rows: Sequence[Row], high: Position) -> None:
-        """The SELECT has ended; `high`: the end of the log, asked for afterwards."""
-        window.rows, window.high = rows, high
-
     def note(self, table: str, keys: Iterable[bytes]) -> None:
         """The stream has changed rows with these keys: of an update, both."""
+        self._recent.setdefault(table, set()).update(keys)
         for window in self._open:
             if window.table == table:
                 window.noted.update(keys)
 
-    def changed(self, table: str | None) -> None:
+    def alter(self, table: str | None) -> None:
         """The stream has a statement that changes the table, or (None) may change any."""
         for window in self._open:
             if table is None or window.table == table:
                 window.stale = True
 
-    def due(self, position: Position) -> list[Window]:
-        """Windows that end here, in the order of their beginning: each is closed; `stale` ones are to be read again.
+    def clear(self) -> None:
+        """None of them is wanted any more."""
+        self._open.clear()
+
+    def take(self, position: Position) -> Window | None:
+        """The oldest window, if it ends here: it is closed; if it is `stale`, its chunk is of no use.
 
         Args:
             position: of the stream, between transactions.
         """
-        ended = [window for window in self._open if _over(window, position)]
-        self._open = [window for window in self._open if window not in ended]
-        return ended
+        while self._open and self._open[0].dropped:
+            self._open.pop(0)
+        if not self._open or not _over(self._open[0], position):
+            return None
+        return self._open.pop(0)
 
 
 def _over(window: Window, position: Position) -> bool:
     high = window.high
     if high is None:
         return False
-    if window.stale:
-        return True
     if high.log != position.log or _server(high) != _server(position):
         window.stale = True
-        return True
-    return position.order >= high.order
+    return window.stale or position.order >= high.order
 
 
 def _server(position: Position) -> str:
-    return position.server.partition("/")[0]
+    return Origin.parse(position.server).server

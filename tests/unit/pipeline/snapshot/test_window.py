@@ -10,7 +10,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from replicator.model.position import Position
 from replicator.pipeline.snapshot.window import Window, Windows
 
-KEYS = st.integers(0, 5)
+KEYS = st.integers(0, 2)
+RARELY = st.integers(0, 2).map(lambda number: number == 0)
 TABLE = "shop.items"
 
 
@@ -18,11 +19,13 @@ class Chunk(msgspec.Struct, eq=False):
     low: int
     high: int
     window: Window
+    passed: int
+    """Of the log by the stream, when the window was opened."""
     seen: dict[int, int] | None = None
 
 
 class SnapshotModel(RuleBasedStateMachine):
-    """Every change has a version that grows; `shown` is how many changes the engine shows: never more than are logged."""
+    """Every change has a version that grows; `shown`: how many changes the engine shows, never more than are logged."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -57,9 +60,10 @@ class SnapshotModel(RuleBasedStateMachine):
     def change(self, key: int, kind: str) -> None:
         self.log.append((kind, key, len(self.log)))
 
-    @rule()
-    def truncate(self) -> None:
-        self.log.append(("truncate", -1, len(self.log)))
+    @rule(really=RARELY)
+    def truncate(self, really: bool) -> None:
+        if really:
+            self.log.append(("truncate", -1, len(self.log)))
 
     @rule(some=st.integers(1, 4))
     def show(self, some: int) -> None:
@@ -68,53 +72,71 @@ class SnapshotModel(RuleBasedStateMachine):
 
     @rule()
     def begin_chunk(self) -> None:
-        low, high = len(self.chunks) % 3 * 2, len(self.chunks) % 3 * 2 + 1
-        self.chunks.append(Chunk(low, high, self.windows.open(TABLE)))
+        low, high = (0, 2) if len(self.chunks) % 2 == 0 else (1, 1)
+        self.chunks.append(Chunk(low, high, self.windows.open(TABLE), self.streamed))
 
-    @precondition(lambda self: any(chunk.seen is None for chunk in self.chunks))
+    @precondition(lambda self: any(chunk.seen is None and chunk.passed <= self.shown for chunk in self.chunks))
     @rule()
     def select(self) -> None:
-        chunk = next(chunk for chunk in self.chunks if chunk.seen is None)
+        """It waits until it can see what the stream had passed."""
+        chunk = next(chunk for chunk in self.chunks if chunk.seen is None and chunk.passed <= self.shown)
         chunk.seen = {key: v for key, v in self.table(self.shown).items() if chunk.low <= key <= chunk.high}
 
-    @precondition(lambda self: any(chunk.seen is not None and chunk.window.rows is None for chunk in self.chunks))
+    @precondition(lambda self: any(chunk.seen is not None and chunk.window.high is None for chunk in self.chunks))
     @rule()
     def ask_for_the_end(self) -> None:
-        chunk = next(chunk for chunk in self.chunks if chunk.seen is not None and chunk.window.rows is None)
-        rows = [(bytes((key,)), version.to_bytes(4, "big")) for key, version in (chunk.seen or {}).items()]
-        self.windows.read(chunk.window, rows, self.place(len(self.log)))
+        chunk = next(chunk for chunk in self.chunks if chunk.seen is not None and chunk.window.high is None)
+        chunk.window.high = self.place(len(self.log))
         self.put_in()
+
+    @precondition(lambda self: any(chunk.window.high is None for chunk in self.chunks))
+    @rule(really=RARELY)
+    def give_up(self, really: bool) -> None:
+        if really:
+            chunk = next(chunk for chunk in self.chunks if chunk.window.high is None)
+            chunk.window.dropped = True
+            self.chunks.remove(chunk)
 
     @precondition(lambda self: self.streamed < len(self.log))
-    @rule(some=st.integers(1, 5))
-    def stream(self, some: int) -> None:
-        for kind, key, version in self.log[self.streamed : self.streamed + some]:
-            self.streamed += 1
+    @rule(some=st.integers(1, 5), opened=st.integers(0, 8))
+    def stream(self, some: int, opened: int) -> None:
+        """Bytes of the stream are decoded at once, and noted; then its transactions go on, one after the other.
+
+        Args:
+            opened: behind how many of them a window is opened.
+        """
+        self.windows.advance()
+        piece = self.log[self.streamed : self.streamed + some]
+        for kind, key, _ in piece:
             if kind == "truncate":
-                self.windows.changed(TABLE)
-                self.emitted += [(each, version) for each in range(6)]
+                self.windows.alter(TABLE)
             else:
                 self.windows.note(TABLE, [bytes((key,))])
-                self.emitted.append((key, version))
+        for number, (kind, key, version) in enumerate(piece, 1):
+            self.streamed += 1
+            self.emitted += [(each, version) for each in range(3)] if kind == "truncate" else [(key, version)]
+            self.put_in()
+            if number == opened:
+                self.begin_chunk()
+
+    @rule(really=RARELY)
+    def fail_over(self, really: bool) -> None:
+        if really:
+            self.server += 1
             self.put_in()
 
-    @rule()
-    def fail_over(self) -> None:
-        self.server += 1
-        self.put_in()
-
     def place(self, offset: int) -> Position:
-        return Position("log.000001", offset + 4, server=f"server{self.server}/1")
+        return Position("log.000001", offset + 4, server=f"server{self.server}@1")
 
     def put_in(self) -> None:
-        for window in self.windows.due(self.place(self.streamed)):
+        while (window := self.windows.take(self.place(self.streamed))) is not None:
             chunk = next(chunk for chunk in self.chunks if chunk.window is window)
             self.chunks.remove(chunk)
             if window.stale:
                 continue
-            keys = {image: key[0] for key, image in window.rows or ()}
-            for image in window.left:
-                self.emitted.append((keys[image], int.from_bytes(image, "big")))
+            for key, version in (chunk.seen or {}).items():
+                if bytes((key,)) not in window.noted:
+                    self.emitted.append((key, version))
             self.done.append((chunk.low, chunk.high))
 
     @invariant()
@@ -138,5 +160,41 @@ class SnapshotModel(RuleBasedStateMachine):
                     assert rows.get(key, -1) >= truth[key], (key, rows, truth)
 
 
-SnapshotModel.TestCase.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+SnapshotModel.TestCase.settings = settings(max_examples=400, stateful_step_count=40, deadline=None)
 TestSnapshotModel = SnapshotModel.TestCase
+
+
+def _at(offset: int, server: str = "one@1", file: str = "log.000001") -> Position:
+    return Position(file, offset, server=server)
+
+
+def test_keys_of_the_bytes_at_hand_count_for_a_window_that_is_opened_among_them() -> None:
+    windows = Windows()
+    windows.advance()
+    windows.note(TABLE, [b"behind the boundary"])
+    assert windows.open(TABLE).noted == {b"behind the boundary"}
+    windows.advance()
+    assert windows.open(TABLE).noted == set()
+
+
+def test_a_table_read_in_one_pass_keeps_its_keys() -> None:
+    windows = Windows()
+    windows.keep(TABLE)
+    windows.note(TABLE, [b"a"])
+    windows.advance()
+    assert windows.open(TABLE).noted == {b"a"}
+
+
+def test_a_window_of_another_server_or_log_is_stale() -> None:
+    for elsewhere in (_at(4, "other@1"), _at(4, file="other.000001")):
+        windows = Windows()
+        windows.open(TABLE).high = _at(100)
+        window = windows.take(elsewhere)
+        assert window is not None and window.stale
+
+
+def test_a_window_that_was_given_up_holds_up_no_other() -> None:
+    windows = Windows()
+    first, second = windows.open(TABLE), windows.open(TABLE)
+    first.dropped, second.high = True, _at(8)
+    assert windows.take(_at(8)) is second

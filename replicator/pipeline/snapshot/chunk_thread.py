@@ -1,0 +1,189 @@
+"""Reads the tables of a snapshot, chunk after chunk, in a thread of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from replicator.model.snapshot import OpenTable, SnapshotProgress
+from replicator.pipeline.ports import Chunk, SnapshotReader, TableChanged, TableSize
+from replicator.pipeline.snapshot.handoff import Closed, Handoff, Piece, Restart, Wish
+
+_FIRST_ROWS = 500
+_TARGET_BYTES = 2 << 20
+_GROWTH = 4
+
+replace = msgspec.structs.replace
+
+
+class ChunkSizes:
+    """How many rows are read at a time: about 2 MB of them, whatever a row has.
+
+    Args:
+        most: rows.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.rows = min(_FIRST_ROWS, most)
+
+    def read(self, rows: int, size: int) -> None:
+        """So many were asked for or fewer, with so many bytes."""
+        if rows:
+            fitting = max(1, _TARGET_BYTES * rows // max(size, 1))
+            self.rows = min(self._most, fitting, self.rows * _GROWTH)
+
+
+class Throttle:
+    """Sleeps so long that no more than `rows_per_s` are read; 0: no limit."""
+
+    def __init__(self, rows_per_s: int, sleep: Callable[[float], None]) -> None:
+        self._rows_per_s = rows_per_s
+        self._sleep = sleep
+        self._due = time.monotonic()
+
+    def read(self, rows: int) -> None:
+        if self._rows_per_s:
+            now = time.monotonic()
+            self._due = max(self._due, now - 1.0) + rows / self._rows_per_s
+            if self._due > now:
+                self._sleep(self._due - now)
+
+
+class ChunkThread:
+    """
+    Args:
+        connect: opens the source.
+        selected: whether the snapshot has a table.
+        most_rows: of a chunk.
+        rows_per_s: limit; 0: none.
+    """
+
+    def __init__(
+        self,
+        handoff: Handoff,
+        connect: Callable[[], SnapshotReader],
+        selected: Callable[[str], bool],
+        *,
+        most_rows: int,
+        rows_per_s: int,
+    ) -> None:
+        self._handoff = handoff
+        self._connect = connect
+        self._selected = selected
+        self._sizes = ChunkSizes(min(most_rows, rows_per_s or most_rows))
+        self._throttle = Throttle(rows_per_s, handoff.sleep)
+        self._reader: SnapshotReader | None = None
+        self._names: list[TableSize] = []
+
+    def run(self) -> None:
+        try:
+            self._reader = self._connect()
+            self._run(self._reader)
+        except Closed:
+            pass
+        except BaseException as error:
+            self._handoff.fail(error)
+        finally:
+            if self._reader is not None:
+                self._reader.close()
+
+    def close(self) -> None:
+        """From another thread: ends what `run` waits for."""
+        self._handoff.close()
+        reader = self._reader
+        if reader is not None:
+            reader.close()
+
+    def _run(self, reader: SnapshotReader) -> None:
+        self._names = [size for size in reader.tables() if self._selected(size.table)]
+        progress = self._handoff.progress
+        if not progress.tables:
+            total = sum(size.rows for size in self._names)
+            progress = replace(progress, step=progress.step + 1, tables=len(self._names), estimate=total)
+            self._handoff.put(Piece(progress))
+        while True:
+            try:
+                self._all(reader, progress)
+                return
+            except Restart:
+                progress = self._handoff.begin_again()
+            except TableChanged:
+                progress = self._dropped_open(self._handoff.settled())
+
+    def _dropped_open(self, progress: SnapshotProgress) -> SnapshotProgress:
+        """The table at hand is begun again."""
+        if progress.open is not None:
+            progress = replace(progress, step=progress.step + 1, open=None)
+            self._handoff.put(Piece(progress))
+        return progress
+
+    def _all(self, reader: SnapshotReader, progress: SnapshotProgress) -> None:
+        while True:
+            table = progress.open
+            if table is None:
+                name = self._next(progress)
+                if name is None:
+                    break
+                table = reader.begin(name)
+                if table is None:  # it is gone; the stream has what became of it
+                    progress = _finished(progress, name)
+                    self._handoff.put(Piece(progress))
+                    continue
+            elif not table.key:  # one pass, which has broken off
+                table = reader.begin(table.table)
+                if table is None:
+                    raise TableChanged
+            progress = self._table(reader, progress, table)
+        ended = replace(progress, step=progress.step + 1, ended_ms=time.time_ns() // 1_000_000)
+        self._handoff.put(Piece(ended))
+
+    def _next(self, progress: SnapshotProgress) -> str | None:
+        """The first table behind the last complete one, in the order of the list. It is asked for once a session:
+        tables that are made later have all of their rows in the stream."""
+        names = [size.table for size in self._names]
+        if not progress.last:
+            return names[0] if names else None
+        return next((name for name in names if _order(name) > _order(progress.last)), None)
+
+    def _table(self, reader: SnapshotReader, progress: SnapshotProgress, table: OpenTable) -> SnapshotProgress:
+        while True:
+            window, passed = self._handoff.open(Wish(table.table, table.key))
+            try:
+                chunk = reader.read(table, self._sizes.rows, passed)
+            except TableChanged:
+                window.dropped = True
+                raise
+            rows, size = len(chunk.images), len(chunk.images.data)
+            before, table = table, _advanced(table, chunk)
+            if chunk.final:
+                progress = _finished(progress, table.table)
+            else:
+                progress = replace(progress, step=progress.step + 1, open=table)
+            ends_all = chunk.final and self._next(progress) is None
+            self._handoff.put(Piece(progress, window, chunk, before, chunk.final, ends_all))
+            self._sizes.read(rows, size)
+            self._throttle.read(rows)
+            if chunk.final:
+                return progress
+
+
+def _advanced(table: OpenTable, chunk: Chunk) -> OpenTable:
+    return replace(
+        table,
+        done=chunk.last if chunk.last is not None else table.done,
+        rows=table.rows + len(chunk.images),
+        size=table.size + len(chunk.images.data),
+        chunks=table.chunks + 1,
+    )
+
+
+def _finished(progress: SnapshotProgress, table: str) -> SnapshotProgress:
+    return replace(progress, step=progress.step + 1, open=None, last=table, finished=progress.finished + 1)
+
+
+def _order(table: str) -> tuple[bytes, bytes]:
+    database, _, name = table.partition(".")
+    return database.encode(), name.encode()

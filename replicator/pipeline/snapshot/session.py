@@ -1,0 +1,213 @@
+"""A snapshot at work: puts chunks of rows between the transactions of the stream."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from replicator.model.batch import Batch
+from replicator.model.position import Position
+from replicator.model.snapshot import Marker, RowImages, SnapshotProgress
+from replicator.pipeline.ports import Chunk, ChunkEncoder, Decoder, SnapshotReader
+from replicator.pipeline.snapshot.chunk_thread import ChunkThread
+from replicator.pipeline.snapshot.handoff import Handoff, Piece
+from replicator.pipeline.snapshot.window import Windows
+
+_PATIENCE = 0.002
+"""Seconds that the stream is waited for while a chunk may be ready at any moment."""
+
+INITIAL: Final = "initial"
+"""`SnapshotProgress.id` of the one that a task begins with."""
+
+replace = msgspec.structs.replace
+
+
+class SnapshotSession:
+    """Lasts as long as the stream does. All methods but `close` are of the thread that reads the stream.
+
+    Args:
+        progress: where it goes on.
+        connect: opens the source; called in a thread of its own.
+        selected: whether the snapshot has a table, `database.table`.
+        encoder: makes records of rows.
+        decoder: of the stream.
+        chunk_rows, rows_per_s: at most; `rows_per_s` 0: no limit.
+    """
+
+    def __init__(
+        self,
+        progress: SnapshotProgress,
+        *,
+        connect: Callable[[], SnapshotReader],
+        selected: Callable[[str], bool],
+        encoder: ChunkEncoder,
+        decoder: Decoder,
+        chunk_rows: int,
+        rows_per_s: int = 0,
+    ) -> None:
+        self._handoff = Handoff(progress)
+        self._encoder = encoder
+        self._decoder = decoder
+        self._windows = Windows()
+        self._tables: dict[str, tuple[str, ...]] = {}
+        self._fresh: set[str] = set()  # watched since the bytes at hand, of which some were decoded before
+        self._chunks = ChunkThread(self._handoff, connect, selected, most_rows=chunk_rows, rows_per_s=rows_per_s)
+        self._thread = threading.Thread(target=self._chunks.run, name="snapshot", daemon=True)
+        self._active = not progress.ended_ms
+        self._name = time.time_ns() // 1_000_000
+
+    def start(self) -> None:
+        if self._active:
+            self._thread.start()
+
+    def close(self) -> None:
+        """Ends the thread that reads chunks. May be called again."""
+        self._chunks.close()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    # For the reader of the stream
+
+    @property
+    def active(self) -> bool:
+        """There is more to come."""
+        return self._active
+
+    @property
+    def patience(self) -> float:
+        """Seconds that a read of the stream may last."""
+        return _PATIENCE
+
+    @property
+    def waiting(self) -> bool:
+        """There are chunks whose place in the stream comes soon."""
+        return bool(self._handoff.pieces)
+
+    def advance(self) -> None:
+        """The next bytes of the stream are decoded now."""
+        self._windows.advance()
+        self._fresh.clear()
+
+    def seen(self, position: Position) -> Position:
+        """A position of the stream -> that of the task."""
+        return replace(position, snapshot=self._handoff.progress)
+
+    def insert(self, position: Position, between: bool) -> Iterator[Batch]:
+        """What comes at this place of the stream, which is one between transactions.
+
+        Args:
+            between: nothing behind `position` was decoded yet.
+
+        Raises whatever ended the reading of chunks.
+        """
+        while self._active:
+            with self._handoff.changed:
+                if self._handoff.error is not None:
+                    raise self._handoff.error
+                self._open_window(position, between)
+                piece = self._take(position)
+            if piece is None:
+                return
+            batch = self._made(piece, position)
+            if batch is not None:
+                yield batch
+
+    # ports.Watcher
+
+    @property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        return self._tables
+
+    def changed(self, table: str, keys: Sequence[bytes]) -> None:
+        self._windows.note(table, keys)
+
+    def altered(self, table: str | None) -> None:
+        self._windows.alter(table)
+
+    # Behind it
+
+    def _open_window(self, position: Position, between: bool) -> None:
+        wish = self._handoff.wish
+        if wish is None or wish.window is not None:
+            return
+        if self._tables.get(wish.table) != wish.key:
+            self._tables[wish.table] = wish.key
+            self._fresh.add(wish.table)
+            self._decoder.watch(self)
+            if not wish.key:
+                self._windows.keep(wish.table)
+        if wish.table in self._fresh and not between:
+            return
+        wish.window, wish.passed = self._windows.open(wish.table), position
+        self._handoff.changed.notify_all()
+
+    def _take(self, position: Position) -> Piece | None:
+        """The next piece, if its place is here."""
+        pieces = self._handoff.pieces
+        if not pieces:
+            return None
+        if pieces[0].window is not None:
+            window = self._windows.take(position)
+            if window is None:
+                return None
+            if window.stale:
+                self._windows.clear()
+                self._handoff.restart()
+                return None
+        piece = pieces.popleft()
+        self._handoff.changed.notify_all()
+        return piece
+
+    def _made(self, piece: Piece, position: Position) -> Batch | None:
+        before, progress = self._handoff.progress, piece.after
+        batch = Batch((), position, boundary=True)
+        if piece.chunk is not None and piece.window is not None and piece.table is not None:
+            chunk = self._without(piece.chunk, piece.table.key, piece.window.noted)
+            if len(chunk.images):
+                # Of this session alone: what is read again may have lost other rows to the stream.
+                identity = f"snapshot:{piece.table.table}:{progress.step}:{self._name}"
+                batch = self._encoder.rows(chunk, identity, *_markers(before, piece))
+            size = len(piece.chunk.images.data)
+            progress = replace(progress, rows=before.rows + batch.rows, size=before.size + size)
+            if piece.ends:
+                self._forget(piece.table.table)
+        else:
+            progress = replace(progress, rows=before.rows, size=before.size)
+        self._handoff.progress = progress
+        if progress.ended_ms:
+            self._active = False
+            self._tables.clear()
+            self._decoder.watch(None)
+        return replace(batch, position=self.seen(position), boundary=True)
+
+    def _without(self, chunk: Chunk, key: tuple[str, ...], noted: set[bytes]) -> Chunk:
+        if not noted or not len(chunk.images):
+            return chunk
+        images, start, data, ends = chunk.images, 0, bytearray(), []
+        for row, end in zip(self._encoder.keys(chunk, key), images.ends, strict=True):
+            if row not in noted:
+                data += images.data[start:end]
+                ends.append(len(data))
+            start = end
+        return replace(chunk, images=RowImages(bytes(data), ends))
+
+    def _forget(self, table: str) -> None:
+        if self._tables.pop(table, None) is not None:
+            self._decoder.watch(self)
+
+
+def _markers(before: SnapshotProgress, piece: Piece) -> tuple[Marker, Marker, Marker]:
+    """Of the first row of a chunk, of those between, and of the last."""
+    if before.id != INITIAL:
+        return "incremental", "incremental", "incremental"
+    first: Marker = "true"
+    if not before.rows:
+        first = "first"
+    elif piece.table is not None and not piece.table.chunks:
+        first = "first_in_data_collection"
+    last: Marker = "last" if piece.ends_all else "last_in_data_collection" if piece.ends else "true"
+    return first, "true", last
