@@ -291,6 +291,7 @@ _CHOOSERS: Final[dict[str, Chooser]] = {
     "base64": _bytes(BASE64),
     "base64_url": _bytes(BASE64, url=True),
     "hex": _bytes(HEX),
+    "raw": lambda column: Writer(HEX),
     "time_us": _time(TIME_US),
     "time_ms": _time(TIME_MS, of_day=True),
     "time_ns": _time(TIME_NS),

@@ -36,6 +36,7 @@ datetime_ns, _iso   DATETIME: nanoseconds since the epoch, ISO 8601
 *_windowed          date_* and datetime_*: years 1 to 99 are in 1970-2069
 constant:, mask:    see `masks.py`
 NAME:TEXT           date_*, datetime_*, timestamp_iso: TEXT for what is no date
+raw                 any type: the bytes of the row image, hexadecimal
 canal_sql_type      `java.sql.Types` of an UNSIGNED integer by its value, of SET, of JSON
 """
 

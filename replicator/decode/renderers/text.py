@@ -11,6 +11,7 @@ from replicator.decode.renderers.cache import Cache
 from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.quoting import base64, needs_care, quote, quote_utf8
 from replicator.decode.values import charsets, json_binary
+from replicator.decode.values.column_sizes import fixed_size
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.table import Column, Table
@@ -135,6 +136,12 @@ def _json(raw: bytes) -> str:
     return quote(json_binary.to_text(raw))
 
 
+def raw(column: Column, table: Table) -> Rendering:
+    """A value of any type as the binlog has it, as hexadecimal digits: for comparisons, see `RowKeys`."""
+    size = fixed_size(column)
+    return Rendering("bytes" if size is None else f"<{size}s", "f'\"{v.hex()}\"'", hint=4)
+
+
 _BYTES: Final = types.CHARACTERS | types.BLOBS | types.COMPRESSED
 
 RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset[int]]]] = {
@@ -143,4 +150,5 @@ RENDERERS: Final[dict[str, tuple[Callable[[Column, Table], Rendering], frozenset
     "enum": (enum, frozenset({types.ENUM})),
     "set": (members, frozenset({types.SET})),
     "json_string": (json, frozenset({types.JSON})),
+    "raw": (raw, frozenset(types.NAMES)),
 }

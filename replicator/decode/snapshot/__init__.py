@@ -1,0 +1,1 @@
+"""Rows of snapshots: chunks become batches of records."""
