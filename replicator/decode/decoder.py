@@ -18,9 +18,10 @@ from zlib import crc32
 
 from replicator.decode.binlog import event_types, transaction_payload, unsupported_events
 from replicator.decode.binlog.framing import Event, FileFraming, Framing, PacketFraming, ServerError, Take
-from replicator.decode.plan.compiler import Renderer, compile_rows
+from replicator.decode.plan.compiler import Renderer
 from replicator.decode.plan.plan_variables import PlanVariables
-from replicator.decode.plan.table_versions import Compile, TableVersions
+from replicator.decode.plan.row_functions import PYTHON, RowFunctions
+from replicator.decode.plan.table_versions import TableVersions
 from replicator.decode.renderers import rendering as standard_rendering
 from replicator.decode.transactions.batch_collector import BatchCollector
 from replicator.decode.transactions.control_events import ControlEvents
@@ -28,6 +29,7 @@ from replicator.decode.transactions.dispatch import handlers
 from replicator.decode.transactions.metadata_events import AllTables, MetadataEvents, Selection
 from replicator.decode.transactions.progress import Flavor, Progress
 from replicator.decode.transactions.resume import Resumed
+from replicator.decode.transactions.table_watch import TableWatch
 from replicator.decode.transactions.transaction_events import TransactionEvents
 from replicator.decode.transactions.transaction_state import Phase, TransactionState
 from replicator.decode.transactions.xa import XaTransaction
@@ -35,7 +37,7 @@ from replicator.errors import DecodeError, ReplicatorError, SourceError, SourceU
 from replicator.model.batch import Batch
 from replicator.model.description import tells_checksum
 from replicator.model.position import Position, Prepared
-from replicator.pipeline.ports import Catalog, Narrator, Planner, Stream
+from replicator.pipeline.ports import Catalog, Narrator, Planner, Stream, Watcher
 
 _HEADER: Final = event_types.HEADER.unpack_from
 _U32: Final = struct.Struct("<I").unpack_from
@@ -126,8 +128,9 @@ class BinlogDecoder:
             accept_partial=row_image == "accept_partial",
             catalog=catalog,
             selected=selection.matches,
-            compile=self._compile,
+            compile=self._functions.compile,
         )
+        self._watch = TableWatch(self._functions, accept_partial=row_image == "accept_partial")
         resumed = Resumed.at(position, rule, repeats=repeats, follows_events=follows_events)
         self._collector = collector = self._collect(self._state, self._progress, rule, resumed)
         self._metadata = MetadataEvents(narrator, catalog, selection, collector, self._progress, clock)
@@ -139,6 +142,7 @@ class BinlogDecoder:
             self._metadata,
             clock,
             self.counters,
+            watch=self._watch,
             read_again=self._read_again,
         )
         self._control = ControlEvents(
@@ -159,7 +163,7 @@ class BinlogDecoder:
 
     _take: Take | None = None
     """Takes events in front of us."""
-    _compile: Compile = staticmethod(compile_rows)
+    _functions: RowFunctions = PYTHON
     _collect: type[BatchCollector] = BatchCollector
 
     def _new_state(self, clock: Callable[[], int]) -> TransactionState:
@@ -193,6 +197,16 @@ class BinlogDecoder:
         if batches:
             self.position = batches[-1].position
         return batches
+
+    @property
+    def between(self) -> bool:
+        """See `ports.Decoder.between`. Rows of a prepared XA transaction come at its XA COMMIT."""
+        return self._collector.settled and not self.more
+
+    def watch(self, watcher: Watcher | None) -> None:
+        """See `ports.Decoder.watch`."""
+        self._watch.begin(watcher)
+        self._versions.watch(self._watch.wrap if watcher is not None else None)
 
     def end(self) -> None:
         """See `ports.Decoder.end`."""

@@ -13,7 +13,7 @@ from replicator.decode.binlog.framing import Event
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.arena_collector import ArenaCollector
 from replicator.decode.native.event_loop import EventLoop, new_loop
-from replicator.decode.native.row_programs import native_rows
+from replicator.decode.native.row_functions import row_functions
 from replicator.decode.transactions.transaction_state import TransactionState
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ log = logging.getLogger(__name__)
 class CompiledDecoder(BinlogDecoder):
     """`BinlogDecoder`, faster: what is ordinary is taken in front of it. Its batches have `PackedRecords`."""
 
-    _compile = staticmethod(native_rows)
     _collect = ArenaCollector
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
+        self._functions = row_functions()
         super().__init__(*arguments, **options)
         assert isinstance(self._collector, ArenaCollector), "see `_collect`"  # noqa: S101
         self._loop = EventLoop(

@@ -18,7 +18,10 @@ from replicator.pipeline.ports import Catalog, Planner
 
 Compile: TypeAlias = Callable[[TablePlan, Table, Operation, Renderer, bool], Rows]
 
-_OPERATIONS: Final[tuple[Operation, ...]] = ("insert", "update", "delete")
+Wrap: TypeAlias = Callable[[int, Rows], Rows]
+"""(operation, row function) -> what takes its place"""
+
+OPERATIONS: Final[tuple[Operation, ...]] = ("insert", "update", "delete")
 _MOST_VERSIONS: Final = 4000
 """With their functions: some 30 KB each."""
 _MOST_IDS: Final = 20_000
@@ -31,8 +34,10 @@ class Version:
     __slots__ = (
         "_accept_partial",
         "_compile",
+        "_ordinary",
         "_partial",
         "_rendering",
+        "_wrap",
         "deferred",
         "functions",
         "plan",
@@ -55,6 +60,8 @@ class Version:
         self.plan = plan
         self.deferred = None if plan is None else deferred_text(plan)
         self.functions: list[Rows | None] = [None, None, None]
+        self._ordinary: list[Rows | None] = [None, None, None]
+        self._wrap: Wrap | None = None
         self._rendering = rendering
         self._accept_partial = accept_partial
         self._compile = compile
@@ -69,9 +76,22 @@ class Version:
     def compile(self, operation: int) -> Rows:
         """Only for a version with a plan. Raises DecodeError for columns that can't be read or written."""
         assert self.plan is not None, "asked only for replicated tables"  # noqa: S101
-        rows = self._compile(self.plan, self.table, _OPERATIONS[operation], self._rendering, self._accept_partial)
+        rows = self._compile(self.plan, self.table, OPERATIONS[operation], self._rendering, self._accept_partial)
+        self._ordinary[operation] = rows
+        if self._wrap is not None:
+            rows = self._wrap(operation, rows)
         self.functions[operation] = rows
         return rows
+
+    def watch(self, wrap: Wrap | None) -> None:
+        """From now on the functions are what `wrap` makes of them; None: they are the ordinary ones."""
+        self._wrap = wrap
+        for operation, rows in enumerate(self._ordinary):
+            self.functions[operation] = rows if rows is None or wrap is None else wrap(operation, rows)
+
+    def release(self) -> None:
+        """Frees the functions; they are made again if rows come."""
+        self.functions[:] = self._ordinary[:] = (None, None, None)
 
 
 class TableVersions:
@@ -109,6 +129,7 @@ class TableVersions:
         self._selected = selected
         self._compile = compile
         self._virtual_logged = True
+        self._watch: Callable[[Version], Wrap | None] | None = None
 
     def forget_ids(self) -> None:
         self.ids.clear()
@@ -131,6 +152,12 @@ class TableVersions:
         for table_id in [table_id for table_id, version in self.ids.items() if changed(version)]:
             del self.ids[table_id]
 
+    def watch(self, wrap: Callable[[Version], Wrap | None] | None) -> None:
+        """From now on `wrap` says of each version what its functions become; see `Version.watch`."""
+        self._watch = wrap
+        for version in (*self._known.values(), *self.ids.values()):
+            version.watch(wrap(version) if wrap is not None else None)
+
     def map(self, table_id: int, raw: bytes) -> None:
         """`raw`: the TABLE_MAP's body behind the table id.
 
@@ -145,7 +172,7 @@ class TableVersions:
             version = self._known[raw] = self._parse(raw)
             if len(self._known) > _MOST_VERSIONS:
                 _, dropped = self._known.popitem(last=False)
-                dropped.functions[:] = (None, None, None)  # it may still have an id, and rows to come
+                dropped.release()  # it may still have an id, and rows to come
         else:
             self._known.move_to_end(raw)
         if len(self.ids) >= _MOST_IDS:
@@ -175,4 +202,7 @@ class TableVersions:
             )
         if plan is not None and not self._virtual_logged:
             virtual_columns.check(plan, table)
-        return Version(raw, table, plan, self._rendering, accept_partial=self._accept_partial, compile=self._compile)
+        made = Version(raw, table, plan, self._rendering, accept_partial=self._accept_partial, compile=self._compile)
+        if self._watch is not None:
+            made.watch(self._watch(made))
+        return made

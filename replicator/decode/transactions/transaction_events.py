@@ -9,6 +9,7 @@ from typing import Any, Final
 from replicator.decode.binlog import mariadb_compression, unsupported_events
 from replicator.decode.binlog.statements import Kind, Statement, classify
 from replicator.decode.transactions.row_events import RowEvents, Work
+from replicator.decode.transactions.table_watch import TableWatch
 from replicator.decode.transactions.transaction_state import Phase
 from replicator.decode.transactions.xa import PreparedTransactions, XaTransaction
 from replicator.errors import ReplicatorError
@@ -26,14 +27,16 @@ class TransactionEvents(RowEvents):
     """All handlers of what makes up transactions; see `RowEvents`.
 
     Args:
+        watch: told of statements.
         read_again: gives the rows of an XA transaction that are not kept.
 
     Attributes:
         pausing: whether to let the caller of `feed` look after each XA PREPARE.
     """
 
-    def __init__(self, *arguments: Any, read_again: Callable[[Prepared], XaTransaction]) -> None:
+    def __init__(self, *arguments: Any, watch: TableWatch, read_again: Callable[[Prepared], XaTransaction]) -> None:
         super().__init__(*arguments)
+        self._watch = watch
         self.pausing = False
         self._prepared = PreparedTransactions()
         self._read_again = read_again
@@ -126,8 +129,10 @@ class TransactionEvents(RowEvents):
             self._without_gtid(0)
         self.state.thread = thread
         self._collector.next_event()
+        self._watch.statement(text, database)
         known = self._metadata.statement(text, database, timestamp, server_id)
         if known is not None:
+            self._watch.changes(known.changes)
             self._versions.forget(known.changes, every="DATABASE" in known.kind)
         self._statement_alone(timestamp, server_id)
 
