@@ -19,7 +19,7 @@ from replicator.model.position import Position
 from replicator.model.term import Term
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.pipeline import Pipeline
-from replicator.pipeline.ports import Stream
+from replicator.pipeline.ports import Stream, Watcher
 
 
 def row(number: int) -> Record:
@@ -99,6 +99,11 @@ class Hand:
         assert isinstance(stream, ScriptStream)
         self._stream = stream
         self.more = False
+        self.between = True
+        self.watcher: Watcher | None = None
+
+    def watch(self, watcher: Watcher | None) -> None:
+        self.watcher = watcher
 
     def feed(self, data: bytes) -> list[Batch]:
         batches = [self._stream.handed.get()] if not self._stream.handed.empty() else []

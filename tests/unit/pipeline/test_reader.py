@@ -17,6 +17,7 @@ from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.pipeline import reader
 from replicator.pipeline.buffer import Buffer
+from replicator.pipeline.ports import Watcher
 from replicator.pipeline.reader import Reader
 from tests.support.scripted import part, row, whole
 
@@ -37,6 +38,7 @@ class Pieces:
         self.given: queue.Queue[tuple[int, list[Batch]] | Exception] = queue.Queue()
         self.decoded: list[Batch] = []
         self.more = False
+        self.between = True
         self.readers: list[int] = []
         self.asked: list[float] = []
         self.ended = 0
@@ -45,6 +47,8 @@ class Pieces:
         raise AssertionError("not asked for")
 
     def close(self) -> None: ...
+
+    def watch(self, watcher: Watcher | None) -> None: ...
 
     def put(self, *batches: Batch, size: int = 1) -> None:
         self.given.put((size, list(batches)))
