@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from replicator.assembly.catalogs import build_catalog
+from replicator.assembly.planners import Planners
 from replicator.config.numbering import follows_events, rule
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
@@ -15,15 +16,13 @@ from replicator.config.task import EndPosition, KafkaSink, TaskConfig
 from replicator.decode.native.compiled_decoder import decoder_class
 from replicator.decode.plan.compiler import Renderer
 from replicator.decode.renderers import rendering
-from replicator.encode import formats
-from replicator.encode.topics import Topics
 from replicator.errors import ConfigError
 from replicator.model.position import Position
 from replicator.model.quarantine import Orders
 from replicator.model.replica_id import derived
 from replicator.model.term import Term
 from replicator.pipeline.pipeline import Observer, Pipeline
-from replicator.pipeline.ports import CheckpointStore, Decoder, HistoryStore, Narrator, Planner, Sink, Source, Stream
+from replicator.pipeline.ports import CheckpointStore, Decoder, HistoryStore, Sink, Source, Stream
 from replicator.pipeline.quarantine import Quarantine
 from replicator.sink import open_sink
 from replicator.source import open_source
@@ -32,14 +31,6 @@ from replicator.transform.select import select
 
 SHORTEST_KEY: Final = 16
 """Bytes of a key for hashes."""
-
-
-def build_planner(config: TaskConfig) -> tuple[Planner, Narrator]:
-    """Format, topic names, transforms and the choice of tables, joined; and the format itself, for what is not rows."""
-    form = formats[config.sink.format](config.name, config.sink, config.source.type)
-    topics = Topics(config.sink.topic_template, config.name)
-    chain = Chain(config.transforms)
-    return select(config.source.selection().matches, chain.planner(form.plan, topics)), chain.narrator(form)
 
 
 def build_rendering(config: TaskConfig) -> Renderer:
@@ -107,7 +98,7 @@ def build_pipeline(
 
     Raises ConfigError for a secret or a template that can't be used.
     """
-    planner, narrator = build_planner(config)
+    planners = Planners(config)
     source_config, by_error = config.source, config.source.on_table_error == "quarantine"
     quarantine = Quarantine(orders, by_error=by_error)
     stopping = threading.Event()
@@ -119,12 +110,12 @@ def build_pipeline(
         left_out = quarantine.tables - {quarantine.only}
         selection = TableFilter((quarantine.only,)) if quarantine.only else source_config.selection(left_out)
         return decoder_class()(
-            select(selection.matches, planner),
+            select(selection.matches, planners.stream),
             position=stream.position,
             flavor=config.source.type,
             framing=stream.framing,
             server_error=stream.server_error,
-            narrator=narrator,
+            narrator=planners.narrator,
             catalog=catalog(stream.position, left_out) if catalog is not None else None,
             selection=selection,
             row_image=config.source.row_image,

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from replicator.assembly.pipeline import build_planner, build_rendering
+from replicator.assembly.pipeline import build_rendering
+from replicator.assembly.planners import Planners
 from replicator.config.tables import TableFilter
 from replicator.config.task import KafkaSink, TaskConfig
 from replicator.config.transforms import PartitionRule, Transforms
@@ -55,7 +56,7 @@ def _secrets(config: TaskConfig) -> list[Finding]:
 
 def _plans(config: TaskConfig, tables: Sequence[Table]) -> list[Finding]:
     """A plan for each table, as the task will make it with the first row."""
-    planner, _ = build_planner(config)
+    planner = Planners(config).stream
     failed: list[ReplicatorError] = []
     for table in tables:
         try:

@@ -8,7 +8,9 @@ from typing import Final, Literal, TypeAlias
 from replicator.encode.canal_json import quote
 from replicator.encode.canal_statements import Statements
 from replicator.encode.canal_types import mysql_type, sql_type
+from replicator.encode.literals import with_literals
 from replicator.model.plan import Each, Image, Member, Members, RecordPlan, Step, TablePlan, Template, Text, Value, Var
+from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Column, Table
 
 Kind: TypeAlias = Literal["INSERT", "UPDATE", "DELETE"]
@@ -33,6 +35,13 @@ class Canal(Statements):
             delete=(RecordPlan(None, self._template_of(table, "DELETE")),),
             grouped=True,
         )
+
+    def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
+        """Canal has no snapshots: they are INSERTs whose `es` is when they were read, and `id` where the snapshot
+        began."""
+        template = with_literals(self._template_of(table, "INSERT"), {"executed": '""', "pos": str(moment.offset)})
+        insert = RecordPlan(None, _joined(template))
+        return TablePlan(topic=topic, insert=(insert,), update=(), delete=(), grouped=True)
 
     def _template_of(self, table: Table, kind: Kind) -> Template:
         image = _IMAGES[kind]

@@ -18,9 +18,12 @@ from replicator.encode import canal_rows
 from replicator.encode.canal_layout import layout
 from replicator.encode.canal_rows import Row
 from replicator.encode.canal_statements import Report, Statements
+from replicator.encode.literals import with_literals
 from replicator.model.encoding import CanalEntries
 from replicator.model.happening import Message, Moment
-from replicator.model.plan import Each, Image, RecordPlan, TablePlan, Template, Text, Value, Var
+from replicator.model.jsontext import quote
+from replicator.model.plan import Each, Image, RecordPlan, TablePlan, Template, Text, Value, Var, Variable
+from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Table
 
 _EVENTS: Final = proto.ENUMS["EventType"]
@@ -64,6 +67,18 @@ class CanalProtobuf(Statements):
             grouped=True,
             encode=_encoder(table),
         )
+
+    def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
+        """INSERTs of server 0; log file and offset are where the snapshot began, the time is when they were read."""
+        known: dict[Variable, str] = {
+            "file": quote(moment.file),
+            "pos": str(moment.offset),
+            "server_id": "0",
+            "executed": "null",
+            "gtid": "null",
+        }
+        insert = RecordPlan(None, with_literals(self._event(table, _INSERT, (None, "after")), known))
+        return TablePlan(topic=topic, insert=(insert,), update=(), delete=(), grouped=True, encode=_encoder(table))
 
     def _event(self, table: Table, kind: int, images: tuple[Image | None, Image | None]) -> Template:
         unknown = Text("null")

@@ -21,11 +21,17 @@ from replicator.model.plan import (
     Value,
     Var,
 )
+from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Column, Table
 
-Kind: TypeAlias = Literal["insert", "update", "delete"]
+Kind: TypeAlias = Literal["insert", "update", "delete", "bootstrap-insert"]
 
-_IMAGES: Final[dict[Kind, Image]] = {"insert": "after", "update": "after", "delete": "before"}
+_IMAGES: Final[dict[Kind, Image]] = {
+    "insert": "after",
+    "update": "after",
+    "delete": "before",
+    "bootstrap-insert": "after",
+}
 
 _RENDERERS: Final[dict[int, str]] = {
     **dict.fromkeys(types.INTEGERS, "int"),
@@ -73,8 +79,15 @@ class Maxwell(Statements):
             route=self._route(table),
         )
 
+    def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
+        """One record, as Maxwell's bootstrap has it. It is of no transaction: without position, GTID, xid and query, and
+        by key to partitions where transactions choose them."""
+        by_transaction = self._options.producer_partition_by == "transaction_id"
+        record = self._record(table, "bootstrap-insert")
+        route = _together(table) if by_transaction else self._route(table)
+        return TablePlan(topic=topic, insert=(record,), update=(), delete=(), route=route)
+
     def _route(self, table: Table) -> Template | None:
-        """By key, rows of a table without one stay together."""
         match self._options.producer_partition_by:
             case "database":
                 return (Text(table.database),)
@@ -82,7 +95,7 @@ class Maxwell(Statements):
                 return (Text(table.name),)
             case "transaction_id":
                 return (Var("gtid"),)
-        return None if table.primary_key else (Text(table.database + table.name),)
+        return _together(table)
 
     def _record(self, table: Table, kind: Kind) -> RecordPlan:
         image = _IMAGES[kind]
@@ -107,13 +120,17 @@ class Maxwell(Statements):
     def _steps(self, table: Table, kind: Kind) -> Iterator[Step]:
         options, image = self._options, _IMAGES[kind]
         yield Text(f'{{"database":{quote(table.database)},"table":{quote(table.name)}')
-        if options.output_row_query:
+        logged = kind != "bootstrap-insert"
+        if options.output_row_query and logged:
             yield Var("query", before=',"query":')
         yield Text(f',"type":"{kind}","ts":')
         yield Var("event_s")
-        if options.output_commit_info:
+        if options.output_commit_info and logged:
             yield _COMMIT_XOFFSET if options.output_xoffset else _COMMIT
-        yield from self._origin(table)
+        if logged:
+            yield from self._origin()
+        if options.output_schema_id:
+            yield Text(f',"schema_id":{schema_id(table)}')
         yield from self._primary_key(table, image)
         yield Text(',"data":')
         yield self._members(table, image, changed=False)
@@ -121,7 +138,7 @@ class Maxwell(Statements):
             yield self._members(table, "before", changed=True)
         yield Text("}")
 
-    def _origin(self, table: Table) -> Iterator[Step]:
+    def _origin(self) -> Iterator[Step]:
         options = self._options
         if options.output_binlog_position:
             yield Text(',"position":')
@@ -134,8 +151,6 @@ class Maxwell(Statements):
             yield Var("server_id")
         if options.output_thread_id:
             yield Var("thread", before=',"thread_id":')
-        if options.output_schema_id:
-            yield Text(f',"schema_id":{schema_id(table)}')
 
     def _primary_key(self, table: Table, image: Image) -> Iterator[Step]:
         columns = _key_columns(table)
@@ -173,6 +188,11 @@ _XID: Final = Var("xid", before=',"xid":')
 _LAST: Final = (_XID, Text(',"commit":true'))
 _COMMIT: Final = Deferred(row=(_XID,), last=_LAST)
 _COMMIT_XOFFSET: Final = Deferred(row=(_XID, Text(',"xoffset":'), Var("offset")), last=_LAST)
+
+
+def _together(table: Table) -> Template | None:
+    """By key; rows of a table without one stay together."""
+    return None if table.primary_key else (Text(table.database + table.name),)
 
 
 def _key_columns(table: Table) -> list[Column]:

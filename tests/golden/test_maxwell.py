@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from replicator.assembly.pipeline import build_planner
+from replicator.assembly.planners import Planners
 from replicator.config.load import parse_task
 from replicator.decode.decoder import BinlogDecoder
 from replicator.errors import DecodeError, SourceUnavailable
@@ -154,15 +154,15 @@ def _decoded(variation: Variation, source: RecordedSource, position: Position, p
     """What a decoder makes of pieces of so many bytes."""
     origin = {"type": "mysql", "user": "nobody", "password": "env:NOBODY"}
     config = parse_task({"name": "t", "source": origin, "sink": {"type": "stdout", **variation.options}})
-    planner, narrator = build_planner(config)
+    planners = Planners(config)
     stream = source.open(position)
     decoder = BinlogDecoder(
-        planner,
+        planners.stream,
         position=stream.position,
         flavor="mysql",
         framing="file",
         server_error=stream.server_error,
-        narrator=narrator,
+        narrator=planners.narrator,
     )
     batches: list[Batch] = []
     with contextlib.suppress(SourceUnavailable):

@@ -109,12 +109,14 @@ class _Items:
         if isinstance(step, Var):
             kind = TEXT if part.text else NUMBER
             return Printed(step, part.tag, Leaf(kind, -1, 1 if part.optional else -1, part.write))
-        if step is None:
-            return part.write(b"null")
+        if step is None or isinstance(step, str | int):
+            return part.write(json.dumps(step).encode())
         raise Unfit("a variable that is none")
 
     def _count(self, part: Count) -> Item:
         rows = self._event["rows"]
+        if not rows:
+            raise Unfit("no rows")
         return part if isinstance(self._step(rows[0]), Repeated) else Count(len(rows))
 
     def _rows(self) -> Item:

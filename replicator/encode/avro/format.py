@@ -16,6 +16,7 @@ from replicator.errors import ConfigError, DecodeError
 from replicator.model.encoding import AvroRecords
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.plan import TablePlan
+from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Table
 
 
@@ -34,12 +35,21 @@ class AvroDebezium(Debezium):
 
     def plan(self, table: Table, topic: str) -> TablePlan:
         """Raises DecodeError E2307: columns whose names Avro does not have, or can't tell apart."""
+        fit, encode = self._fit(table, topic)
+        return msgspec.structs.replace(super().plan(fit, topic), encode=encode)
+
+    def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
+        """Subjects and schemas are those of streamed rows. Raises what `plan` does."""
+        fit, encode = self._fit(table, topic)
+        return msgspec.structs.replace(super().snapshot_plan(fit, topic, marker, moment), encode=encode)
+
+    def _fit(self, table: Table, topic: str) -> tuple[Table, AvroRecords]:
+        """The table with Avro's names, and the encoding of its records."""
         fit = shapes.fitting(table, self._options.field_name_adjustment_mode)
         shape = shapes.shape(fit, self._named(topic), self._options)
         self._envelopes[topic] = shape.value
         key = None if shape.key is None else self._encoder(f"{topic}-key", shape.key)
-        plan = super().plan(fit, topic)
-        return msgspec.structs.replace(plan, encode=AvroRecords(key, self._encoder(f"{topic}-value", shape.value)))
+        return fit, AvroRecords(key, self._encoder(f"{topic}-value", shape.value))
 
     def statement(self, statement: Statement, moment: Moment) -> Sequence[Message]:
         self._changed = {

@@ -13,6 +13,7 @@ from replicator.encode.topics import Topics
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.jsontext import quote
 from replicator.model.plan import TablePlan, Text
+from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Table
 from replicator.pipeline.ports import Interest
 
@@ -54,8 +55,15 @@ class Debezium:
         self.interests = frozenset(interest for interest, listens in wanted.items() if listens)
 
     def plan(self, table: Table, topic: str) -> TablePlan:
-        headers = tuple((name, (Text(text),)) for name, text in self._headers.items())
-        return plans.plan(table, topic, self._name, self._options, headers)
+        return plans.plan(table, topic, self._name, self._options, self._row_headers)
+
+    def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
+        """One record, op `r`; `source` says where and when the snapshot began, and by `marker` which row it is."""
+        return plans.snapshot_plan(table, topic, self._name, self._options, self._row_headers, marker, moment)
+
+    @property
+    def _row_headers(self) -> plans.Headers:
+        return tuple((name, (Text(text),)) for name, text in self._headers.items())
 
     # Statements
 

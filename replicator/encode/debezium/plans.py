@@ -10,7 +10,9 @@ import msgspec
 from replicator.config.debezium import DebeziumOptions
 from replicator.encode.debezium import rows, schemas
 from replicator.encode.debezium.rows import Field
+from replicator.encode.literals import with_literals
 from replicator.model.plan import Image, RecordPlan, Step, TablePlan, Template, Text
+from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Table
 
 _NEW_KEY: Final = "__debezium.newkey"
@@ -26,6 +28,19 @@ Headers = tuple[tuple[str, Template], ...]
 def plan(table: Table, topic: str, name: str, options: DebeziumOptions, headers: Headers) -> TablePlan:
     """`name`: the connector's logical name; `headers`: of every record."""
     return _Plan(table, topic, name, options, headers).plan()
+
+
+def snapshot_plan(
+    table: Table,
+    topic: str,
+    name: str,
+    options: DebeziumOptions,
+    headers: Headers,
+    marker: Marker,
+    moment: SnapshotMoment,
+) -> TablePlan:
+    """For rows of a snapshot; otherwise as `plan`. `skipped_operations` do not apply: a snapshot's rows have op `r`."""
+    return _Plan(table, topic, name, options, headers).snapshot(marker, moment)
 
 
 def _in_header(field: Field) -> Field:
@@ -54,6 +69,11 @@ class _Plan:
             rekey=None if old is None or new is None or "u" in skipped else self._moved(old, new),
             keys=tuple(field.column.index for field in self._key),
         )
+
+    def snapshot(self, marker: Marker, moment: SnapshotMoment) -> TablePlan:
+        value = with_literals(self._value("r", "after", snapshot=marker), rows.snapshot_variables(marker, moment))
+        record = self._record(self._keyed("after"), rows.joined(value))
+        return TablePlan(topic=self._topic, insert=(record,), update=(), delete=())
 
     def _record(self, key: Template | None, value: Template | None, *first: tuple[str, Template]) -> RecordPlan:
         return RecordPlan(key, value, (*first, *self._headers))
@@ -89,13 +109,14 @@ class _Plan:
     def _payload(fields: Iterable[Field], image: Image) -> Template:
         return rows.joined([*rows.obj(fields, image), Text("}")])
 
-    def _value(self, op: str, *images: Image) -> Template:
+    def _value(self, op: str, *images: Image, snapshot: Marker | None = None) -> Template:
+        """`snapshot`: marker of a snapshot's row, which is of no transaction."""
         options, table = self._options, self._table
         if options.unwrap is not None:
             rewrite = options.unwrap.delete_tombstone_handling_mode.startswith("rewrite")
             return rows.flat(self._row, table, op, images[-1], rewrite=rewrite, add=options.unwrap.add_fields)
-        source = rows.source(self._name, table, query=options.include_query)
-        order = rows.ORDER if options.provide_transaction_metadata else _NULL
+        source = rows.source(self._name, table, query=options.include_query, snapshot=snapshot or "false")
+        order = rows.ORDER if options.provide_transaction_metadata and snapshot is None else _NULL
         payload = rows.joined(rows.envelope(self._row, source, op, images, order))
         if not options.schemas_enable:
             return payload

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final, TypeVar
 
@@ -15,6 +15,7 @@ from replicator.encode.debezium.defaults import default
 from replicator.model import types
 from replicator.model.jsontext import quote
 from replicator.model.plan import Image, Step, Template, Text, Value, Var, Variable
+from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Column, Table
 
 VERSION: Final = "3.6.1.Final"
@@ -103,14 +104,14 @@ def _end(op: str) -> tuple[Step, ...]:
     )  # fmt: skip
 
 
-def source(name: str, table: Table, *, query: bool) -> Template:
-    """The block `source` of a row. `name`: logical name of the connector."""
+def source(name: str, table: Table, *, query: bool, snapshot: str = "false") -> Template:
+    """The block `source` of a row. `name`: logical name of the connector; `snapshot`: its member of this name."""
     connector = "mariadb" if table.mariadb else "mysql"
     last: tuple[Step, ...] = (Var("query"), Text("}")) if query else (Text("null}"),)
     return (
         Text(f'{{"version":"{VERSION}","connector":"{connector}","name":{quote(name)},"ts_ms":'),
         Var("ts_ms"),
-        Text(f',"snapshot":"false","db":{quote(table.database)},"sequence":null,"ts_us":'),
+        Text(f',"snapshot":"{snapshot}","db":{quote(table.database)},"sequence":null,"ts_us":'),
         Var("ts_us"),
         Text(',"ts_ns":'),
         Var("ts_ns"),
@@ -136,6 +137,27 @@ ORDER: Final[Template] = (
     Text(',"data_collection_order":'), Var("table_order"), Text("}"),
 )  # fmt: skip
 """The block `transaction`."""
+
+
+def snapshot_variables(marker: Marker, moment: SnapshotMoment) -> Mapping[Variable, str]:
+    """JSON of `source` that all rows of a snapshot share: the time and place of its beginning, no server, no thread.
+
+    Debezium has whole seconds in an initial snapshot, as it asks the server for CURRENT_TIMESTAMP.
+    """
+    ms = moment.ts_ms if marker == "incremental" else moment.ts_ms // 1000 * 1000
+    return {
+        "ts_ms": str(ms),
+        "ts_us": f"{ms}000",
+        "ts_ns": f"{ms}000000",
+        "server_id": "0",
+        "gtid": "null",
+        "file": quote(moment.file),
+        "pos": str(moment.offset),
+        "row": "0",
+        "thread": "null",
+        "query": "null",
+    }
+
 
 _ADDED: Final[dict[str, Variable]] = {
     "ts_ms": "now_ms",

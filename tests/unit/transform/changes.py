@@ -6,7 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from replicator.assembly.pipeline import build_planner, build_rendering
+from replicator.assembly.pipeline import build_rendering
+from replicator.assembly.planners import Planners
 from replicator.config.load import parse_task
 from replicator.config.task import TaskConfig
 from replicator.decode.binlog import event_types
@@ -15,6 +16,7 @@ from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.model import types
 from replicator.model.batch import Record
 from replicator.model.position import Position
+from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Column, Table
 from tests.unit.decode.binlog_writer import Log, lenenc, records, server_error, table_map
 
@@ -91,12 +93,18 @@ def packed(column: Column, value: Any) -> bytes:
     return len(raw).to_bytes(prefix_size(column), "little") + raw
 
 
-def run(config: TaskConfig, script: Log, position: Position | None = None) -> list[Record]:
-    """What the task's decoder makes of the script, start to end."""
-    planner, narrator = build_planner(config)
+def run(
+    config: TaskConfig,
+    script: Log,
+    position: Position | None = None,
+    *,
+    snapshot: tuple[Marker, SnapshotMoment] | None = None,
+) -> list[Record]:
+    """What the task's decoder makes of the script, start to end. `snapshot`: its rows are those of a snapshot."""
+    planners = Planners(config)
     decoder = BinlogDecoder(
-        planner,
-        narrator=narrator,
+        planners.stream if snapshot is None else planners.snapshot(*snapshot),
+        narrator=planners.narrator,
         position=position or Position("binlog.000001", 4),
         flavor="mysql",
         framing="file",

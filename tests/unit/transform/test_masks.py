@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from replicator.assembly.pipeline import build_planner
+from replicator.assembly.planners import Planners
 from replicator.errors import ConfigError, DecodeError
 from replicator.model import types
 from replicator.model.table import Column, Table
@@ -161,7 +161,7 @@ def test_the_key_stands_in_no_configuration_and_no_plan(monkeypatch: pytest.Monk
         task(mask=[{"tables": ["shop.user"], "columns": ["email"], "hash": KEY}])
     assert KEY not in str(raised.value)
     config = task(mask=[{"tables": ["shop.user"], "columns": ["email"], "hash": "env:MASK"}])
-    planner, _ = build_planner(config)
+    planner = Planners(config).stream
     assert "env:MASK" in repr(planner(USERS))
     assert KEY not in repr(planner(USERS))
     monkeypatch.setenv("MASK", "short")
