@@ -80,7 +80,7 @@ class Maxwell(Statements):
         )
 
     def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
-        """One record, as Maxwell's bootstrap has it. It is of no transaction: without position, GTID, xid and query, and
+        """One record, as Maxwell's bootstrap has it. It is of no transaction: without position, GTID, xid, query, and
         by key to partitions where transactions choose them."""
         by_transaction = self._options.producer_partition_by == "transaction_id"
         record = self._record(table, "bootstrap-insert")

@@ -99,8 +99,7 @@ def test_a_selected_row_is_the_logged_one(server: Database, request: pytest.Fixt
             its_rows = b"".join(truth[str(name)][1])
             if table.name not in OLD_TYPES and ours_rows != its_rows:
                 place = next((i for i, (a, b) in enumerate(zip(ours_rows, its_rows, strict=False)) if a != b), -1)
-                wrong.append(
-                    f"{name}: differ at {place}: {ours_rows[place - 8 : place + 24].hex()} not {its_rows[place - 8 : place + 24].hex()}"
-                )
+                ours_part, its_part = (rows[place - 8 : place + 24].hex() for rows in (ours_rows, its_rows))
+                wrong.append(f"{name}: differ at {place}: {ours_part} not {its_part}")
             session.rows("SET SESSION character_set_results = utf8mb4")
     assert not wrong, "\n".join(wrong)

@@ -1,6 +1,6 @@
 """JSON text as MySQL selects it -> the binary document that its binlog has (json_binary.h).
 
-The text does not say everything: a DECIMAL inside of a document looks like a DOUBLE, a DATE like a string. A number that
+The text does not say everything: a DECIMAL inside a document looks like a DOUBLE, a DATE like a string. A number that
 is not the shortest text of a DOUBLE is taken for a DECIMAL; what was a date stays a string. Both print the same text.
 """
 

@@ -1,6 +1,6 @@
 """The key by which a table is cut into chunks, and the conditions of the chunks.
 
-Order and equality are the server's alone: a bound is a row's key, given back byte for byte as literals, and never compared
+Order and equality are the server's alone: a bound is a row's key, given back byte for byte as literals, never compared
 here. `(a, b) > (x, y)` is written out (`a > x OR (a = x AND b > y)`), because older servers do not use an index for
 the comparison of rows.
 """
@@ -55,7 +55,7 @@ class Key(msgspec.Struct, frozen=True):
 
 
 def choose(session: Session, server: Server, shape: TableShape) -> Key | None:
-    """The primary key, else the first unique key whose columns are all NOT NULL; None: the table has none that orders it.
+    """The primary key, else the first unique key whose columns are all NOT NULL; None: it has none that orders it.
 
     Raises:
         SourceUnavailable, SourceError: as `Session.rows`.

@@ -1,6 +1,6 @@
 """Rows of a prepared statement's answer -> row images of the binlog, byte for byte as the server writes them.
 
-So a row of a snapshot takes the same way as a streamed one: the same decoder, renderers, transforms and formats, and the
+So a row of a snapshot takes the way of a streamed one: the same decoder, renderers, transforms and formats, and the
 same value for every type. Layouts: `Field_*::pack` in MySQL's field.cc, my_time.cc for times, decimal.cc for decimals.
 """
 

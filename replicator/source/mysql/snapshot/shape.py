@@ -1,6 +1,6 @@
 """The columns of a table as the server's binlog describes them, read from information_schema.
 
-A chunk of a snapshot becomes binlog events (`events.py`), so its table map has to say what the server's own would say with
+A chunk of a snapshot becomes binlog events (`events.py`), so its table map has to say what the server's own says with
 binlog_row_metadata = FULL.
 """
 
@@ -19,8 +19,8 @@ from replicator.source.mysql.server import Server
 from replicator.source.mysql.session import Session
 
 _QUERY: Final = (
-    "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, CHARACTER_OCTET_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE, "
-    "DATETIME_PRECISION, COLLATION_NAME, EXTRA, CHARACTER_SET_NAME FROM information_schema.COLUMNS "
+    "SELECT COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, CHARACTER_OCTET_LENGTH, NUMERIC_PRECISION, "
+    "NUMERIC_SCALE, DATETIME_PRECISION, COLLATION_NAME, EXTRA, CHARACTER_SET_NAME FROM information_schema.COLUMNS "
     "WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION"
 )
 _KEY: Final = (
@@ -54,7 +54,7 @@ BINARY: Final = 63
 
 
 class ColumnShape(msgspec.Struct, frozen=True):
-    """One column. `type` and `meta` as in `model.types`; `expression`: SQL that selects it, so that the answer of a prepared
+    """One column. `type` and `meta` as in `model.types`; `expression`: SQL of it, so that the answer of a prepared
     statement can become the value of a row image; `members`: of ENUM and SET, in the column's character set."""
 
     name: str
@@ -84,7 +84,7 @@ class TableShape(msgspec.Struct, frozen=True):
     def select(self) -> str:
         """SELECT without a WHERE clause."""
         table = f"{quote_identifier(self.database)}.{quote_identifier(self.name)}"
-        return f"SELECT {', '.join(column.expression for column in self.columns)} FROM {table}"
+        return f"SELECT {', '.join(column.expression for column in self.columns)} FROM {table}"  # noqa: S608 (both are quoted)
 
 
 class _Row(msgspec.Struct, frozen=True):
