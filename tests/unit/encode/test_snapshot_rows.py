@@ -81,7 +81,11 @@ def test_the_marker_of_debezium(marker: Marker) -> None:
 
 def test_options_of_debezium() -> None:
     """Neither transactions nor statements: a snapshot's row is of none; and it is no `c`, so it can't be skipped."""
-    options = {"provide_transaction_metadata": True, "include_query": True, "skipped_operations": ["c", "t"]}
+    options: dict[str, Any] = {
+        "provide_transaction_metadata": True,
+        "include_query": True,
+        "skipped_operations": ["c", "t"],
+    }
     (value, _) = values(snapshot(task("debezium", **options)))
     assert value["transaction"] is None
     assert value["source"]["query"] is None
@@ -118,7 +122,7 @@ def test_avro_has_the_subjects_and_schemas_of_streamed_rows(monkeypatch: pytest.
 
 def test_maxwell() -> None:
     """Of no transaction: nothing of the binlog's is in it."""
-    everything = {
+    everything: dict[str, Any] = {
         f"output_{name}": True
         for name in (
             "binlog_position", "gtid_position", "server_id", "thread_id", "row_query", "primary_keys",

@@ -131,7 +131,8 @@ def _date(raw: bytes) -> bytes:
 
 def _fraction(micro: int, digits: int) -> bytes:
     size = (digits + 1) // 2
-    return (micro // 10 ** (6 - 2 * size)).to_bytes(size, "big")
+    unit: int = 10 ** (6 - 2 * size)
+    return (micro // unit).to_bytes(size, "big")
 
 
 def _datetime(raw: bytes, digits: int) -> bytes:
@@ -152,7 +153,8 @@ def _timestamp(raw: bytes, digits: int) -> bytes:
 def _time(raw: bytes, digits: int) -> bytes:
     negative, days, hour, minute, second, micro = struct.unpack("<BIBBBI", raw.ljust(12, b"\0"))
     size = (digits + 1) // 2
+    unit: int = 10 ** (6 - 2 * size)
     packed = ((days * 24 + hour) << 12 | minute << 6 | second) << 8 * size
-    packed |= micro // 10 ** (6 - 2 * size) if size else 0
+    packed |= micro // unit if size else 0
     bias = 0x800000 << 8 * size
     return (bias - packed if negative else bias + packed).to_bytes(3 + size, "big")

@@ -129,12 +129,16 @@ def read(session: Session, server: Server, database: str, name: str) -> TableSha
         raise SourceError("E2306", f"table {database}.{name} has no definition", found="no such table")
     columns = []
     for row in found:
+        octets, precision, scale, fraction = (int(value or 0) for value in row[4:8])
         known = _Row(
             str(row[0]),
             str(row[1]).lower(),
             str(row[2]).lower(),
             row[3] == "YES",
-            *(int(value or 0) for value in row[4:8]),
+            octets,
+            precision,
+            scale,
+            fraction,
             collations.get(str(row[8])) if row[8] else None,
             str(row[9]).upper(),
             str(row[10] or ""),
