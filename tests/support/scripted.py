@@ -17,9 +17,10 @@ from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.term import Term
+from replicator.pipeline import ports
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.pipeline import Pipeline
-from replicator.pipeline.ports import Stream, Watcher
+from replicator.pipeline.ports import Stream
 
 
 def row(number: int) -> Record:
@@ -100,9 +101,9 @@ class Hand:
         self._stream = stream
         self.more = False
         self.between = True
-        self.watcher: Watcher | None = None
+        self.watcher: ports.Watcher | None = None
 
-    def watch(self, watcher: Watcher | None) -> None:
+    def watch(self, watcher: ports.Watcher | None) -> None:
         self.watcher = watcher
 
     def feed(self, data: bytes) -> list[Batch]:

@@ -154,7 +154,7 @@ def _time(raw: bytes, digits: int) -> bytes:
     negative, days, hour, minute, second, micro = struct.unpack("<BIBBBI", raw.ljust(12, b"\0"))
     size = (digits + 1) // 2
     unit: int = 10 ** (6 - 2 * size)
-    packed = ((days * 24 + hour) << 12 | minute << 6 | second) << 8 * size
+    packed: int = ((days * 24 + hour) << 12 | minute << 6 | second) << 8 * size
     packed |= micro // unit if size else 0
-    bias = 0x800000 << 8 * size
+    bias: int = 0x800000 << 8 * size
     return (bias - packed if negative else bias + packed).to_bytes(3 + size, "big")
