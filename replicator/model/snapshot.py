@@ -27,6 +27,7 @@ class OpenTable(msgspec.Struct, frozen=True, omit_defaults=True):
             without a key, or if the table was empty.
         rows, size, chunks: delivered so far: rows, bytes of their images, chunks.
         estimate: rows that the source expected when the table was begun.
+        key_types: of the key's columns, as far as their order depends on them: bounds mean nothing under others.
     """
 
     table: str
@@ -37,6 +38,7 @@ class OpenTable(msgspec.Struct, frozen=True, omit_defaults=True):
     size: int = 0
     chunks: int = 0
     estimate: int = 0
+    key_types: str = ""
 
 
 class SnapshotProgress(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -90,7 +90,8 @@ class Chunk(msgspec.Struct):
     Attributes:
         table_map: body of the TABLE_MAP event (as with binlog_row_metadata = FULL) that the images belong to.
         images: the rows.
-        high: end of the source's log, read after the SELECT.
+        high: end of the source's log, read after the SELECT. `high.server` names the server alone: compare it with
+            `Origin.parse(...).server` of a stream's position.
         last: key of the last row; None without rows, or without a key.
         final: nothing of the table is left behind it.
         time_s: when it was read, s since the epoch.
@@ -107,7 +108,7 @@ class Chunk(msgspec.Struct):
 class SnapshotReader(Protocol):
     """Reads tables of one server. Not thread-safe, but for `close`, which ends a read.
 
-    All methods raise SourceUnavailable (try again) and SourceError.
+    All methods raise SourceUnavailable (close it, and try again with another one) and SourceError.
     """
 
     def tables(self) -> Sequence[TableSize]:
@@ -119,7 +120,11 @@ class SnapshotReader(Protocol):
         ...
 
     def read(self, table: OpenTable, most: int, passed: Position) -> Chunk:
-        """The next rows behind `table.done`, at most `most`; of a table without a key, all.
+        """The next rows behind `table.done`, at most `most`, and fewer where they are long.
+
+        A table without a key is one SELECT, in one view: each call gives its next rows, and `table.chunks` is the
+        number of calls so far; 0 begins it. Nothing of it can be read again but all of it: what else is asked for is
+        TableChanged. Rows are as old as the first call, so what changed since then counts for every chunk.
 
         The SELECT begins only once it can see every transaction before `passed`: a server sends transactions
         that its engine does not show yet.

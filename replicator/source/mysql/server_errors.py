@@ -92,6 +92,11 @@ def query_error(error: Exception, where: str, user: str) -> SourceError:
     return stream_error(number, message, where, user)
 
 
+def number_of(error: SourceError) -> int:
+    """The server's number of an error that `query_error` or `connect_error` made; 0 without one."""
+    return _parts(error.__cause__)[0] if isinstance(error.__cause__, Exception) else 0
+
+
 def stream_error(number: int, message: str, where: str, user: str, position: str = "") -> SourceError:
     """For an ERR packet. 0: the server ended the stream without a reason, as it does when it is told to stop."""
     message = message[:_SHOWN]

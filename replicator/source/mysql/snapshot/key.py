@@ -80,8 +80,9 @@ def condition(shape: TableShape, key: Key, low: Bound | None, high: Bound | None
     return " WHERE " + " AND ".join(parts) if parts else ""
 
 
-def order(shape: TableShape, key: Key) -> str:
-    return " ORDER BY " + ", ".join(quote_identifier(shape.columns[index].name) for index in key.columns)
+def order(shape: TableShape, key: Key, *, backwards: bool = False) -> str:
+    names = (quote_identifier(shape.columns[index].name) for index in key.columns)
+    return " ORDER BY " + ", ".join(f"{name} DESC" if backwards else name for name in names)
 
 
 def _beyond(names: Sequence[str], bound: Bound, sign: str) -> str:

@@ -15,6 +15,8 @@ from replicator.source.mysql import server_errors
 from replicator.source.mysql.session import Session
 
 _PREPARE, _EXECUTE, _CLOSE = b"\x16", b"\x17", b"\x19"
+_SILENCE_S: Final = 600.0
+"""For the first row, and between two: a row condition may skip millions."""
 _EOF: Final = 0xFE
 _EOF_BYTES: Final = 8
 """At most; a row that begins with this byte is longer."""
@@ -31,6 +33,7 @@ class Answer:
         """Raises SourceUnavailable, SourceError: as `Session.rows`."""
         self._session, self._packets = session, session.packets
         try:
+            self._packets.sock.settimeout(_SILENCE_S)
             self._packets.command(_PREPARE + sql.encode())
             self._statement, columns, parameters = struct.unpack_from("<IHH", self._packets.receive(), 1)
             self._definitions(parameters)

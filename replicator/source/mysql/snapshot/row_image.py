@@ -138,7 +138,7 @@ def _fraction(micro: int, digits: int) -> bytes:
 def _datetime(raw: bytes, digits: int) -> bytes:
     year, month, day, hour, minute, second, micro = _parts(raw)
     packed = ((year * 13 + month) << 5 | day) << 17 | hour << 12 | minute << 6 | second
-    return (packed + 0x8000000000).to_bytes(5, "big") + _fraction(micro, digits)
+    return int(packed + 0x8000000000).to_bytes(5, "big") + _fraction(micro, digits)
 
 
 def _timestamp(raw: bytes, digits: int) -> bytes:

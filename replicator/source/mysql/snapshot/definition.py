@@ -1,0 +1,119 @@
+"""Definition of one table at the server: its text, which shows whether it has changed, and what is derived from it."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from typing import Final
+
+import msgspec
+
+from replicator.errors import SourceError
+from replicator.model import types
+from replicator.source.mysql import server_errors
+from replicator.source.mysql.identifiers import quote_identifier
+from replicator.source.mysql.server import Server
+from replicator.source.mysql.session import Session
+from replicator.source.mysql.snapshot import key as keys
+from replicator.source.mysql.snapshot import shape, table_map
+from replicator.source.mysql.snapshot.key import Key
+from replicator.source.mysql.snapshot.shape import ColumnShape, TableShape
+
+_MISSING: Final = frozenset({1049, 1051, 1109, 1146})
+_COUNTER: Final = re.compile(r" AUTO_INCREMENT=\d+")
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """
+    Attributes:
+        text: see `text_of`.
+        key: None: there is none that orders the table.
+        key_types: see `OpenTable.key_types`.
+        table_map: body of its TABLE_MAP event.
+    """
+
+    text: str
+    shape: TableShape
+    key: Key | None
+    key_types: str
+    table_map: bytes
+
+    @property
+    def key_names(self) -> tuple[str, ...]:
+        return tuple(self.shape.columns[index].name for index in self.key.columns) if self.key else ()
+
+
+def split(table: str) -> tuple[str, str]:
+    """Database and name of `database.table`."""
+    database, _, name = table.partition(".")
+    return database, name
+
+
+def text_of(session: Session, table: str) -> str | None:
+    """SHOW CREATE TABLE without the counter of AUTO_INCREMENT; None: there is no such table, or it is a view.
+
+    Raises:
+        SourceUnavailable, SourceError.
+    """
+    database, name = split(table)
+    try:
+        quoted = f"{quote_identifier(database)}.{quote_identifier(name)}"
+        row = session.rows(f"SHOW CREATE TABLE {quoted}")[0]
+    except ValueError:
+        return None
+    except SourceError as error:
+        if server_errors.number_of(error) in _MISSING:
+            return None
+        raise denied(error, session, table) from error
+    return _COUNTER.sub("", str(row[1])) if len(row) == 2 else None
+
+
+def read(session: Session, server: Server, table: str, table_id: int) -> Definition | None:
+    """None: there is no such table. The account has to have SELECT on all of its columns, as the server hides those
+    that it may not see. Raises SourceUnavailable, SourceError."""
+    while True:
+        text = text_of(session, table)
+        if text is None:
+            return None
+        database, name = split(table)
+        try:
+            session.rows(f"SELECT * FROM {quote_identifier(database)}.{quote_identifier(name)} LIMIT 0")  # noqa: S608
+            found = shape.read(session, server, database, name)
+            key = keys.choose(session, server, found)
+        except SourceError as error:
+            if error.code != "E2306" and server_errors.number_of(error) not in _MISSING:
+                raise denied(error, session, table) from error
+            if text_of(session, table) == text:
+                raise
+            continue
+        if text_of(session, table) == text:
+            body = table_map.body(found, table_id, mariadb=server.mariadb)
+            return Definition(text, found, key, _key_types(found, key), body)
+
+
+def denied(error: SourceError, session: Session, table: str) -> SourceError:
+    """`error`, or what it means where the account may not read the table."""
+    if server_errors.number_of(error) not in server_errors.GRANT:
+        return error
+    database, name = split(table)
+    account = server_errors.account_of(session.user)
+    return SourceError(
+        "E2104",
+        f"the account {account} may not read {table}",
+        found=error.found or "",
+        wanted="SELECT on all columns of every table that is in the snapshot",
+        fix=f"GRANT SELECT ON {quote_identifier(database)}.{quote_identifier(name)} TO {account};",
+        table=table,
+    )
+
+
+def _key_types(shape: TableShape, key: Key | None) -> str:
+    return ",".join(_key_type(shape.columns[index]) for index in key.columns) if key else ""
+
+
+def _key_type(column: ColumnShape) -> str:
+    """What the order of its values depends on."""
+    name = types.NAMES.get(column.type, str(column.type)).lower()
+    if column.members:
+        return f"{name}({zlib.crc32(b'|'.join(column.members)):08x})"
+    return f"{name}({column.collation_name})" if column.collation_name else name

@@ -1,0 +1,59 @@
+"""Tables of a server that a snapshot reads, with their sizes as the server estimates them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.config.task import MySQLSource as Config
+from replicator.errors import SourceError
+from replicator.pipeline.ports import TableSize
+from replicator.source.mysql import server_errors
+from replicator.source.mysql.identifiers import quote_identifier
+from replicator.source.mysql.session import Session
+from replicator.source.mysql.snapshot.definition import denied, split
+
+_SYSTEM: Final = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
+_SIZES: Final = (
+    "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_ROWS, DATA_LENGTH FROM information_schema.TABLES "
+    "WHERE TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED')"
+)
+
+
+def selected(session: Session, config: Config) -> list[TableSize]:
+    """Of the task's selection, sorted by database and name, byte for byte.
+
+    Raises:
+        SourceError: E2104, a table that the task names without wildcards is hidden from the account.
+        SourceUnavailable.
+    """
+    choice = config.selection()
+    found = {
+        (str(row[0]), str(row[1])): (int(row[2] or 0), int(row[3] or 0))
+        for row in session.rows(_SIZES)
+        if row[0] not in _SYSTEM and choice.matches(str(row[0]), str(row[1]))
+    }
+    for database, name in choice.literal():
+        if (database, name) not in found and choice.matches(database, name):
+            _check_hidden(session, f"{database}.{name}")
+    ordered = sorted(found.items(), key=lambda item: (item[0][0].encode(), item[0][1].encode()))
+    return [TableSize(f"{database}.{name}", rows, size) for (database, name), (rows, size) in ordered]
+
+
+def size(session: Session, table: str) -> TableSize:
+    """0 rows where the server shows none. Raises SourceUnavailable, SourceError."""
+    rows = session.rows(f"{_SIZES} AND TABLE_SCHEMA = %s AND TABLE_NAME = %s", split(table))
+    return TableSize(table, int(rows[0][2] or 0), int(rows[0][3] or 0)) if rows else TableSize(table, 0, 0)
+
+
+def _check_hidden(session: Session, table: str) -> None:
+    """The server shows an account only the tables on which it has a privilege. A missing table is no error here."""
+    database, name = split(table)
+    try:
+        session.rows(f"SELECT 1 FROM {quote_identifier(database)}.{quote_identifier(name)} LIMIT 0")  # noqa: S608
+    except ValueError:
+        return
+    except SourceError as error:
+        if server_errors.number_of(error) in server_errors.GRANT:
+            raise denied(error, session, table) from error
+        if error.transient:
+            raise

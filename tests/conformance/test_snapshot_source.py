@@ -1,0 +1,476 @@
+"""What the pipeline relies on in every source of snapshots: memory twin, MySQL and MariaDB."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import threading
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+import pytest
+
+from dev.servers import Database
+from replicator.config.task import MySQLSource as Config
+from replicator.errors import SourceUnavailable
+from replicator.model.position import Position
+from replicator.model.snapshot import OpenTable
+from replicator.pipeline.ports import Chunk, SnapshotReader, SnapshotSource, TableChanged
+from replicator.source.mysql import MySQLSource
+from replicator.source.mysql.snapshot import MySQLSnapshotSource
+
+Row: TypeAlias = tuple[int, str, int | None]
+"""Columns `a INT NOT NULL`, `b VARCHAR(20) NOT NULL`, `v INT`."""
+
+
+class Rig(abc.ABC):
+    """A source of snapshots and the means to change its tables. Tables are named without their database."""
+
+    database: str
+
+    @abc.abstractmethod
+    def source(self, where: Mapping[str, str] | None = None) -> SnapshotSource: ...
+
+    @abc.abstractmethod
+    def position(self) -> Position:
+        """End of the log, with its server."""
+
+    @abc.abstractmethod
+    def create(self, table: str, key: Sequence[str] = ("a",)) -> None:
+        """A table of `Row` with this primary key."""
+
+    @abc.abstractmethod
+    def insert(self, table: str, rows: Sequence[Row]) -> None: ...
+
+    @abc.abstractmethod
+    def delete(self, table: str, a: int) -> None: ...
+
+    @abc.abstractmethod
+    def drop(self, table: str) -> None: ...
+
+    @abc.abstractmethod
+    def add_column(self, table: str) -> None:
+        """A fourth one, `w INT NOT NULL DEFAULT 7`."""
+
+    @abc.abstractmethod
+    def change_key(self, table: str, key: Sequence[str]) -> None: ...
+
+    @abc.abstractmethod
+    def stall(self, table: str) -> contextlib.AbstractContextManager[None]:
+        """While it is entered, a read of the table waits at the server."""
+
+    @abc.abstractmethod
+    def disconnect(self) -> None:
+        """Cuts the connections of all readers."""
+
+    def name(self, table: str) -> str:
+        return f"{self.database}.{table}"
+
+
+class Real(Rig):
+    def __init__(self, server: Database) -> None:
+        self.server = server
+        self.database = f"snap_{uuid.uuid4().hex[:10]}"
+        server.execute(f"CREATE DATABASE {self.database} CHARACTER SET utf8mb4")
+        user, self.password = server.replicator
+        settings = {"type": server.release.flavour, "port": server.port, "user": user, "password": "env:X"}
+        self.config = Config.model_validate(settings | {"tables": [f"{self.database}.*"]})
+
+    def source(self, where: Mapping[str, str] | None = None) -> SnapshotSource:
+        return MySQLSnapshotSource(self.config, self.password, where or {})
+
+    def position(self) -> Position:
+        source = MySQLSource(self.config, "conformance", self.password)
+        return msgspec.structs.replace(source.end_position(), server=source.start_position().server)
+
+    def create(self, table: str, key: Sequence[str] = ("a",)) -> None:
+        columns = "a INT NOT NULL, b VARCHAR(20) NOT NULL, v INT"
+        primary = f", PRIMARY KEY ({', '.join(key)})" if key else ""
+        self.server.execute(f"CREATE TABLE {self.name(table)} ({columns}{primary})")
+
+    def insert(self, table: str, rows: Sequence[Row]) -> None:
+        marks = ", ".join(["(%s, %s, %s)"] * len(rows))
+        values = [value for row in rows for value in row]
+        self.server.execute(f"INSERT INTO {self.name(table)} (a, b, v) VALUES {marks}", values)
+
+    def delete(self, table: str, a: int) -> None:
+        self.server.execute(f"DELETE FROM {self.name(table)} WHERE a = %s", (a,))
+
+    def drop(self, table: str) -> None:
+        self.server.execute(f"DROP TABLE {self.name(table)}")
+
+    def add_column(self, table: str) -> None:
+        self.server.execute(f"ALTER TABLE {self.name(table)} ADD COLUMN w INT NOT NULL DEFAULT 7")
+
+    def change_key(self, table: str, key: Sequence[str]) -> None:
+        self.server.execute(f"ALTER TABLE {self.name(table)} DROP PRIMARY KEY, ADD PRIMARY KEY ({', '.join(key)})")
+
+    @contextlib.contextmanager
+    def stall(self, table: str) -> Iterator[None]:
+        connection = self.server.connect()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(f"LOCK TABLES {self.name(table)} WRITE")
+            yield
+        finally:
+            connection.close()
+
+    def disconnect(self) -> None:
+        rows = self.server.execute("SELECT id FROM information_schema.processlist WHERE user = %s", ("replicator",))
+        for (thread,) in rows:
+            with contextlib.suppress(Exception):
+                self.server.execute(f"KILL {thread}")
+
+
+@pytest.fixture(params=["mysql", "mariadb"])
+def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    rig = Real(request.getfixturevalue(request.param))
+    try:
+        yield rig
+    finally:
+        rig.server.execute(f"DROP DATABASE {rig.database}")
+
+
+@contextlib.contextmanager
+def opened(rig: Rig, where: Mapping[str, str] | None = None) -> Iterator[SnapshotReader]:
+    reader = rig.source(where).open(rig.position().server)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def begun(reader: SnapshotReader, table: str) -> OpenTable:
+    found = reader.begin(table)
+    assert found is not None
+    return found
+
+
+def after(table: OpenTable, chunk: Chunk) -> OpenTable:
+    """Once `chunk` has been delivered."""
+    return msgspec.structs.replace(
+        table,
+        done=chunk.last or table.done,
+        rows=table.rows + len(chunk.images),
+        size=table.size + len(chunk.images.data),
+        chunks=table.chunks + 1,
+    )
+
+
+def walk(rig: Rig, reader: SnapshotReader, table: OpenTable, most: int) -> Iterator[tuple[OpenTable, Chunk]]:
+    """Each chunk, and the table once it is delivered."""
+    while True:
+        chunk = reader.read(table, most, rig.position())
+        table = after(table, chunk)
+        yield table, chunk
+        if chunk.final:
+            return
+        assert table.chunks < 1000
+
+
+def values(chunk: Chunk) -> list[tuple[int | str | None, ...]]:
+    """Rows with as many columns as the table map has."""
+    place = 8 + 1 + chunk.table_map[8] + 1
+    columns = chunk.table_map[place + 1 + chunk.table_map[place] + 1]
+    found, start = [], 0
+    for end in chunk.images.ends:
+        image, start = chunk.images.data[start:end], end
+        size = image[5]
+        row: list[int | str | None] = [int.from_bytes(image[1:5], "little", signed=True), image[6 : 6 + size].decode()]
+        rest = image[6 + size :]
+        if image[0] & 4:
+            row.append(None)
+        numbers = [int.from_bytes(rest[at : at + 4], "little", signed=True) for at in range(0, len(rest), 4)]
+        row += numbers
+        assert len(row) == columns
+        found.append(tuple(row))
+    return found
+
+
+def everything(rig: Rig, reader: SnapshotReader, table: str, most: int) -> list[tuple[int | str | None, ...]]:
+    return [row for _, chunk in walk(rig, reader, begun(reader, rig.name(table)), most) for row in values(chunk)]
+
+
+ROWS: list[Row] = [(number, f"name {number % 4}", None if number % 3 else number) for number in (-5, 1, 2, 3, 90, 1000)]
+
+
+def test_tables_are_those_of_the_task_in_byte_order(rig: Rig) -> None:
+    for name in ("b", "a_b", "aa", "a"):
+        rig.create(name)
+    with opened(rig) as reader:
+        assert [size.table for size in reader.tables()] == [rig.name(name) for name in ("a", "a_b", "aa", "b")]
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 6, 100])
+def test_every_row_once_in_the_order_of_the_key(rig: Rig, most: int) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        assert everything(rig, reader, "t", most) == ROWS
+
+
+@pytest.mark.parametrize("most", [1, 2, 100])
+def test_composite_keys(rig: Rig, most: int) -> None:
+    rig.create("t", ("b", "a"))
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        assert begun(reader, rig.name("t")).key == ("b", "a")
+        assert everything(rig, reader, "t", most) == sorted(ROWS, key=lambda row: (row[1], row[0]))
+
+
+def test_no_chunk_is_longer_than_asked_and_each_ends_at_its_last_row(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table = begun(reader, rig.name("t"))
+        limit = table.limit
+        chunks = [chunk for _, chunk in walk(rig, reader, table, 4)]
+    assert [len(chunk.images) for chunk in chunks] == [4, 2]
+    assert [chunk.final for chunk in chunks] == [False, True]
+    assert chunks[-1].last == limit
+    assert chunks[0].last not in (None, limit)
+
+
+def test_a_table_whose_rows_fill_its_chunks_ends_with_the_last_row(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        chunks = [chunk for _, chunk in walk(rig, reader, begun(reader, rig.name("t")), 3)]
+    assert [(len(chunk.images), chunk.final) for chunk in chunks] == [(3, False), (3, True)]
+
+
+def test_one_row(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS[:1])
+    with opened(rig) as reader:
+        assert everything(rig, reader, "t", 10) == ROWS[:1]
+
+
+@pytest.mark.parametrize("key", [("a",), ()])
+def test_an_empty_table_has_one_chunk_without_rows(rig: Rig, key: tuple[str, ...]) -> None:
+    rig.create("t", key)
+    with opened(rig) as reader:
+        table = begun(reader, rig.name("t"))
+        assert table.limit is None
+        chunk = reader.read(table, 10, rig.position())
+    assert (len(chunk.images), chunk.final, chunk.last) == (0, True, None)
+
+
+def test_rows_behind_the_limit_are_left_to_the_stream(rig: Rig) -> None:
+    rig.create("t")
+    rig.create("empty")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table, empty = begun(reader, rig.name("t")), begun(reader, rig.name("empty"))
+        rig.insert("t", [(1001, "later", 1), (4, "between", 1)])
+        rig.insert("empty", ROWS)
+        found = [row for _, chunk in walk(rig, reader, table, 4) for row in values(chunk)]
+        assert reader.read(empty, 10, rig.position()).final
+    assert found == sorted([*ROWS, (4, "between", 1)])
+
+
+def test_the_row_of_the_limit_may_go(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table = begun(reader, rig.name("t"))
+        rig.delete("t", 1000)
+        found = [row for _, chunk in walk(rig, reader, table, 3) for row in values(chunk)]
+    assert found == ROWS[:-1]
+
+
+def test_another_reader_goes_on_behind_what_was_delivered(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table, first = next(walk(rig, reader, begun(reader, rig.name("t")), 2))
+    with opened(rig) as reader:
+        found = [row for _, chunk in walk(rig, reader, table, 3) for row in values(chunk)]
+    assert values(first) + found == ROWS
+
+
+def test_a_chunk_can_be_read_again(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table = begun(reader, rig.name("t"))
+        first = reader.read(table, 2, rig.position())
+        rig.delete("t", -5)
+        again = reader.read(table, 2, rig.position())
+    assert values(first) == ROWS[:2]
+    assert values(again) == ROWS[1:3]
+
+
+def test_high_is_behind_what_was_committed_before(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        passed = rig.position()
+        chunk = reader.read(begun(reader, rig.name("t")), 10, passed)
+        assert chunk.high.order >= passed.order
+        assert chunk.high.log == passed.log
+        assert passed.server.startswith(chunk.high.server)
+        rig.insert("t", [(2000, "x", 1)])
+        later = reader.read(begun(reader, rig.name("t")), 10, passed)
+        assert later.high.order >= rig.position().order > chunk.high.order
+        assert later.time_s >= chunk.time_s > time.time() - 600
+
+
+def test_what_the_stream_has_passed_is_seen(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        for number in range(20):
+            rig.insert("t", [(-100 - number, "x", 1)])
+            chunk = reader.read(begun(reader, rig.name("t")), 1, rig.position())
+            assert values(chunk)[0][0] == -100 - number
+
+
+def test_no_such_table(rig: Rig) -> None:
+    with opened(rig) as reader:
+        assert reader.begin(rig.name("missing")) is None
+
+
+def test_a_table_that_is_gone(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table, _ = next(walk(rig, reader, begun(reader, rig.name("t")), 2))
+        rig.drop("t")
+        with pytest.raises(TableChanged):
+            reader.read(table, 2, rig.position())
+        assert reader.begin(rig.name("t")) is None
+        rig.create("t")
+        rig.insert("t", ROWS)
+        assert everything(rig, reader, "t", 4) == ROWS
+
+
+def test_another_key(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table, _ = next(walk(rig, reader, begun(reader, rig.name("t")), 2))
+        rig.change_key("t", ("b", "a"))
+        with pytest.raises(TableChanged):
+            reader.read(table, 2, rig.position())
+    with opened(rig) as reader, pytest.raises(TableChanged):
+        reader.read(table, 2, rig.position())
+
+
+def test_a_chunk_has_one_definition(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table, first = next(walk(rig, reader, begun(reader, rig.name("t")), 2))
+        rig.add_column("t")
+        rest = [row for _, chunk in walk(rig, reader, table, 3) for row in values(chunk)]
+    assert values(first) == ROWS[:2]
+    assert rest == [(*row, 7) for row in ROWS[2:]]
+
+
+def test_a_condition_leaves_rows_out(rig: Rig) -> None:
+    for name in ("t", "other"):
+        rig.create(name)
+        rig.insert(name, ROWS)
+    with opened(rig, {rig.name("t"): "v IS NULL"}) as reader:
+        assert everything(rig, reader, "t", 2) == [row for row in ROWS if row[2] is None]
+        assert everything(rig, reader, "other", 2) == ROWS
+
+
+def test_a_table_without_a_key_is_read_in_one_view(rig: Rig) -> None:
+    rig.create("t", ())
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        found, ends = [], []
+        for number, (table, chunk) in enumerate(walk(rig, reader, begun(reader, rig.name("t")), 2)):
+            assert (table.key, table.limit, chunk.last) == ((), None, None)
+            found += values(chunk)
+            ends.append(chunk.high.order)
+            rig.insert("t", [(5000 + number, "later", 1)])
+    assert sorted(found) == ROWS
+    assert len(ends) == 3
+
+
+def test_a_table_without_a_key_begins_again_in_another_reader(rig: Rig) -> None:
+    rig.create("t", ())
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table, _ = next(walk(rig, reader, begun(reader, rig.name("t")), 2))
+        with pytest.raises(TableChanged):
+            reader.read(msgspec.structs.replace(begun(reader, rig.name("t")), chunks=5), 2, rig.position())
+    with opened(rig) as reader:
+        with pytest.raises(TableChanged):
+            reader.read(table, 2, rig.position())
+        assert sorted(everything(rig, reader, "t", 2)) == ROWS
+
+
+def test_another_table_can_be_read_in_between(rig: Rig) -> None:
+    rig.create("t", ())
+    rig.create("u")
+    rig.insert("t", ROWS)
+    rig.insert("u", ROWS)
+    with opened(rig) as reader:
+        table, _ = next(walk(rig, reader, begun(reader, rig.name("t")), 2))
+        assert everything(rig, reader, "u", 2) == ROWS
+        with pytest.raises(TableChanged):
+            reader.read(table, 2, rig.position())
+
+
+def test_close_ends_a_read_from_another_thread(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    reader = rig.source().open("")
+    table, passed = begun(reader, rig.name("t")), rig.position()
+    ended: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            reader.read(table, 10, passed)
+        except BaseException as error:
+            ended.append(error)
+
+    with rig.stall("t"):
+        thread = threading.Thread(target=read)
+        thread.start()
+        time.sleep(0.3)
+        assert thread.is_alive()
+        reader.close()
+        thread.join(20)
+        assert not thread.is_alive()
+    assert isinstance(ended[0], SourceUnavailable)
+
+
+def test_a_closed_reader_can_not_be_read_and_can_be_closed_again(rig: Rig) -> None:
+    rig.create("t")
+    reader = rig.source().open("")
+    table = begun(reader, rig.name("t"))
+    reader.close()
+    reader.close()
+    for call in (
+        reader.tables,
+        lambda: reader.begin(rig.name("t")),
+        lambda: reader.read(table, 1, rig.position()),
+    ):
+        with pytest.raises(SourceUnavailable):
+            call()
+
+
+def test_a_connection_that_is_cut_is_a_transient_error(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table, _ = next(walk(rig, reader, begun(reader, rig.name("t")), 2))
+        rig.disconnect()
+        with pytest.raises(SourceUnavailable):
+            reader.read(table, 2, Position("binlog.000001", 4))
+    with opened(rig) as reader:
+        assert [row for _, chunk in walk(rig, reader, table, 3) for row in values(chunk)] == ROWS[2:]
+
+
+def test_another_server_is_not_taken(rig: Rig) -> None:
+    with pytest.raises(SourceUnavailable) as raised:
+        rig.source().open("another server@5")
+    assert raised.value.transient
