@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import dataclasses
 import threading
 import time
 import uuid
@@ -19,8 +20,10 @@ from replicator.errors import SourceUnavailable
 from replicator.model.position import Position
 from replicator.model.snapshot import OpenTable
 from replicator.pipeline.ports import Chunk, SnapshotReader, SnapshotSource, TableChanged
+from replicator.source.memory_snapshot import MemorySnapshotSource, MemoryTable, MemoryTables
 from replicator.source.mysql import MySQLSource
 from replicator.source.mysql.snapshot import MySQLSnapshotSource
+from tests.support.binlog_writer import VARCHAR, BinlogWriter, Column, MemoryBinlog, TableSpec, image
 
 Row: TypeAlias = tuple[int, str, int | None]
 """Columns `a INT NOT NULL`, `b VARCHAR(20) NOT NULL`, `v INT`."""
@@ -125,8 +128,81 @@ class Real(Rig):
                 self.server.execute(f"KILL {thread}")
 
 
-@pytest.fixture(params=["mysql", "mariadb"])
+class Memory(Rig):
+    """Each change is a transaction of its own in a memory server's log."""
+
+    database = "snap"
+
+    def __init__(self) -> None:
+        self.log = MemoryBinlog()
+        self.tables = MemoryTables(self.log.server.end)
+        self.specs: dict[str, TableSpec] = {}
+        self.rows: dict[str, list[tuple[int | str | None, ...]]] = {}
+
+    def source(self, where: Mapping[str, str] | None = None) -> SnapshotSource:
+        assert set((where or {}).values()) <= {"v IS NULL"}
+        return MemorySnapshotSource(self.tables, {table: lambda row: bool(row[0] & 4) for table in where or {}})
+
+    def position(self) -> Position:
+        return msgspec.structs.replace(self.log.server.end(), server="memory@1/4:5")
+
+    def create(self, table: str, key: Sequence[str] = ("a",)) -> None:
+        columns = (Column("a", nullable=False), Column("b", VARCHAR, nullable=False, length=80), Column("v"))
+        self.specs[table] = TableSpec(self.database, table, columns)
+        self.rows[table] = []
+        self._define(table, key)
+
+    def insert(self, table: str, rows: Sequence[Row]) -> None:
+        self.log.insert(*rows, table=self.specs[table])
+        self.rows[table] += rows
+        self._fill(table)
+
+    def delete(self, table: str, a: int) -> None:
+        self.rows[table] = [row for row in self.rows[table] if row[0] != a]
+        self._fill(table)
+
+    def drop(self, table: str) -> None:
+        del self.tables.tables[self.name(table)]
+
+    def add_column(self, table: str) -> None:
+        old = self.specs[table]
+        self.specs[table] = dataclasses.replace(old, columns=(*old.columns, Column("w", nullable=False)))
+        self.rows[table] = [(*row, 7) for row in self.rows[table]]
+        self._define(table, self.tables.tables[self.name(table)].key)
+
+    def change_key(self, table: str, key: Sequence[str]) -> None:
+        self._define(table, key)
+
+    def stall(self, table: str) -> contextlib.AbstractContextManager[None]:
+        return self.tables.stall(self.name(table))
+
+    def disconnect(self) -> None:
+        self.tables.disconnect()
+
+    def _define(self, table: str, key: Sequence[str]) -> None:
+        spec = self.specs[table]
+        places = tuple("abv".index(name) for name in key)
+        body = BinlogWriter(checksum=False).table_map(dataclasses.replace(spec, primary_key=places))[19:]
+        with self.tables.changed:
+            self.tables.tables[self.name(table)] = MemoryTable(body, tuple(key))
+        self._fill(table)
+
+    def _fill(self, table: str) -> None:
+        spec = self.specs[table]
+        with self.tables.changed:
+            found = self.tables.tables[self.name(table)]
+            places = ["abv".index(name) for name in found.key] or [0]
+            found.rows = {
+                tuple(value for place in places if (value := row[place]) is not None): image(spec, row)
+                for row in self.rows[table]
+            }
+
+
+@pytest.fixture(params=["memory", "mysql", "mariadb"])
 def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    if request.param == "memory":
+        yield Memory()
+        return
     rig = Real(request.getfixturevalue(request.param))
     try:
         yield rig
