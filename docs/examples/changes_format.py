@@ -7,6 +7,7 @@ from replicator.encode.silent import Silent
 from replicator.model import types
 from replicator.model.jsontext import quote
 from replicator.model.plan import Image, RecordPlan, Step, TablePlan, Template, Text, Value
+from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Column, Table
 
 _RENDERERS = {
@@ -35,6 +36,9 @@ class Changes(Silent):
             update=(record("update", "after"),),
             delete=(record("delete", "before"),),
         )
+
+    def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
+        return self.plan(table, topic)
 
 
 def _object(columns: tuple[Column, ...] | list[Column], image: Image) -> Template:

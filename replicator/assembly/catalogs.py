@@ -1,4 +1,4 @@
-"""Builds the schema catalogs of a task: one for each of its streams, over its history store."""
+"""Builds the schema catalogs of a task, one for each of its streams, and reads the definitions for its snapshots."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from replicator.config.tables import TableFilter
 from replicator.config.task import MySQLSource, TaskConfig
 from replicator.model.position import Position
 from replicator.model.schema_history import BinlogStatement, ServerDefinitions
+from replicator.model.snapshot_steps import SnapshotDefinitions
 from replicator.pipeline.ports import Catalog, HistoryStore
 from replicator.schema.catalog import SchemaCatalog
 from replicator.schema.history import History
+from replicator.schema.snapshot_definitions import snapshot_definitions
 
 MakeCatalog: TypeAlias = Callable[..., Catalog]
 """(position, tables in quarantine = ()) -> the catalog of a stream from there on."""
@@ -38,6 +40,20 @@ def build_catalog(
         return SchemaCatalog(history, position, selection, needed=needed, left_out=left_out)
 
     return make
+
+
+def read_snapshot_definitions(config: TaskConfig, tables: Collection[str]) -> SnapshotDefinitions:
+    """What the source has now of `tables` (`database.table`), with one statement a table. A statement that changed one
+    since the snapshot began is in its definition, and comes by in the stream, too.
+
+    Raises:
+        SourceUnavailable, SourceError: the definitions can't be read.
+    """
+    names = frozenset(tables)
+    reading = _DefinitionSource(config, lambda: False).read()
+    return snapshot_definitions(
+        reading, lambda database, table: f"{database}.{table}" in names, mariadb=config.source.type == "mariadb"
+    )
 
 
 class _DefinitionSource:

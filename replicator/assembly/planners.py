@@ -1,14 +1,17 @@
-"""Joins format, topic names, transforms and the choice of tables of a task: what becomes of its rows and statements."""
+"""Builds the planners of a task from its format, topic names, transforms and choice of tables."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
 from replicator.config.task import TaskConfig
 from replicator.encode import formats
 from replicator.encode.topics import Topics
+from replicator.model.happening import Message
 from replicator.model.snapshot import Marker, SnapshotMoment
+from replicator.model.snapshot_steps import SnapshotStep, TableBegins, TableEnds
 from replicator.pipeline.ports import Narrator, Planner
 from replicator.transform.chain import Chain
 from replicator.transform.select import select
@@ -35,3 +38,24 @@ class Planners:
         take them for inserts: a table whose inserts are skipped has no rows of a snapshot."""
         plan = partial(self._format.snapshot_plan, marker=marker, moment=moment)
         return select(self._matches, self._chain.planner(plan, self._topics))
+
+    @property
+    def defines_tables(self) -> bool:
+        """Whether `SnapshotBegins` needs definitions."""
+        return self._format.defines_tables
+
+    def snapshot_messages(self, step: SnapshotStep, moment: SnapshotMoment) -> Iterable[Message]:
+        """The records of a snapshot that are not of rows. Those of a table have the names and the topic of its rows,
+        schema changes are as the source has them. None of a table that is not replicated. They are made while
+        they are taken, as there may be thousands.
+
+        Raises what planners do.
+        """
+        topic = ""
+        if isinstance(step, TableBegins | TableEnds):
+            table = step.table
+            seen = self._chain.snapshot_step(step, self._topics) if self._matches(table.database, table.name) else None
+            if seen is None:
+                return ()
+            step, topic = seen
+        return self._format.snapshot_messages(step, topic, moment)

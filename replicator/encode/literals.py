@@ -19,3 +19,8 @@ def _step(step: Var, known: Mapping[Variable, str]) -> Text | Var:
     if step.before is None:
         return Text(text)
     return Text("" if text == "null" else step.before + text)
+
+
+def literal(template: Template, known: Mapping[Variable, str]) -> str:
+    """The text of a template of literals and of variables that are all known."""
+    return "".join(step.text for step in with_literals(template, known) if isinstance(step, Text))

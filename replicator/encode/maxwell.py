@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
+import msgspec
+
+from replicator.encode.literals import literal
 from replicator.encode.maxwell_ddl import Statements, schema_id
 from replicator.model import types
+from replicator.model.happening import Message
 from replicator.model.jsontext import quote
 from replicator.model.plan import (
     Deferred,
@@ -20,17 +24,22 @@ from replicator.model.plan import (
     Text,
     Value,
     Var,
+    Variable,
 )
 from replicator.model.snapshot import Marker, SnapshotMoment
+from replicator.model.snapshot_steps import SnapshotStep, TableBegins, TableEnds
 from replicator.model.table import Column, Table
+from replicator.model.uuids import row_uuid
 
-Kind: TypeAlias = Literal["insert", "update", "delete", "bootstrap-insert"]
+Kind: TypeAlias = Literal["insert", "update", "delete", "bootstrap-start", "bootstrap-insert", "bootstrap-complete"]
 
 _IMAGES: Final[dict[Kind, Image]] = {
     "insert": "after",
     "update": "after",
     "delete": "before",
+    "bootstrap-start": "after",
     "bootstrap-insert": "after",
+    "bootstrap-complete": "after",
 }
 
 _RENDERERS: Final[dict[int, str]] = {
@@ -87,6 +96,24 @@ class Maxwell(Statements):
         route = _together(table) if by_transaction else self._route(table)
         return TablePlan(topic=topic, insert=(record,), update=(), delete=(), route=route)
 
+    def snapshot_messages(self, step: SnapshotStep, topic: str, moment: SnapshotMoment) -> Sequence[Message]:
+        """bootstrap-start and bootstrap-complete of each table."""
+        if isinstance(step, TableBegins):
+            return (self._bootstrap("bootstrap-start", step.table, step.time_s, topic, moment),)
+        if isinstance(step, TableEnds):
+            bare = msgspec.structs.replace(step.table, primary_key=())  # Maxwell does not say the key here
+            return (self._bootstrap("bootstrap-complete", bare, step.time_s, topic, moment),)
+        return ()
+
+    def _bootstrap(self, kind: Kind, table: Table, time_s: int, topic: str, moment: SnapshotMoment) -> Message:
+        """Its key has the names of the key's columns, and nulls."""
+        place = f"{moment.file}:{moment.offset} {table.qualified} {kind}".encode()
+        known: dict[Variable, str] = {"event_s": str(time_s), "uuid": f'"{row_uuid(place, 0)}"'}
+        key = literal(_without_values(self._key(table, "after")), known)
+        value = literal(_without_values(self._steps(table, kind)), known)
+        by = {"database": table.database, "table": table.name}.get(self._options.producer_partition_by)
+        return Message(topic, key.encode(), value.encode(), route=by.encode() if by is not None else None)
+
     def _route(self, table: Table) -> Template | None:
         match self._options.producer_partition_by:
             case "database":
@@ -120,7 +147,7 @@ class Maxwell(Statements):
     def _steps(self, table: Table, kind: Kind) -> Iterator[Step]:
         options, image = self._options, _IMAGES[kind]
         yield Text(f'{{"database":{quote(table.database)},"table":{quote(table.name)}')
-        logged = kind != "bootstrap-insert"
+        logged = not kind.startswith("bootstrap")
         if options.output_row_query and logged:
             yield Var("query", before=',"query":')
         yield Text(f',"type":"{kind}","ts":')
@@ -129,7 +156,7 @@ class Maxwell(Statements):
             yield _COMMIT_XOFFSET if options.output_xoffset else _COMMIT
         if logged:
             yield from self._origin()
-        if options.output_schema_id:
+        if options.output_schema_id and kind not in _BORDERS:
             yield Text(f',"schema_id":{schema_id(table)}')
         yield from self._primary_key(table, image)
         yield Text(',"data":')
@@ -184,10 +211,17 @@ class Maxwell(Statements):
         return _RENDERERS.get(column.type, "text")
 
 
+_BORDERS: Final = frozenset({"bootstrap-start", "bootstrap-complete"})
 _XID: Final = Var("xid", before=',"xid":')
 _LAST: Final = (_XID, Text(',"commit":true'))
 _COMMIT: Final = Deferred(row=(_XID,), last=_LAST)
 _COMMIT_XOFFSET: Final = Deferred(row=(_XID, Text(',"xoffset":'), Var("offset")), last=_LAST)
+
+
+def _without_values(template: Iterable[Step]) -> Template:
+    """Of a record that is of no row: its values are null, its objects empty."""
+    empty = {Value: Text("null"), Members: Text("{}")}
+    return tuple(empty.get(type(step), step) for step in template)
 
 
 def _together(table: Table) -> Template | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from replicator.model.happening import Message, Moment, Statement
+from replicator.model.snapshot import SnapshotMoment
+from replicator.model.snapshot_steps import SnapshotStep
 from replicator.pipeline.ports import Interest
 
 
 class Silent:
-    """A `ports.Narrator` that has nothing to say; formats take over what they do say."""
+    """A `ports.Narrator`, and what snapshots need beside it, without messages; formats override what they do write."""
 
     interests: frozenset[Interest] = frozenset()
 
@@ -26,4 +28,11 @@ class Silent:
         return ()
 
     def heartbeat(self, moment: Moment) -> Sequence[Message]:
+        return ()
+
+    @property
+    def defines_tables(self) -> bool:
+        return False
+
+    def snapshot_messages(self, step: SnapshotStep, topic: str, moment: SnapshotMoment) -> Iterable[Message]:
         return ()

@@ -4,7 +4,7 @@ Each has an implementation in memory, and one conformance suite (tests/conforman
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
@@ -17,6 +17,7 @@ from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
 from replicator.model.snapshot import Bound, Marker, OpenTable, RowImages, SnapshotMoment
+from replicator.model.snapshot_steps import SnapshotStep
 from replicator.model.table import Table
 from replicator.model.term import Term
 
@@ -186,6 +187,20 @@ class Format(Narrator, Protocol):
 
     def snapshot_plan(self, table: Table, topic: str, marker: Marker, moment: SnapshotMoment) -> TablePlan:
         """For rows of a snapshot. Only `insert` is used; no record is `Deferred`."""
+        ...
+
+    @property
+    def defines_tables(self) -> bool:
+        """Whether the messages of `SnapshotBegins` are made of its definitions, which are dear to read."""
+        ...
+
+    def snapshot_messages(self, step: SnapshotStep, topic: str, moment: SnapshotMoment) -> Iterable[Message]:
+        """The records of a snapshot that are not of rows. The same arguments give the same messages.
+
+        Args:
+            step: its table, if it has one, is the one that the plans of its rows are made for.
+            topic: of that table's rows, "" without.
+        """
         ...
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from replicator.config.transforms import Transforms
 from replicator.model.plan import TablePlan
+from replicator.model.snapshot_steps import SnapshotStep, TableBegins, TableEnds
 from replicator.model.table import Table
 from replicator.pipeline.ports import Narrator, Planner
 from replicator.transform.column_remap import remap, ungrouped, without_query
@@ -81,6 +82,16 @@ class Chain:
         if route is not None:
             return names.shared(route.topic, route.group, source)
         return names.topic(view.table, source)
+
+    def snapshot_step(self, step: TableBegins | TableEnds, names: TopicNames) -> tuple[SnapshotStep, str] | None:
+        """The step with the table as its records have it, and their topic; None: they are skipped.
+
+        Raises what `view` and `topic` do.
+        """
+        if "insert" in self._operations.skipped(step.table):
+            return None
+        view = self.view(step.table)
+        return msgspec.structs.replace(step, table=view.table), self._topic(step.table, view, names)
 
     def planner(self, plan: Callable[[Table, str], TablePlan], names: TopicNames) -> Planner:
         """`plan`: the format's."""

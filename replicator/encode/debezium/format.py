@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from replicator.config.task import Records
-from replicator.encode.debezium import plans, rows, schemas, statements
+from replicator.encode.debezium import plans, rows, schemas, snapshots, statements
+from replicator.encode.literals import literal
 from replicator.encode.topics import Topics
 from replicator.model.happening import Message, Moment, Statement
 from replicator.model.jsontext import quote
-from replicator.model.plan import TablePlan, Text
+from replicator.model.plan import TablePlan, Text, Variable
 from replicator.model.snapshot import Marker, SnapshotMoment
+from replicator.model.snapshot_steps import SnapshotBegins, SnapshotStep
 from replicator.model.table import Table
 from replicator.pipeline.ports import Interest
 
@@ -70,18 +72,21 @@ class Debezium:
     def statement(self, statement: Statement, moment: Moment) -> Sequence[Message]:
         messages: list[Message] = []
         if self._options.include_schema_changes:
-            messages.extend(self._change(part, moment) for part in statements.parts(statement))
+            messages.extend(self._streamed(part, moment) for part in statements.parts(statement))
         if self._truncates:
             messages.extend(self._truncated(*table, moment) for table in statements.truncated(statement))
         return messages
 
-    def _change(self, part: statements.Part, moment: Moment) -> Message:
+    def _streamed(self, part: statements.Part, moment: Moment) -> Message:
         inside = part.ddl.endswith("START TRANSACTION")  # CREATE TABLE ... SELECT
         source = self._source(part.database, part.tables, moment, moment.thread if inside else None)
+        return self._change(part, source, moment.now_ns // 1_000_000)
+
+    def _change(self, part: statements.Part, source: str, now_ms: int) -> Message:
         changes = statements.table_changes(part.change, comments=self._options.include_schema_comments)
         key = f'{{"databaseName":{quote(part.database)}}}'
         value = (
-            f'{{"source":{source},"ts_ms":{moment.now_ns // 1_000_000},'
+            f'{{"source":{source},"ts_ms":{now_ms},'
             f'"databaseName":{quote(part.database)},"schemaName":null,"ddl":{quote(part.ddl)},"tableChanges":{changes}}}'
         )
         schema = schemas.statement_key(self._server), schemas.statement_value(self._server)
@@ -101,14 +106,33 @@ class Debezium:
 
     def _source(self, database: str, table: str | None, moment: Moment, thread: int | None = None) -> str:
         """The block `source` of what is not a row. Debezium knows the thread of transactions alone."""
-        return (
-            f'{{"version":"{rows.VERSION}","connector":"{self._server}","name":{quote(self._name)},'
-            f'"ts_ms":{moment.ts_us // 1000},"snapshot":"false","db":{quote(database)},"sequence":null,'
-            f'"ts_us":{moment.ts_us},"ts_ns":{moment.ts_us * 1000},"table":{_or_null(table)},'
-            f'"server_id":{moment.server_id},"gtid":{_or_null(moment.gtid or None)},"file":{quote(moment.file)},'
-            f'"pos":{moment.offset},"row":0,"thread":{"null" if thread is None else thread},'
-            f'"query":null}}'
-        )
+        known: dict[Variable, str] = {
+            "ts_ms": str(moment.ts_us // 1000),
+            "ts_us": str(moment.ts_us),
+            "ts_ns": str(moment.ts_us * 1000),
+            "server_id": str(moment.server_id),
+            "gtid": quote(moment.gtid) if moment.gtid else "null",
+            "file": quote(moment.file),
+            "pos": str(moment.offset),
+            "row": "0",
+            "thread": "null" if thread is None else str(thread),
+        }
+        return literal(rows.source(self._server, self._name, database, table), known)
+
+    # Snapshots
+
+    @property
+    def defines_tables(self) -> bool:
+        return self._options.include_schema_changes
+
+    def snapshot_messages(self, step: SnapshotStep, topic: str, moment: SnapshotMoment) -> Iterator[Message]:
+        """Schema changes of all its tables when it begins."""
+        if not isinstance(step, SnapshotBegins) or step.definitions is None or not self.defines_tables:
+            return
+        known = rows.snapshot_variables(moment)
+        for part in snapshots.parts(step.definitions):
+            template = rows.source(self._server, self._name, part.database, part.tables, snapshot="true")
+            yield self._change(part, literal(template, known), moment.ts_ms)
 
     # Transactions
 
@@ -152,7 +176,3 @@ class Debezium:
             value = schemas.wrapped(value_schema) + value + "}"
         own = tuple((name, text.encode()) for name, text in self._headers.items()) if headers else ()
         return Message(topic, key.encode() if key is not None else None, value.encode(), own)
-
-
-def _or_null(text: str | None) -> str:
-    return "null" if text is None else quote(text)

@@ -71,7 +71,8 @@ class _Plan:
         )
 
     def snapshot(self, marker: Marker, moment: SnapshotMoment) -> TablePlan:
-        value = with_literals(self._value("r", "after", snapshot=marker), rows.snapshot_variables(marker, moment))
+        known = rows.snapshot_variables(moment, whole_seconds=marker != "incremental")
+        value = with_literals(self._value("r", "after", snapshot=marker), known)
         record = self._record(self._keyed("after"), rows.joined(value))
         return TablePlan(topic=self._topic, insert=(record,), update=(), delete=())
 
@@ -115,7 +116,14 @@ class _Plan:
         if options.unwrap is not None:
             rewrite = options.unwrap.delete_tombstone_handling_mode.startswith("rewrite")
             return rows.flat(self._row, table, op, images[-1], rewrite=rewrite, add=options.unwrap.add_fields)
-        source = rows.source(self._name, table, query=options.include_query, snapshot=snapshot or "false")
+        source = rows.source(
+            self._connector,
+            self._name,
+            table.database,
+            table.name,
+            query=options.include_query,
+            snapshot=snapshot or "false",
+        )
         order = rows.ORDER if options.provide_transaction_metadata and snapshot is None else _NULL
         payload = rows.joined(rows.envelope(self._row, source, op, images, order))
         if not options.schemas_enable:

@@ -15,7 +15,7 @@ from replicator.encode.debezium.defaults import default
 from replicator.model import types
 from replicator.model.jsontext import quote
 from replicator.model.plan import Image, Step, Template, Text, Value, Var, Variable
-from replicator.model.snapshot import Marker, SnapshotMoment
+from replicator.model.snapshot import SnapshotMoment
 from replicator.model.table import Column, Table
 
 VERSION: Final = "3.6.1.Final"
@@ -104,18 +104,19 @@ def _end(op: str) -> tuple[Step, ...]:
     )  # fmt: skip
 
 
-def source(name: str, table: Table, *, query: bool, snapshot: str = "false") -> Template:
-    """The block `source` of a row. `name`: logical name of the connector; `snapshot`: its member of this name."""
-    connector = "mariadb" if table.mariadb else "mysql"
+def source(
+    connector: str, name: str, database: str, table: str | None, *, query: bool = False, snapshot: str = "false"
+) -> Template:
+    """The block `source`. `name`: logical name of the connector; `snapshot`: its member of this name."""
     last: tuple[Step, ...] = (Var("query"), Text("}")) if query else (Text("null}"),)
     return (
         Text(f'{{"version":"{VERSION}","connector":"{connector}","name":{quote(name)},"ts_ms":'),
         Var("ts_ms"),
-        Text(f',"snapshot":"{snapshot}","db":{quote(table.database)},"sequence":null,"ts_us":'),
+        Text(f',"snapshot":"{snapshot}","db":{quote(database)},"sequence":null,"ts_us":'),
         Var("ts_us"),
         Text(',"ts_ns":'),
         Var("ts_ns"),
-        Text(f',"table":{quote(table.name)},"server_id":'),
+        Text(f',"table":{"null" if table is None else quote(table)},"server_id":'),
         Var("server_id"),
         Text(',"gtid":'),
         Var("gtid"),
@@ -139,12 +140,12 @@ ORDER: Final[Template] = (
 """The block `transaction`."""
 
 
-def snapshot_variables(marker: Marker, moment: SnapshotMoment) -> Mapping[Variable, str]:
-    """JSON of `source` that all rows of a snapshot share: the time and place of its beginning, no server, no thread.
+def snapshot_variables(moment: SnapshotMoment, *, whole_seconds: bool = False) -> Mapping[Variable, str]:
+    """JSON of `source` that all records of a snapshot share: time and position of its beginning, no server, no thread.
 
-    Debezium has whole seconds in an initial snapshot, as it asks the server for CURRENT_TIMESTAMP.
+    Debezium asks the server for CURRENT_TIMESTAMP, so that rows of an initial snapshot have `whole_seconds`.
     """
-    ms = moment.ts_ms if marker == "incremental" else moment.ts_ms // 1000 * 1000
+    ms = moment.ts_ms // 1000 * 1000 if whole_seconds else moment.ts_ms
     return {
         "ts_ms": str(ms),
         "ts_us": f"{ms}000",

@@ -76,7 +76,7 @@ def _bare(name: str) -> str:
 def _text(statement: Statement, change: TableChange, *, alone: bool) -> str:
     if change.verb == "DROP":
         guard = "IF EXISTS " if _IF_EXISTS.match(statement.text) else ""
-        return f"DROP TABLE {guard}{_quoted(change.database)}.{_quoted(change.name)}"
+        return f"DROP TABLE {guard}{quoted(change.database)}.{quoted(change.name)}"
     if change.verb == "RENAME" and change.new_name is not None and statement.kind.startswith("RENAME"):
         old = _name(change.database, change.name, statement.database)
         return f"RENAME TABLE {old} TO {_name(*change.new_name, statement.database)}"
@@ -85,10 +85,11 @@ def _text(statement: Statement, change: TableChange, *, alone: bool) -> str:
 
 def _name(database: str, table: str, current: str) -> str:
     words = [table] if database == current else [database, table]
-    return ".".join(word if _BARE.fullmatch(word) and not word.isdigit() else _quoted(word) for word in words)
+    return ".".join(word if _BARE.fullmatch(word) and not word.isdigit() else quoted(word) for word in words)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """An identifier in backticks."""
     return "`" + name.replace("`", "``") + "`"
 
 
