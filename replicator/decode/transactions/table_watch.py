@@ -25,7 +25,6 @@ _KEEPS: Final = re.compile(
     r"|CREATE DATABASE|GRANT|REVOKE|SET|FLUSH|INSTALL|UNINSTALL"
 )
 """Kinds of statements that leave rows and definitions of tables as they are."""
-_DATABASES: Final = frozenset({"ALTER DATABASE", "DROP DATABASE"})
 _OTHER_TABLE: Final = pattern(r"\b(?:EXCHANGE\s+PARTITION|CONVERT\s+(?:PARTITION|TABLE))\b")
 """Clauses of ALTER TABLE that move rows between two tables."""
 
@@ -66,8 +65,10 @@ class TableWatch:
         subject = statement_tables.subject(text, database)
         if _KEEPS.fullmatch(subject.kind):
             return
-        if subject.kind in _DATABASES:
-            chosen = _of_database(watcher.tables, subject.database)
+        if subject.kind == "DROP DATABASE":
+            chosen = _of_databases(watcher.tables, subject.database)
+        elif subject.kind == "ALTER DATABASE":  # its name may be left out, what follows is not told from it
+            chosen = _of_databases(watcher.tables, subject.database, database)
         elif subject.tables and not (subject.kind == "ALTER TABLE" and _moves_rows(text)):
             chosen = _named(watcher.tables, subject.tables)
         else:
@@ -95,8 +96,9 @@ def _named(tables: Iterable[str], names: Iterable[tuple[str, str]]) -> list[str]
     return [table for table in tables if table.lower() in wanted]
 
 
-def _of_database(tables: Iterable[str], database: str) -> list[str]:
-    return [table for table in tables if table.lower().startswith(f"{database}.".lower())]
+def _of_databases(tables: Iterable[str], *databases: str) -> list[str]:
+    begins = tuple(f"{database}.".lower() for database in databases)
+    return [table for table in tables if table.lower().startswith(begins)]
 
 
 def _wrap(watcher: Watcher, table: str, keys: RowKeys | None) -> Callable[[int, Rows], Rows]:
