@@ -9,18 +9,24 @@ import msgspec
 
 from replicator.decode.plan.compiler import compile_rows
 from replicator.decode.plan.table_versions import Compile
+from replicator.model.batch import Record
 
 
 class RowFunctions(msgspec.Struct, frozen=True):
     """
     Attributes:
         compile: makes the function of a plan and a table, as `compile_rows` does.
-        collect: bytes that are expected -> an empty sequence of records with `append`, for the functions to fill. A
-            slice of it is a `Sequence[Record]`.
+        collect: bytes that are expected -> an empty sequence of records, of which a slice is a `Sequence[Record]`, and
+            what the functions take as its `append`.
     """
 
     compile: Compile
-    collect: Callable[[int], Any]
+    collect: Callable[[int], tuple[Any, Callable[[Record], None]]]
 
 
-PYTHON: Final = RowFunctions(compile_rows, lambda expected: [])
+def _list(expected: int) -> tuple[list[Record], Callable[[Record], None]]:
+    records: list[Record] = []
+    return records, records.append
+
+
+PYTHON: Final = RowFunctions(compile_rows, _list)

@@ -7,7 +7,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from replicator.decode.binlog import column_presence, table_map, unsupported_events
 from replicator.decode.native.row_functions import row_functions
@@ -18,7 +18,7 @@ from replicator.decode.renderers import rendering as standard_rendering
 from replicator.decode.transactions.row_keys import RowKeys
 from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.errors import ReplicatorError
-from replicator.model.batch import Batch
+from replicator.model.batch import Batch, Record
 from replicator.model.snapshot import Marker, RowImages
 from replicator.model.table import Table
 from replicator.pipeline.ports import Catalog, Chunk, Planner
@@ -88,13 +88,13 @@ class ChunkDecoder:
         """
         state = _state(chunk, identity, self._clock())
         table = self._described(chunk)
-        records = self._functions.collect(self._expected)
+        records, append = self._functions.collect(self._expected)
         count, size = len(chunk.images), 0
         for marker, begin, end in _runs(count, first, between, last):
             version = self._version(chunk.table_map[_ID:], table, marker)
             if version.plan is not None:
                 for piece in _events(chunk.images, begin, end, _GROUPED_EVENT if version.plan.grouped else _EVENT):
-                    size += self._decode(version, chunk.images, *piece, state, records)
+                    size += self._decode(version, chunk.images, *piece, state, append)
         self._expected = min(size + size // 4, _MOST_EXPECTED)
         return Batch(records[: len(records)], chunk.high, chunk.high.boundary, state.row, size=size)
 
@@ -130,7 +130,13 @@ class ChunkDecoder:
         return version
 
     def _decode(
-        self, version: Version, images: RowImages, first: int, end: int, state: TransactionState, records: Any
+        self,
+        version: Version,
+        images: RowImages,
+        first: int,
+        end: int,
+        state: TransactionState,
+        append: Callable[[Record], None],
     ) -> int:
         """The rows from `first` on, before `end`. Returns the bytes of their records."""
         body = (
@@ -140,7 +146,7 @@ class ChunkDecoder:
         state.table_rows = state.row
         with _at_fault(version.table):
             rows = version.functions[0] or version.compile(0)
-            state.row, size = rows(body, body.decode("latin-1"), 0, len(body), state.row, records.append, state)
+            state.row, size = rows(body, body.decode("latin-1"), 0, len(body), state.row, append, state)
         return size
 
 

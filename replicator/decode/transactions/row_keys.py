@@ -47,8 +47,8 @@ class RowKeys:
         if rows is None:
             rows = self._make.compile(self._plan, self._table, operation, rendering, self._accept_partial)
             self._functions[operation] = rows
-        records = self._make.collect(0)
-        rows(b, "", p, end, 0, records.append, self._context)  # raw bytes need no text
+        records, append = self._make.collect(0)
+        rows(b, "", p, end, 0, append, self._context)  # raw bytes need no text
         return [key for _, key, *_ in records[: len(records)] if key is not None]
 
 
