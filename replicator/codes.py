@@ -148,6 +148,11 @@ CODES: dict[str, Entry] = {
                     "position set`."
                 ),
             ),
+            "E2221": (
+                "no key for a snapshot",
+                "The rows of a table without a usable key can't be read in parts.",
+                "Add a key, or set `source.snapshot.without_key`.",
+            ),
             "E2301": (
                 "unsupported event",
                 "The binlog contains an event that cannot be decoded but affects replicated data.",

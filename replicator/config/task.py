@@ -14,6 +14,7 @@ from replicator.config.debezium import DebeziumOptions
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.names import MAX_NAME, check_task_name, check_task_topic, check_topic
 from replicator.config.sasl import Sasl
+from replicator.config.snapshot import Snapshot, SnapshotChoice, snapshot_of
 from replicator.config.tables import TableFilter
 from replicator.config.tls import Tls
 from replicator.config.transforms import Transforms
@@ -96,6 +97,13 @@ class MySQLSource(Model):
     start: Start = Field(
         "latest", description="start of a task that has no position yet: latest, earliest, {file, position}, {gtid}"
     )
+    snapshot: SnapshotChoice = Field(
+        "never",
+        description=(
+            "rows that exist before the task begins: never delivers changes only; initial delivers the rows first, "
+            "beside the changes; {mode, tables, where, ...} with options"
+        ),
+    )
     until: EndPosition | None = Field(
         None,
         description=(
@@ -137,6 +145,14 @@ class MySQLSource(Model):
     @model_validator(mode="after")
     def _one_address(self) -> MySQLSource:
         return own_check(self, _check_address)
+
+    @model_validator(mode="after")
+    def _one_beginning(self) -> MySQLSource:
+        return own_check(self, _check_beginning)
+
+    @property
+    def snapshots(self) -> Snapshot:
+        return snapshot_of(self.snapshot)
 
     def selection(self, left_out: Collection[str] = ()) -> TableFilter:
         """The tables whose rows the task carries. `left_out`: those in quarantine."""
@@ -228,6 +244,17 @@ def _check_address(source: MySQLSource) -> None:
             found=f"{given[0]}: {getattr(source, given[0])}",
             wanted="hosts, or host and port",
             fix="Remove one of the two. `hosts` has the port of each server in it.",
+        )
+
+
+def _check_beginning(source: MySQLSource) -> None:
+    if source.snapshots.mode == "initial" and source.start != "latest":
+        raise ConfigError(
+            "E1003",
+            "source.snapshot: initial delivers the rows as they are now, and source.start begins in the past",
+            found=f"source.start: {source.start if isinstance(source.start, str) else 'a position'}",
+            wanted="source.start: latest",
+            fix="Remove source.start, or set source.snapshot to never.",
         )
 
 

@@ -284,18 +284,41 @@ class Decoder(Protocol):
 
 
 class ChunkEncoder(Protocol):
-    """Turns chunks into records, as the decoder turns the stream's rows."""
+    """Turns a snapshot into records. Positions of its batches mean nothing.
+
+    Calls come from the thread of the stream's decoder, but for `prepare`.
+    """
+
+    def prepare(self, tables: Sequence[str]) -> None:
+        """Before anything else, in the thread that reads chunks: reads what the records of the beginning need.
+
+        Raises SourceUnavailable, SourceError."""
+        ...
+
+    def begin(self, identity: str) -> Sequence[Batch]:
+        """Records that the snapshot begins with. `identity`: what records have instead of a transaction's position."""
+        ...
 
     def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Batch:
-        """One batch; its position means nothing.
-
+        """
         Args:
-            identity: what records have instead of a transaction's position; the row is its number in the chunk.
             first, between, last: of the first row, of those between, of the last one, and of an only one.
 
         Raises:
             DecodeError.
         """
+        ...
+
+    def begin_table(self, chunk: Chunk, identity: str) -> Sequence[Batch]:
+        """Records in front of the rows of the table that `chunk` is of."""
+        ...
+
+    def end_table(self, chunk: Chunk, identity: str, rows: int) -> Sequence[Batch]:
+        """Records behind them. `rows`: of the table, in all chunks."""
+        ...
+
+    def end(self, identity: str, rows: int, time_s: int) -> Sequence[Batch]:
+        """Records behind everything. `rows`: of all tables; `time_s`: now, s since the epoch."""
         ...
 
     def keys(self, chunk: Chunk, key: tuple[str, ...]) -> Sequence[bytes]:

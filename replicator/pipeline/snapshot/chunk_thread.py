@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 
+from replicator.errors import SourceError
 from replicator.model.snapshot import OpenTable, SnapshotProgress
 from replicator.pipeline.ports import Chunk, SnapshotReader, TableChanged, TableSize
 from replicator.pipeline.snapshot.handoff import Closed, Handoff, Piece, Restart, Wish
+
+WithoutKey: TypeAlias = Literal["fail", "skip", "read"]
 
 _FIRST_ROWS = 500
 _TARGET_BYTES = 2 << 20
@@ -56,22 +60,28 @@ class ChunkThread:
     """
     Args:
         connect: opens the source.
+        prepare: called once at the beginning, with all tables.
         selected: whether the snapshot has a table.
         most_rows: of a chunk.
         rows_per_s: limit; 0: none.
+        without_key: what becomes of tables that have no key.
     """
 
     def __init__(
         self,
         handoff: Handoff,
         connect: Callable[[], SnapshotReader],
+        prepare: Callable[[Sequence[str]], None],
         selected: Callable[[str], bool],
         *,
         most_rows: int,
         rows_per_s: int,
+        without_key: WithoutKey,
     ) -> None:
         self._handoff = handoff
+        self._without_key = without_key
         self._connect = connect
+        self._prepare = prepare
         self._selected = selected
         self._sizes = ChunkSizes(min(most_rows, rows_per_s or most_rows))
         self._throttle = Throttle(rows_per_s, handoff.sleep)
@@ -101,6 +111,7 @@ class ChunkThread:
         self._names = [size for size in reader.tables() if self._selected(size.table)]
         progress = self._handoff.progress
         if not progress.tables:
+            self._prepare([size.table for size in self._names])
             total = sum(size.rows for size in self._names)
             progress = replace(progress, step=progress.step + 1, tables=len(self._names), estimate=total)
             self._handoff.put(Piece(progress))
@@ -128,7 +139,7 @@ class ChunkThread:
                 if name is None:
                     break
                 table = reader.begin(name)
-                if table is None:  # it is gone; the stream has what became of it
+                if table is None or not self._may_read(table):  # gone: the stream has what became of it
                     progress = _finished(progress, name)
                     self._handoff.put(Piece(progress))
                     continue
@@ -139,6 +150,20 @@ class ChunkThread:
             progress = self._table(reader, progress, table)
         ended = replace(progress, step=progress.step + 1, ended_ms=time.time_ns() // 1_000_000)
         self._handoff.put(Piece(ended))
+
+    def _may_read(self, table: OpenTable) -> bool:
+        if table.key or self._without_key == "read":
+            return True
+        if self._without_key == "skip":
+            return False
+        raise SourceError(
+            "E2221",
+            f"{table.table} has no key by which its rows could be read in parts",
+            wanted="a primary key, or a unique key whose columns are NOT NULL and of a type that orders",
+            fix="Add a key, leave the table out by source.snapshot.tables, or set source.snapshot.without_key to `read` "
+            "or `skip`.",
+            table=table.table,
+        )
 
     def _next(self, progress: SnapshotProgress) -> str | None:
         """The first table behind the last complete one, in the order of the list. It is asked for once a session:

@@ -13,7 +13,7 @@ from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.snapshot import Marker, RowImages, SnapshotProgress
 from replicator.pipeline.ports import Chunk, ChunkEncoder, Decoder, SnapshotReader
-from replicator.pipeline.snapshot.chunk_thread import ChunkThread
+from replicator.pipeline.snapshot.chunk_thread import ChunkThread, WithoutKey
 from replicator.pipeline.snapshot.handoff import Handoff, Piece
 from replicator.pipeline.snapshot.window import Windows
 
@@ -36,6 +36,7 @@ class SnapshotSession:
         encoder: makes records of rows.
         decoder: of the stream.
         chunk_rows, rows_per_s: at most; `rows_per_s` 0: no limit.
+        without_key: what becomes of tables that have no key to read them by.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class SnapshotSession:
         decoder: Decoder,
         chunk_rows: int,
         rows_per_s: int = 0,
+        without_key: WithoutKey = "fail",
     ) -> None:
         self._handoff = Handoff(progress)
         self._encoder = encoder
@@ -55,7 +57,15 @@ class SnapshotSession:
         self._windows = Windows()
         self._tables: dict[str, tuple[str, ...]] = {}
         self._fresh: set[str] = set()  # watched since the bytes at hand, of which some were decoded before
-        self._chunks = ChunkThread(self._handoff, connect, selected, most_rows=chunk_rows, rows_per_s=rows_per_s)
+        self._chunks = ChunkThread(
+            self._handoff,
+            connect,
+            encoder.prepare,
+            selected,
+            most_rows=chunk_rows,
+            rows_per_s=rows_per_s,
+            without_key=without_key,
+        )
         self._thread = threading.Thread(target=self._chunks.run, name="snapshot", daemon=True)
         self._active = not progress.ended_ms
         self._name = time.time_ns() // 1_000_000
@@ -112,9 +122,7 @@ class SnapshotSession:
                 piece = self._take(position)
             if piece is None:
                 return
-            batch = self._made(piece, position)
-            if batch is not None:
-                yield batch
+            yield from self._delivered(piece, position)
 
     # ports.Watcher
 
@@ -162,27 +170,47 @@ class SnapshotSession:
         self._handoff.changed.notify_all()
         return piece
 
-    def _made(self, piece: Piece, position: Position) -> Batch | None:
-        before, progress = self._handoff.progress, piece.after
-        batch = Batch((), position, boundary=True)
-        if piece.chunk is not None and piece.window is not None and piece.table is not None:
-            chunk = self._without(piece.chunk, piece.table.key, piece.window.noted)
-            if len(chunk.images):
-                # Of this session alone: what is read again may have lost other rows to the stream.
-                identity = f"snapshot:{piece.table.table}:{progress.step}:{self._name}"
-                batch = self._encoder.rows(chunk, identity, *_markers(before, piece))
-            size = len(piece.chunk.images.data)
-            progress = replace(progress, rows=before.rows + batch.rows, size=before.size + size)
-            if piece.ends:
-                self._forget(piece.table.table)
-        else:
-            progress = replace(progress, rows=before.rows, size=before.size)
-        self._handoff.progress = progress
-        if progress.ended_ms:
+    def _delivered(self, piece: Piece, position: Position) -> Iterator[Batch]:
+        """Batches that are only committed together."""
+        before = self._handoff.progress
+        batches = list(self._batches(piece, before))
+        rows = sum(batch.rows for batch in batches)
+        after = replace(piece.after, rows=before.rows + rows, size=before.size)
+        if piece.chunk is not None:
+            after = replace(after, size=before.size + len(piece.chunk.images.data))
+        if after.open is not None:
+            after = replace(after, open=replace(after.open, rows=_rows_so_far(before, piece) + rows))
+        for batch in batches[:-1]:
+            yield replace(batch, position=self.seen(position), boundary=False)
+        self._handoff.progress = after
+        if piece.ends and piece.table is not None:
+            self._forget(piece.table.table)
+        if after.ended_ms:
             self._active = False
             self._tables.clear()
             self._decoder.watch(None)
-        return replace(batch, position=self.seen(position), boundary=True)
+        last = batches[-1] if batches else Batch((), position, boundary=True)
+        yield replace(last, position=self.seen(position), boundary=True)
+
+    def _batches(self, piece: Piece, before: SnapshotProgress) -> Iterator[Batch]:
+        encoder, chunk, table, window = self._encoder, piece.chunk, piece.table, piece.window
+        # Of this session alone: what is read again may have lost other rows to the stream.
+        identity = f"snapshot:{piece.after.step}:{self._name}"
+        if not before.tables and piece.after.tables:
+            yield from encoder.begin(f"{identity}:begin")
+        if chunk is not None and table is not None and window is not None:
+            rows = 0
+            chunk = self._without(chunk, table.key, window.noted)
+            if not table.chunks:
+                yield from encoder.begin_table(chunk, f"{identity}:table")
+            if len(chunk.images):
+                batch = encoder.rows(chunk, identity, *_markers(before, piece))
+                rows = batch.rows
+                yield batch
+            if piece.ends:
+                yield from encoder.end_table(chunk, f"{identity}:table-end", _rows_so_far(before, piece) + rows)
+        if piece.after.ended_ms:
+            yield from encoder.end(f"{identity}:end", before.rows, piece.after.ended_ms // 1000)
 
     def _without(self, chunk: Chunk, key: tuple[str, ...], noted: set[bytes]) -> Chunk:
         if not noted or not len(chunk.images):
@@ -198,6 +226,14 @@ class SnapshotSession:
     def _forget(self, table: str) -> None:
         if self._tables.pop(table, None) is not None:
             self._decoder.watch(self)
+
+
+def _rows_so_far(before: SnapshotProgress, piece: Piece) -> int:
+    """Delivered ones of the piece's table."""
+    same = before.open is not None and piece.table is not None and before.open.table == piece.table.table
+    return (
+        before.open.rows if same and before.open is not None and piece.table is not None and piece.table.chunks else 0
+    )
 
 
 def _markers(before: SnapshotProgress, piece: Piece) -> tuple[Marker, Marker, Marker]:

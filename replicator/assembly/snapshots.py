@@ -1,0 +1,132 @@
+"""Builds the snapshots of a task: where their rows come from, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+
+from replicator.assembly.catalogs import read_snapshot_definitions
+from replicator.assembly.planners import Planners
+from replicator.config.secrets import resolve
+from replicator.config.tables import TableFilter
+from replicator.config.task import TaskConfig
+from replicator.decode.plan.compiler import Renderer
+from replicator.decode.snapshot.chunk_decoder import ChunkDecoder
+from replicator.model.batch import Batch, Record
+from replicator.model.happening import Message
+from replicator.model.position import Position
+from replicator.model.snapshot import (
+    Marker,
+    SnapshotBegins,
+    SnapshotDefinitions,
+    SnapshotEnds,
+    SnapshotProgress,
+    SnapshotStep,
+    TableBegins,
+    TableEnds,
+)
+from replicator.pipeline.ports import Catalog, Chunk, Decoder, SnapshotReader, SnapshotSource, Stream
+from replicator.pipeline.snapshot.session import INITIAL, SnapshotSession
+
+_NOWHERE = Position("", 4)
+
+
+class SnapshotEncoder:
+    """See `ports.ChunkEncoder`."""
+
+    def __init__(
+        self,
+        config: TaskConfig,
+        planners: Planners,
+        progress: SnapshotProgress,
+        catalog: Catalog | None,
+        renderers: Renderer,
+    ) -> None:
+        self._config, self._planners = config, planners
+        self._initial, self._moment = progress.id == INITIAL, progress.moment
+        self._definitions: SnapshotDefinitions | None = None
+        planner = cache(lambda marker: planners.snapshot(marker, self._moment))
+        mariadb = config.source.type == "mariadb"
+        self._decoder = ChunkDecoder(planner, mariadb=mariadb, catalog=catalog, rendering=renderers)
+
+    def prepare(self, tables: Sequence[str]) -> None:
+        if self._initial and self._planners.defines_tables:
+            self._definitions = read_snapshot_definitions(self._config, tables)
+
+    def begin(self, identity: str) -> Sequence[Batch]:
+        return self._messages(SnapshotBegins(self._definitions), identity)
+
+    def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Batch:
+        return self._decoder.rows(chunk, identity, first, between, last)
+
+    def begin_table(self, chunk: Chunk, identity: str) -> Sequence[Batch]:
+        return self._messages(TableBegins(self._decoder.table(chunk), chunk.time_s), identity)
+
+    def end_table(self, chunk: Chunk, identity: str, rows: int) -> Sequence[Batch]:
+        return self._messages(TableEnds(self._decoder.table(chunk), chunk.time_s, rows), identity)
+
+    def end(self, identity: str, rows: int, time_s: int) -> Sequence[Batch]:
+        return self._messages(SnapshotEnds(time_s, rows), identity)
+
+    def keys(self, chunk: Chunk, key: tuple[str, ...]) -> Sequence[bytes]:
+        return self._decoder.keys(chunk, key)
+
+    def _messages(self, step: SnapshotStep, identity: str) -> list[Batch]:
+        records = list(_records(self._planners.snapshot_messages(step, self._moment), identity.encode()))
+        size = sum(len(record[1] or b"") + len(record[2] or b"") for record in records)
+        return [Batch(records, _NOWHERE, boundary=True, size=size)] if records else []
+
+
+def _records(messages: Iterable[Message], identity: bytes) -> Iterable[Record]:
+    for row, message in enumerate(messages):
+        record = (message.topic, message.key, message.value, identity, row, message.headers)
+        yield record if message.route is None else (*record, message.route)
+
+
+class Snapshots:
+    """Opens the snapshots of one pipeline. `source`: instead of the configured one."""
+
+    def __init__(
+        self,
+        config: TaskConfig,
+        planners: Planners,
+        renderers: Renderer,
+        selection: Callable[[], TableFilter],
+        source: SnapshotSource | None = None,
+    ) -> None:
+        self._config, self._planners, self._renderers = config, planners, renderers
+        self._selection = selection
+        self._given = source
+
+    def open(
+        self, progress: SnapshotProgress, stream: Stream, decoder: Decoder, catalog: Catalog | None
+    ) -> SnapshotSession:
+        options = self._config.source.snapshots
+        chosen, replicated = TableFilter(options.tables), self._selection()
+        server = stream.position.server
+
+        def connect() -> SnapshotReader:
+            return self._source().open(server)
+
+        def selected(table: str) -> bool:
+            names = table.split(".", 1)
+            return chosen.matches(*names) and replicated.matches(*names)
+
+        return SnapshotSession(
+            progress,
+            connect=connect,
+            selected=selected,
+            encoder=SnapshotEncoder(self._config, self._planners, progress, catalog, self._renderers),
+            decoder=decoder,
+            chunk_rows=options.chunk_rows,
+            rows_per_s=options.max_rows_per_s or 0,
+            without_key=options.without_key,
+        )
+
+    def _source(self) -> SnapshotSource:
+        if self._given is not None:
+            return self._given
+        from replicator.source.mysql.snapshot import MySQLSnapshotSource  # the database client, as in open_source
+
+        source = self._config.source
+        return MySQLSnapshotSource(source, resolve(source.password), source.snapshots.where)
