@@ -9,6 +9,7 @@ from typing import Final
 
 from replicator.assembly.catalogs import build_catalog
 from replicator.assembly.planners import Planners
+from replicator.assembly.snapshots import Snapshots
 from replicator.config.numbering import follows_events, rule
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
@@ -20,10 +21,21 @@ from replicator.errors import ConfigError
 from replicator.model.position import Position
 from replicator.model.quarantine import Orders
 from replicator.model.replica_id import derived
+from replicator.model.snapshot import SnapshotProgress
 from replicator.model.term import Term
 from replicator.pipeline.pipeline import Observer, Pipeline
-from replicator.pipeline.ports import CheckpointStore, Decoder, HistoryStore, Sink, Source, Stream
+from replicator.pipeline.ports import (
+    Catalog,
+    CheckpointStore,
+    Decoder,
+    HistoryStore,
+    Sink,
+    SnapshotSource,
+    Source,
+    Stream,
+)
 from replicator.pipeline.quarantine import Quarantine
+from replicator.pipeline.snapshot.session import SnapshotSession
 from replicator.sink import open_sink
 from replicator.source import open_source
 from replicator.transform.chain import Chain
@@ -91,8 +103,11 @@ def build_pipeline(
     orders: Orders | None = None,
     server_id: int | None = None,
     save_interval: float = 1.0,
+    snapshot_source: SnapshotSource | None = None,
+    snapshot_only: bool = False,
 ) -> Pipeline:
-    """Connects nothing yet. `source`, `sink` and `reread` (see `BinlogDecoder`): instead of the configured ones.
+    """Connects nothing yet. `source`, `sink`, `snapshot_source` and `reread` (see `BinlogDecoder`): instead of the
+    configured ones. `snapshot_only`: it ends when the snapshot has.
     `history`: where the schema history is kept; None: without one. `orders`: of operators, of tables in quarantine.
     `server_id`: our replica id, where it is not the one that the configuration gives.
 
@@ -106,9 +121,15 @@ def build_pipeline(
     renderers = build_rendering(config)
     repeats = isinstance(config.sink, KafkaSink) and config.sink.delivery == "at_least_once"
 
+    used: list[Catalog | None] = [None]  # by the last decoder
+
+    def selection_now() -> TableFilter:
+        return source_config.selection(quarantine.tables - {quarantine.only})
+
     def make_decoder(stream: Stream) -> Decoder:
         left_out = quarantine.tables - {quarantine.only}
-        selection = TableFilter((quarantine.only,)) if quarantine.only else source_config.selection(left_out)
+        selection = TableFilter((quarantine.only,)) if quarantine.only else selection_now()
+        used[0] = catalog(stream.position, left_out) if catalog is not None else None
         return decoder_class()(
             select(selection.matches, planners.stream),
             position=stream.position,
@@ -116,7 +137,7 @@ def build_pipeline(
             framing=stream.framing,
             server_error=stream.server_error,
             narrator=planners.narrator,
-            catalog=catalog(stream.position, left_out) if catalog is not None else None,
+            catalog=used[0],
             selection=selection,
             row_image=config.source.row_image,
             rule=rule(config, left_out, quarantine.only),
@@ -126,6 +147,12 @@ def build_pipeline(
             rendering=renderers,
         )
 
+    snapshots = Snapshots(config, planners, renderers, selection_now, snapshot_source)
+
+    def open_snapshot(progress: SnapshotProgress, stream: Stream, decoder: Decoder) -> SnapshotSession:
+        return snapshots.open(progress, stream, decoder, used[0])
+
+    initial = source_config.snapshots.mode == "initial"
     return Pipeline(
         source=source or build_source(config, server_id),
         make_decoder=make_decoder,
@@ -137,6 +164,9 @@ def build_pipeline(
         save_interval=save_interval,
         quarantine=quarantine,
         until=_place(config.source.until),
+        snapshot=open_snapshot if initial else None,
+        snapshot_first=initial,
+        snapshot_only=snapshot_only,
         stopping=stopping,
         start_given=config.source.start != "latest",
         max_transaction_bytes=config.max_transaction_bytes,

@@ -83,6 +83,7 @@ class Pipeline:
         snapshot: opens a snapshot beside a stream and its decoder, at the progress that is given; None: the task has
             none, and one that has begun is given up.
         snapshot_first: a task without a position begins with a snapshot.
+        snapshot_only: it ends when the snapshot has.
         stopping: set by `drain`, for whoever waits on its behalf.
     """
 
@@ -105,6 +106,7 @@ class Pipeline:
         until: Position | None = None,
         snapshot: OpenSnapshot | None = None,
         snapshot_first: bool = False,
+        snapshot_only: bool = False,
         stopping: threading.Event | None = None,
     ) -> None:
         self._source = source
@@ -123,6 +125,7 @@ class Pipeline:
         self.end = until
         self._open_snapshot = snapshot
         self._snapshot_first = snapshot_first
+        self._snapshot_only = snapshot_only
         self._snapshot: SnapshotSession | None = None
         self._stopping = stopping or threading.Event()
         self._stream: Stream | None = None
@@ -328,6 +331,8 @@ class Pipeline:
     def _reached(self, position: Position) -> bool:
         if self._snapshot.active if self._snapshot is not None else self._unfinished(position):
             return False
+        if self._snapshot_only:
+            return True
         if self._until is self.end:
             return self.end is not None and reached(position, self.end)
         return isinstance(self._until, Position) and position.order >= self._until.order

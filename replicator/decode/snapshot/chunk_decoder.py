@@ -87,7 +87,7 @@ class ChunkDecoder:
             DecodeError: as a decoder does; with the table.
         """
         state = _state(chunk, identity, self._clock())
-        table = self._described(chunk)
+        table = self.table(chunk)
         records, append = self._functions.collect(self._expected)
         count, size = len(chunk.images), 0
         for marker, begin, end in _runs(count, first, between, last):
@@ -113,7 +113,8 @@ class ChunkDecoder:
     def _parsed(self, chunk: Chunk) -> Table:
         return table_map.parse(chunk.table_map[_ID:], mariadb=self._mariadb).table
 
-    def _described(self, chunk: Chunk) -> Table:
+    def table(self, chunk: Chunk) -> Table:
+        """The table of the chunk, as plans are made for it."""
         table = self._parsed(chunk)
         return table if self._catalog is None else self._catalog.describe(table, named=True)
 

@@ -160,8 +160,7 @@ class ChunkThread:
             "E2221",
             f"{table.table} has no key by which its rows could be read in parts",
             wanted="a primary key, or a unique key whose columns are NOT NULL and of a type that orders",
-            fix="Add a key, leave the table out by source.snapshot.tables, or set source.snapshot.without_key to `read` "
-            "or `skip`.",
+            fix="Add a key, leave the table out by source.snapshot.tables, or set source.snapshot.without_key.",
             table=table.table,
         )
 
