@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from replicator.cli import snapshot_line
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
@@ -93,6 +94,7 @@ class LogLines:
             rows_per_s=round(rate),
             lag_s=round(figures.lag_s, 3),
             position=str(checkpoint.position),
+            **_of_snapshot(checkpoint.position),
         )
 
 
@@ -128,8 +130,17 @@ class LiveLine:
         self._live.update(
             Text(
                 f"{self._task}  {figures.rows:,} rows  {rate:,.0f} rows/s  lag {figures.lag_s:.1f} s  "
-                f"{checkpoint.position}",
+                f"{checkpoint.position}{_beside(checkpoint.position)}",
                 no_wrap=True,
                 overflow="ellipsis",
             )
         )
+
+
+def _of_snapshot(position: Position) -> dict[str, str]:
+    progress = position.snapshot
+    return {} if progress is None or progress.ended_ms else {"snapshot": snapshot_line.line(progress)}
+
+
+def _beside(position: Position) -> str:
+    return "".join(f"  {text}" for text in _of_snapshot(position).values())

@@ -18,6 +18,7 @@ from replicator.cli import host_options, options
 from replicator.cli.failures import INTERRUPTED
 from replicator.cli.live import LiveLine, LogLines
 from replicator.cli.loading import loading
+from replicator.cli.run_snapshot import check_new, with_snapshot
 from replicator.cli.run_state import open_state, replica_name
 from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import Records, TaskConfig
@@ -63,6 +64,7 @@ from replicator.telemetry import log
     help="Deliver the rows that were left out, then continue with the table.",
 )
 @click.option("--until-current", is_flag=True, help="Stop at the current end of the source's binlog.")
+@click.option("--snapshot-only", is_flag=True, help="Deliver the rows that exist, then stop.")
 @host_options.host_access("the current directory")
 @options.log_format
 def command(
@@ -73,6 +75,7 @@ def command(
     release: tuple[str, ...],
     replay: tuple[str, ...],
     until_current: bool,
+    snapshot_only: bool,
     log_format: str,
 ) -> None:
     """Run the task in FILE until Ctrl-C, from the position at which the last run stopped.
@@ -80,13 +83,16 @@ def command(
     The position and the tables in quarantine are stored in a local SQLite file, one for each task and sink. A run uses
     its own replica id and transactional id: a task of the same name on a bus is not disturbed, and both write their
     rows to the topics. In a terminal a status line shows rows, rows/s, lag and position; in a pipe log lines on stderr
-    do. The data path is the same as in a Core.
+    do. The data path is the same as in a Core. --snapshot-only exports the rows of the tables to the sink.
     """
     log.setup(log_format)
     with loading():
         config = _with_sink(_read(path), sink)
+        config = with_snapshot(config) if snapshot_only else config
         access.default_file_sink_directory(Path.cwd())
     store, run = open_state(state, config, chosen=sink is not None)
+    if snapshot_only:
+        check_new(store.load())
     server_id = derived(replica_name(run))
     orders = _ordered(store, quarantine, release, replay)
     source = build_source(config, server_id)
@@ -101,6 +107,7 @@ def command(
         orders=orders,
         server_id=server_id,
         save_interval=min(config.checkpoint_interval_ms / 1000, 1.0),
+        snapshot_only=snapshot_only,
     )
     received = _drain_on_signals(pipeline)
     try:
