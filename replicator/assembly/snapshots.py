@@ -15,12 +15,11 @@ from replicator.decode.snapshot.chunk_decoder import ChunkDecoder
 from replicator.model.batch import Batch, Record
 from replicator.model.happening import Message
 from replicator.model.position import Position
-from replicator.model.snapshot import (
-    Marker,
+from replicator.model.snapshot import Marker, SnapshotProgress
+from replicator.model.snapshot_steps import (
     SnapshotBegins,
     SnapshotDefinitions,
     SnapshotEnds,
-    SnapshotProgress,
     SnapshotStep,
     TableBegins,
     TableEnds,
