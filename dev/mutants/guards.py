@@ -5,9 +5,10 @@ is replaced in one file, and the tests that have to turn red. A unit test keeps 
 from __future__ import annotations
 
 from dev.mutants.compiled_guards import COMPILED
+from dev.mutants.decoder_guards import DECODER
 from dev.mutants.delivery_guards import DELIVERY
 from dev.mutants.guard import Guard
 from dev.mutants.kafka_guards import KAFKA
 from dev.mutants.leadership_guards import LEADERSHIP
 
-GUARDS: tuple[Guard, ...] = (*LEADERSHIP, *DELIVERY, *KAFKA, *COMPILED)
+GUARDS: tuple[Guard, ...] = (*LEADERSHIP, *DELIVERY, *KAFKA, *COMPILED, *DECODER)

@@ -32,7 +32,7 @@ cdef extern from *:
 
 from replicator.model.packed import PackedRecords
 
-ABI = 8
+ABI = 9
 SOURCES = (<bytes>REPLICATOR_SOURCES).decode()  # what they were built from: SHA-256 of all of them
 
 
@@ -303,6 +303,16 @@ cdef class Arena:
         if route is None:
             return (topic, key, value, position, entry.row, headers)
         return (topic, key, value, position, entry.row, headers, route)
+
+    def keys(self):
+        """[(topic, keys of its records)], for records that have no null key."""
+        cdef size_t index
+        cdef Entry* entry
+        cdef list found = [[] for _ in self.topics]
+        for index in range(self.count):
+            entry = self.entries + index
+            (<list>found[entry.topic]).append(PyBytes_FromStringAndSize(self.bytes.base + entry.at, entry.key))
+        return [pair for pair in zip(self.topics, found) if pair[1]]
 
     # What a list of records can do, as far as it is asked
 

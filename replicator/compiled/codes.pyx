@@ -1,6 +1,6 @@
 """Numbers that the planner and the compiled code share, by name. `codes.pxd` is their one table."""
 
-ABI = 8
+ABI = 9
 
 
 def _by_name(enum):

@@ -16,7 +16,7 @@ from replicator.compiled.arena cimport Arena, Entry
 from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, shrink, unsigned_at
 from replicator.compiled.varints cimport varint_at, varint_size
 
-ABI = 8
+ABI = 9
 
 cdef enum:
     HEAD = 61  # the bytes of a batch's header

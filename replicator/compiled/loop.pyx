@@ -26,7 +26,7 @@ cdef extern from "<time.h>" nogil:
     int clock_gettime(int clock, timespec* now)
     int CLOCK_REALTIME
 
-ABI = 8
+ABI = 9
 
 replicator_crc_begin()
 
@@ -122,6 +122,15 @@ cdef class Loop(Transactions):
         self.offset = behind
         self.end(buffer)
         return left
+
+    def noted(self):
+        """[(table, keys)]: of the rows of tables that are watched, once."""
+        cdef Arena arena = self.tables.noted
+        if arena is None or arena.count == 0:
+            return ()
+        found = arena.keys()
+        self.tables.noted = None
+        return found
 
     @property
     def inside_payload(self):
@@ -356,6 +365,8 @@ cdef class Loop(Transactions):
         if self.commit_us == 0:
             self.ts_us = <int64_t>timestamp * 1000000
         self._set_moment()
+        if known.keys[operation] != NULL and self._note(known, operation, p, end) != NEXT:
+            return STOP
         row = first
         if self.queries and not self.query_told and (self.query is not None or self.query_at >= 0):
             row = self._tell(behind)
@@ -379,6 +390,21 @@ cdef class Loop(Transactions):
         if self.waits != NULL and self.pending_size + 250 * self.pending_rows > self.most_pending:
             self.full = True
         return NEXT
+
+    cdef Taken _note(self, Known* known, int operation, const uint8_t* p, const uint8_t* end) noexcept nogil:
+        """The keys of rows, for a watcher. If the event is Python's after all, they are noted twice."""
+        cdef size_t count = self.tables.noted.count
+        cdef size_t used = self.tables.noted.bytes.used
+        cdef int64_t position = self.tables.noted.position_id("", 0)
+        cdef int64_t size = 0
+        if position >= 0 and run_program(
+            known.keys[operation], self.tables.noted, p, end, 0, &self.moment, known.names[operation],
+            <uint32_t>position, &size,
+        ) >= 0:
+            return NEXT
+        self.tables.noted.count = count
+        self.tables.noted.bytes.used = used
+        return STOP
 
     cdef int64_t _tell(self, int64_t behind) noexcept with gil:
         """Appends the format's records of the statement at hand, which are numbered like rows. Returns the number of the

@@ -23,7 +23,7 @@ from replicator.compiled.steps cimport (
 )
 from replicator.compiled.values cimport Value, write_leaf, write_value
 
-ABI = 8
+ABI = 9
 
 cdef enum Verdict:
     BEFORE = 1

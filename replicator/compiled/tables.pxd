@@ -13,6 +13,8 @@ ctypedef struct Known:
     void* version
     void* programs[3]  # NULL: ask
     uint32_t topics[3]
+    void* keys[3]  # programs that write the keys of rows for a watcher; NULL: nobody watches
+    uint32_t names[3]  # of the table, in the arena of keys
     bint replicated
     void* deferred  # its DeferredProgram; NULL: its records do not wait
 
@@ -23,6 +25,7 @@ cdef class Tables:
     cdef list taken
     cdef object find_deferred_program
     cdef Arena arena
+    cdef Arena noted  # keys of rows that have changed, of tables that are watched; None: none so far
     cdef Known known[TABLES]
 
     cdef begin(self, Arena arena)
@@ -30,4 +33,6 @@ cdef class Tables:
     cdef object deferred_program(self, deferred)
     cdef Known* find(self, uint64_t table_id) noexcept nogil
     cdef bint ask_program(self, Known* known, int operation) noexcept with gil
+    cdef bint _take(self, function)
+    cdef bint _take_keys(self, Known* known, int operation, keys, str table)
     cdef bint _ask(self, Known* known, uint64_t table_id) noexcept with gil

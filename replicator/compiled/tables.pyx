@@ -7,7 +7,7 @@ from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from replicator.compiled.deferred_fields cimport DeferredProgram
 from replicator.compiled.program cimport Program
 
-ABI = 8
+ABI = 9
 
 
 cdef class Tables:
@@ -74,19 +74,42 @@ cdef class Tables:
             return False
 
     cdef bint ask_program(self, Known* known, int operation) noexcept with gil:
-        """Whether the version's function is a program, and nobody else runs it at this moment."""
-        cdef Program program
+        """Whether the version's function is a program, and nobody else runs it at this moment. That of a table that is
+        watched has `compiled_parts`: the function, what writes the keys of its rows, the table; or None."""
         try:
             function = (<object>known.version).functions[operation]
             if type(function) is not Program:
+                ask = getattr(function, "compiled_parts", None)
+                parts = None if ask is None else ask()
+                if parts is None:
+                    return False
+                function, keys, table = parts
+                if not self._take_keys(known, operation, keys, table):
+                    return False
+            if not self._take(function):
                 return False
-            program = function
-            if program.busy and not any([taken is program for taken in self.taken]):
-                return False
-            known.topics[operation] = self.arena.topic_id(program.topic)
-            program.busy = True
-            self.taken.append(program)
-            known.programs[operation] = <void*>program
+            known.topics[operation] = self.arena.topic_id((<Program>function).topic)
+            known.programs[operation] = <void*>function
             return True
         except Exception:
             return False
+
+    cdef bint _take_keys(self, Known* known, int operation, keys, str table):
+        if not self._take(keys):
+            return False
+        if self.noted is None:
+            self.noted = Arena()
+        known.names[operation] = self.noted.topic_id(table)
+        known.keys[operation] = <void*>keys
+        return True
+
+    cdef bint _take(self, function):
+        cdef Program program
+        if type(function) is not Program:
+            return False
+        program = function
+        if program.busy and not any([taken is program for taken in self.taken]):
+            return False
+        program.busy = True
+        self.taken.append(program)
+        return True

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from replicator.decode.binlog.statements import COMMENT, LEADING, NAME, QUOTED, pattern, unquoted
+from replicator.decode.binlog.statements import COMMENT, LEADING, NAME, QUOTED, SET_STATEMENT, pattern, unquoted
 
 Names = tuple[tuple[str, str], ...]
 
@@ -67,14 +67,17 @@ def subject(text: str, database: str) -> Subject:
 
 
 def _plain(text: str) -> str:
-    """Without comments, and without what is in them when they are executable; quoted texts stay as they are."""
+    """Without comments, and without what is in them when they are executable; quoted texts stay as they are. Without
+    what MariaDB's SET STATEMENT sets for the statement."""
     parts, at = [], 0
     for quoted in QUOTED.finditer(text):
         parts += [COMMENT.sub(" ", text[at : quoted.start()]), quoted[0]]
         at = quoted.end()
     text = "".join([*parts, COMMENT.sub(" ", text[at:])])
     leading = LEADING.match(text)
-    return text[leading.end() if leading else 0 :].rstrip("; \t\r\n\0")
+    text = text[leading.end() if leading else 0 :]
+    settings = SET_STATEMENT.match(text)
+    return text[settings.end() if settings else 0 :].rstrip("; \t\r\n\0")
 
 
 def _tables(kind: str, text: str, at: int, database: str) -> Names:

@@ -57,7 +57,7 @@ _TARGETS: Final = tuple(
 COMMENT: Final = pattern(r"/\*(?!M?!).*?\*/|/\*M?!\d*|\*/|#[^\n]*|--(?:\s[^\n]*|$)")
 LEADING: Final = re.compile(rf"(?:\s|{COMMENT.pattern})+", re.IGNORECASE | re.DOTALL)
 QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"|`(?:[^`]|``)*`", re.DOTALL)
-_SET_STATEMENT: Final = pattern(r"SET\s+STATEMENT\s.*?\sFOR\s+")
+SET_STATEMENT: Final = pattern(r"SET\s+STATEMENT\s.*?\sFOR\s+")
 _CREATE_TABLE: Final = pattern(r"CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s")
 _SELECT: Final = pattern(r"\bSELECT\b")
 _CONTROL: Final = (
@@ -79,7 +79,7 @@ def classify(query: bytes) -> Statement:
     """`query`: the event's text; comments before the first word are passed over, executable ones (`/*!`) are read."""
     text = query.decode("utf-8", "replace")
     text = text[_end(LEADING, text) :]
-    text = text[_end(_SET_STATEMENT, text) :].rstrip("; \t\r\n\0")
+    text = text[_end(SET_STATEMENT, text) :].rstrip("; \t\r\n\0")
     for pattern, kind in _CONTROL:
         match = pattern.match(text)
         if match:

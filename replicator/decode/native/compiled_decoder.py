@@ -38,6 +38,7 @@ class CompiledDecoder(BinlogDecoder):
             self._collector,
             self._progress,
             self._versions,
+            self._watch.noted,
             packets=not self._in_file,
         )
 

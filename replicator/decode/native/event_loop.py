@@ -6,7 +6,7 @@ The loop advances the decoder's own state (`TransactionState`), so nothing is co
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -57,6 +57,7 @@ class EventLoop:
 
     Args:
         loop: the decoder's state.
+        noted: told of the keys of rows that a watcher wants.
         packets: the framing of its stream.
     """
 
@@ -68,10 +69,12 @@ class EventLoop:
         collector: ArenaCollector,
         progress: Progress,
         versions: TableVersions,
+        noted: Callable[[str, Sequence[bytes]], None],
         *,
         packets: bool,
     ) -> None:
         self.loop = loop
+        self._noted = noted
         self._changes = changes
         self._metadata = metadata
         self._collector = collector
@@ -92,6 +95,7 @@ class EventLoop:
         if place >= len(buffer) or buffer[place] not in _TAKEN or not self._ordinary():
             return at
         behind = self.loop.run(buffer, at, self._collector.arena, checksum)
+        self._note()
         if behind != at or self.loop.inside_payload:
             self._apply()
         return behind
@@ -101,6 +105,7 @@ class EventLoop:
         if not self._ordinary():
             return at
         behind = self.loop.run_inside(buffer, at, self._collector.arena, whole, self._progress.event_s)
+        self._note()
         if behind != at:
             self._apply()
         return behind
@@ -113,6 +118,10 @@ class EventLoop:
             and self._collector.ordinary
             and not self._progress.executed_ahead
         )
+
+    def _note(self) -> None:
+        for table, keys in self.loop.noted():
+            self._noted(table, keys)
 
     def _apply(self) -> None:
         """What the handlers would have done beside the state."""

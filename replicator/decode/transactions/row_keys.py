@@ -33,6 +33,14 @@ class RowKeys:
         self._functions: dict[Operation, Rows] = {}
         self._context = TransactionState()
 
+    def function(self, operation: Operation) -> Rows:
+        """Gives for each row a record that has its key, and nothing else."""
+        rows = self._functions.get(operation)
+        if rows is None:
+            rows = self._make.compile(self._plan, self._table, operation, rendering, self._accept_partial)
+            self._functions[operation] = rows
+        return rows
+
     def of(self, operation: Operation, b: bytes, p: int, end: int) -> list[bytes]:
         """The keys of an event's rows, in their order; of an update whose key has changed those before and after.
 
@@ -43,12 +51,8 @@ class RowKeys:
             DecodeError: E2304, the event lacks a column of the key, or any without `accept_partial`.
             struct.error, LookupError, ValueError: the rows are damaged.
         """
-        rows = self._functions.get(operation)
-        if rows is None:
-            rows = self._make.compile(self._plan, self._table, operation, rendering, self._accept_partial)
-            self._functions[operation] = rows
         records, append = self._make.collect(0)
-        rows(b, "", p, end, 0, append, self._context)  # raw bytes need no text
+        self.function(operation)(b, "", p, end, 0, append, self._context)  # raw bytes need no text
         return [key for _, key, *_ in records[: len(records)] if key is not None]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from replicator.decode.binlog import statement_tables
@@ -56,6 +56,11 @@ class TableWatch:
         except LookupError:  # a version of before the table had the key's columns
             keys = None
         return _wrap(watcher, table.qualified, keys)
+
+    def noted(self, table: str, keys: Sequence[bytes]) -> None:
+        """Rows with these keys have changed that did not come to the row functions."""
+        if self._watcher is not None:
+            self._watcher.changed(table, keys)
 
     def statement(self, text: str, database: str) -> None:
         """DDL and the like comes next. `database`: the session's default."""
@@ -123,6 +128,11 @@ class _NotedRows:
     ) -> tuple[int, int]:
         self._note(b, p, end)
         return self._rows(b, s, p, end, row, append, context)
+
+    def compiled_parts(self) -> tuple[Rows, Rows, str] | None:
+        """For the compiled loop, which runs programs without Python: the row function, the one that gives keys, the
+        table."""
+        return None if self._keys is None else (self._rows, self._keys.function(self._operation), self._table)
 
     def _note(self, b: bytes, p: int, end: int) -> None:
         if self._keys is None:
