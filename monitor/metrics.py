@@ -85,6 +85,7 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     )
     yield per_task("task_epoch", "Epoch of the current term.", [t.epoch for t in tasks])
     yield per_task("tables_quarantined", "Tables in quarantine.", [len(t.quarantined) for t in tasks])
+    yield from _snapshots(tasks)
     yield per_task("config_version", "Version of the configuration.", [t.config_version for t in tasks])
     yield per_task("config_invalid", "1 while the newest configuration is refused.", [t.config_invalid for t in tasks])
     yield _counter(
@@ -96,6 +97,19 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         [(t.name, t.transactions) for t in tasks],
     )
     yield _counter("dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks])
+
+
+def _snapshots(tasks: list[TaskRow]) -> Iterator[Metric]:
+    """Gauges: the next snapshot of a task begins at 0 again."""
+    taken = [((task.name,), task.snapshot) for task in tasks if task.snapshot is not None]
+    for name, text, values in (
+        ("snapshot_running", "1 while a snapshot is not complete.", [s.state == "running" for _, s in taken]),
+        ("snapshot_rows", "Rows delivered by the snapshot.", [s.rows for _, s in taken]),
+        ("snapshot_rows_expected", "Estimated rows of the snapshot.", [s.rows_expected for _, s in taken]),
+        ("snapshot_tables", "Tables of the snapshot.", [s.tables for _, s in taken]),
+        ("snapshot_tables_complete", "Tables that are complete.", [s.tables_complete for _, s in taken]),
+    ):
+        yield _gauge(name, text, ["task"], [(task, value) for (task, _), value in zip(taken, values, strict=True)])
 
 
 def _roles(tasks: Iterable[TaskRow]) -> list[tuple[tuple[str, ...], float]]:

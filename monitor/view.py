@@ -11,6 +11,7 @@ import msgspec
 
 from monitor.role_changes import Change
 from replicator.coordination.records import LiveFigures
+from replicator.model.snapshot_report import SnapshotReport
 
 Tone = Literal["ok", "warn", "bad", "idle", "busy"]
 Error = dict[str, str]
@@ -40,6 +41,7 @@ class TaskRow(LiveFigures, kw_only=True):
         lag_s: seconds behind the source, None when no Core is RUNNING.
         dead_letters: of the rows' records, those that were too large for the sink.
         quarantined: tables whose rows are left out now, since when and why.
+        snapshot: of the source's rows, the present or the last one; None without one.
         maintenance: "task" or "cluster" while nobody may be promoted, else "".
         late_consumers: what consumer groups lose of the task's topics, or are about to.
         spark: rows/s of the last minutes, oldest first.
@@ -63,6 +65,7 @@ class TaskRow(LiveFigures, kw_only=True):
     late_consumers: tuple[str, ...] = ()
     dead_letters: int = 0
     quarantined: tuple[str, ...] = ()
+    snapshot: SnapshotReport | None = None
     spark: tuple[float, ...] = ()
     config_invalid: bool = False
     errors: tuple[Error, ...] = ()

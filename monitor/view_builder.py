@@ -14,7 +14,9 @@ from monitor.snapshot_reader import Snapshot
 from monitor.task_state import OFF, Condition, condition
 from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
 from replicator.coordination.overview import InstanceOverview, TaskOverview
+from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Quarantined
+from replicator.model.snapshot_report import SnapshotReport, report
 
 WITHOUT = frozenset({"NO RUNNING", "WAITING", "IDLE", "STARTING"})
 """States in which somebody should be RUNNING and nobody is."""
@@ -95,6 +97,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         transactions=checkpoint.transactions if checkpoint else 0,
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
         quarantined=tuple(_shown(mark) for mark in checkpoint.quarantined if not mark.until) if checkpoint else (),
+        snapshot=_snapshot(checkpoint),
         spark=spark,
         last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=checkpoint.time_ms if checkpoint else 0,
@@ -104,6 +107,11 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         config_invalid=told.config_invalid,
         errors=told.errors,
     )
+
+
+def _snapshot(checkpoint: Checkpoint | None) -> SnapshotReport | None:
+    progress = checkpoint.position.snapshot if checkpoint else None
+    return report(progress, checkpoint.time_ms) if checkpoint and progress else None
 
 
 def _unreached(member: InstanceOverview) -> tuple[str, ...]:

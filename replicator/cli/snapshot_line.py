@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from replicator.model.snapshot import SnapshotProgress
-
-
-def percent(progress: SnapshotProgress) -> int:
-    """By the rows that the source expected: an estimate, so below 100 until it has ended."""
-    if progress.ended_ms:
-        return 100
-    return min(99, 100 * progress.rows // progress.estimate) if progress.estimate else 0
+from replicator.model.snapshot_report import percent
 
 
 def line(progress: SnapshotProgress) -> str:

@@ -71,6 +71,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         "Rows": f"{task['rows']}" + (f" ({render.rate(task['rows_per_s'])}/s)" if render.moving(task) else ""),
         **_dead_letters(task),
         **_quarantined(task),
+        **_snapshot(task),
         "Position": task["position"] or "-",
         "GTID": task["gtid"] or "-",
         "Last event": f"{render.age(task['last_event_ms'])} ago" if task["last_event_ms"] else "-",
@@ -115,6 +116,11 @@ def _quarantined(task: dict[str, Any]) -> dict[str, str]:
         if marks
         else {}
     )
+
+
+def _snapshot(task: dict[str, Any]) -> dict[str, str]:
+    snapshot = task.get("snapshot")
+    return {"Snapshot": render.snapshot(snapshot)} if snapshot else {}
 
 
 def _wrapped(head: str, text: str) -> list[str]:

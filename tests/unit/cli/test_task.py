@@ -11,7 +11,11 @@ import pytest
 import yaml
 
 from replicator.cli import terminal
+from replicator.coordination.records import CommitRecord, dump
 from replicator.coordination.tasks.status import Status
+from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import Position
+from replicator.model.snapshot import OpenTable, SnapshotProgress
 from tests.support.api import TASK, TOKEN, World
 from tests.unit.cli.conftest import Cli
 
@@ -140,6 +144,23 @@ def test_describe(cli: Cli, running: World, monkeypatch: pytest.MonkeyPatch) -> 
     ):
         assert part in text
     assert json.loads(cli("task", "describe", NAME, "-o", "json").stdout)["name"] == NAME
+
+
+def test_a_snapshot_is_shown(cli: Cli, running: World) -> None:
+    begun = int(time.time() * 1000) - 60_000
+    progress = SnapshotProgress("initial", begun, tables=3, finished=1, open=OpenTable("shop.item"), rows=4_200,
+                                size=1_500_000, estimate=10_000)  # fmt: skip
+    position = Position("binlog.000003", 4711, snapshot=progress)
+    commit = CommitRecord(epoch=7, checkpoint=Checkpoint(position, time_ms=begun + 42_000))
+    running.bus.coordinator.create(running.bus.layout.last_commit(NAME), dump(commit))
+    assert "running (snapshot 42 %)" in cli("task", "get", NAME).stdout
+    text = cli("task", "describe", NAME).stdout
+    wanted = (
+        "running, 42 %: 4200 of about 10000 rows, 1.5 MB, 1 of 3 tables, reading shop.item, 100 rows/s, about 58s left"
+    )
+    assert f"Snapshot:    {wanted}, begun 2" in text
+    taken = json.loads(cli("task", "describe", NAME, "-o", "json").stdout)["snapshot"]
+    assert (taken["id"], taken["state"], taken["percent"], taken["eta_s"]) == ("initial", "running", 42, 58.0)
 
 
 def test_describe_shows_what_is_wrong_and_how_to_mend_it(cli: Cli, made: World) -> None:

@@ -23,6 +23,7 @@ from replicator.coordination.records import (
 )
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.model.snapshot import OpenTable, SnapshotProgress
 
 GTID = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-99812345"
 
@@ -114,10 +115,18 @@ class Bus:
         self.admin.create(self.layout.maintenance(name), dump(record), parents=True)
 
     def commit(
-        self, name: str, epoch: int, *, offset: int, age_s: float = 1.0, rows: int = 0, dead_letters: int = 0
+        self,
+        name: str,
+        epoch: int,
+        *,
+        offset: int,
+        age_s: float = 1.0,
+        rows: int = 0,
+        dead_letters: int = 0,
+        snapshot: SnapshotProgress | None = None,
     ) -> None:
         checkpoint = Checkpoint(
-            Position("binlog.000042", offset, GTID),
+            Position("binlog.000042", offset, GTID, snapshot=snapshot),
             epoch,
             now_ms() - int(age_s * 1000),
             rows=rows,
@@ -182,6 +191,9 @@ def night() -> Bus:
     c.stand("copy_hot_item")
     b.stand("orders_to_lake", "RUNNING", **_running(23_910.0, lag=0.4))
     a.stand("orders_to_lake")
+    half = SnapshotProgress("initial", now_ms() - 600_000, tables=7, finished=2, open=OpenTable("shop.orders"),
+                            rows=4_200_000, size=1_300_000_000, estimate=10_000_000)  # fmt: skip
+    bus.commit("orders_to_lake", 4294970001, offset=88_123_456, age_s=0.8, rows=18_273_645, snapshot=half)
     a.stand("crm_customer_profile_changes_for_the_recommendation_team", "RUNNING", **_running(312.0, lag=47.0))
     c.stand("crm_customer_profile_changes_for_the_recommendation_team")
     missing_grant = {

@@ -52,6 +52,14 @@ def served() -> Iterator[Served]:
     one.close()
 
 
+def test_a_snapshot_has_its_bar_and_its_figures(served: Served) -> None:
+    text = unescape(served.client.get("/").text)
+    assert 'snapshot 42 %<progress max="100" value="42" aria-label="Snapshot">' in text
+    assert "running, 42 %: 4.2 M of about 10.0 M rows, 1.3 GB, 2 of 7 tables, reading" in text
+    (task,) = (task for task in served.client.get("/api/state").json()["tasks"] if task["name"] == "orders_to_lake")
+    assert (task["snapshot"]["percent"], task["snapshot"]["table"]) == (42, "shop.orders")
+
+
 def test_dashboard_is_whole_without_its_script(served: Served) -> None:
     answer = served.client.get("/")
     assert answer.status_code == 200

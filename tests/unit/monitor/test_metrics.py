@@ -62,6 +62,14 @@ def test_maintenance_retention_headroom_and_dead_letters() -> None:
     assert found[("bus_task_maintenance", (("task", "prices"),))] == 0
 
 
+def test_snapshots() -> None:
+    found = samples(Eye(night()).look())
+    task = (("task", "orders_to_lake"),)
+    names = ("running", "rows", "rows_expected", "tables", "tables_complete")
+    assert [found[(f"bus_snapshot_{name}", task)] for name in names] == [1, 4_200_000, 10_000_000, 7, 2]
+    assert ("bus_snapshot_running", (("task", "prices"),)) not in found
+
+
 def test_the_outlook() -> None:
     found = samples(Eye(night()).look())
     task = (("task", "returns"),)
