@@ -14,7 +14,18 @@ from setuptools import Extension, setup
 
 HERE = Path(__file__).parent / "replicator" / "compiled"
 
-NAMES = ("arena", "codes", "deferred_fields", "kafka", "loop", "program", "steps", "tables", "transactions")
+NAMES = (
+    "arena",
+    "codes",
+    "deferred_fields",
+    "kafka",
+    "loop",
+    "program",
+    "row_images",
+    "steps",
+    "tables",
+    "transactions",
+)
 
 
 def extensions() -> list[Extension]:

@@ -13,7 +13,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-MODULES: Final = ("arena", "codes", "deferred_fields", "kafka", "loop", "program", "steps", "tables", "transactions")
+MODULES: Final = (
+    "arena",
+    "codes",
+    "deferred_fields",
+    "kafka",
+    "loop",
+    "program",
+    "row_images",
+    "steps",
+    "tables",
+    "transactions",
+)
 ABI: Final = 9
 """Raised with every change of what the modules and their users agree on, so that a module left over from another
 version is not used."""

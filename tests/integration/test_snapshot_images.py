@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 
 import pytest
 
 from dev.servers import Database, MariaDB, MySQL
+from replicator import compiled
 from replicator.config.task import MySQLSource
 from replicator.decode.binlog import table_map as parser
+from replicator.decode.renderers.canal_json import SPACED
+from replicator.decode.values import json_binary
 from replicator.source.mysql.server import read_server
 from replicator.source.mysql.session import Session
 from replicator.source.mysql.snapshot import prepared, shape, table_map
-from replicator.source.mysql.snapshot.row_image import RowImages
+from replicator.source.mysql.snapshot.compiled_rows import CompiledRows
+from replicator.source.mysql.snapshot.packet_rows import PacketRows
 from tests.support.decoded import files, new_file
 from tests.support.script import run, statements
 
@@ -21,6 +26,11 @@ ZOO = Path(__file__).parent.parent / "support" / "type_zoo.sql"
 SETTINGS = "SET SESSION time_zone = '+00:00', sql_mode = '', character_set_results = NULL"
 OLD_TYPES = {"old_times"}
 """Their columns have types of before fractions of a second, which a snapshot writes as those of today."""
+TYPED_DOCUMENTS = {"temporal_documents", "long_times"}
+"""Their documents have dates, times, DECIMALs and bytes: the text that is selected says less than the log."""
+SMALL = "-0.0001"
+"""A DECIMAL that is taken for the DOUBLE that has the same text, and which formats print in another notation."""
+NOTATIONS = (json_binary.COMPACT, SPACED)
 _TABLE_MAP, _WRITE_ROWS, _WRITE_ROWS_V1 = 19, 30, 23
 
 
@@ -57,7 +67,30 @@ def server(request: pytest.FixtureRequest) -> Database:
     return server
 
 
-def test_a_selected_row_is_the_logged_one(server: Database, request: pytest.FixtureRequest) -> None:
+def rows_of(answer: prepared.Answer, table: shape.TableShape, *, mariadb: bool, in_c: bool) -> list[bytes]:
+    made = (CompiledRows if in_c else PacketRows)(answer, table, None, mariadb=mariadb)
+    found: list[bytes] = []
+    while not made.ended:
+        data, ends, _ = made.take(7, 1 << 30)
+        found += [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    return found
+
+
+def documents(images: bytes) -> list[tuple[str, ...]]:
+    """Of rows of an INT and a JSON column: as each format prints the document."""
+    found, at = [], 0
+    while at < len(images):
+        size = int.from_bytes(images[at + 5 : at + 9], "little")
+        raw = images[at + 9 : at + 9 + size]
+        found.append(tuple(json_binary.to_text(raw, notation) for notation in NOTATIONS))
+        at += 9 + size
+    return found
+
+
+@pytest.mark.parametrize("in_c", [False, True], ids=["python", "compiled"])
+def test_a_selected_row_is_the_logged_one(server: Database, request: pytest.FixtureRequest, *, in_c: bool) -> None:
+    if in_c and not compiled.available():
+        pytest.skip(compiled.why_not())
     mariadb = isinstance(server, MariaDB)
     database = str(request.getfixturevalue("mariadb_database" if mariadb else "database"))
     kind = "mariadb" if mariadb else "mysql"
@@ -94,10 +127,17 @@ def test_a_selected_row_is_the_logged_one(server: Database, request: pytest.Fixt
                 )
             session.rows(SETTINGS)
             answer = prepared.Answer(session, table.select)
-            images = RowImages(table.columns, answer.types, mariadb=mariadb)
-            ours_rows = b"".join(images.image(row) for row in answer.rows())
+            ours_rows = b"".join(rows_of(answer, table, mariadb=mariadb, in_c=in_c))
             its_rows = b"".join(truth[str(name)][1])
-            if table.name not in OLD_TYPES and ours_rows != its_rows:
+            if table.name in TYPED_DOCUMENTS and not mariadb:
+                pairs = list(zip(documents(ours_rows), documents(its_rows), strict=True))
+                wrong += [f"{name}: {ours} not {its}" for ours, its in pairs if ours != its and SMALL not in its[0]]
+                wrong += [
+                    f"{name}: {ours} is another value than {its}"
+                    for ours, its in pairs
+                    if list(map(json.loads, ours)) != list(map(json.loads, its))
+                ]
+            elif table.name not in OLD_TYPES and ours_rows != its_rows:
                 place = next((i for i, (a, b) in enumerate(zip(ours_rows, its_rows, strict=False)) if a != b), -1)
                 ours_part, its_part = (rows[place - 8 : place + 24].hex() for rows in (ours_rows, its_rows))
                 wrong.append(f"{name}: differ at {place}: {ours_part} not {its_part}")

@@ -41,6 +41,7 @@ class PacketSocket:
 
     def __init__(self, context: ssl.SSLContext | None) -> None:
         self._reader: Any = None
+        self._buffered = True  # the reader may hold bytes
         self._number = 0
         if context is not None:
             context.sslsocket_class = _Encrypted
@@ -69,7 +70,7 @@ class PacketSocket:
 
     def command(self, payload: bytes) -> None:
         """Sends a command: the sequence begins again. Raises OSError."""
-        self._number = -1
+        self._number, self._buffered = -1, True
         self.reply(payload)
 
     def reply(self, payload: bytes) -> None:
@@ -92,8 +93,21 @@ class PacketSocket:
             raise malformed(f"an answer of {size} bytes")
         payload = self._exactly(size)
         if payload[0] == _ERROR:
-            raise _error(payload)
+            raise error_of(payload)
         return payload
+
+    def receive_into(self, view: memoryview) -> int:
+        """What has come of the packets that follow, with their headers; at least one byte. Raises OSError."""
+        if self._buffered:  # `readinto1` of a reader that holds something would wait for more
+            data = self.reader.read1(len(view))
+            size = len(data)
+            view[:size] = data
+            self._buffered = size == len(view)
+        else:
+            size = self.sock.recv_into(view)
+        if not size:
+            raise ConnectionError("the server closed the connection")
+        return size
 
     def receive_long(self) -> bytes:
         """As `receive`, of any length: joined from packets of 16 MB."""
@@ -108,7 +122,7 @@ class PacketSocket:
         if not payload:
             raise malformed("an answer of 0 bytes")
         if payload[0] == _ERROR:
-            raise _error(payload)
+            raise error_of(payload)
         return payload
 
     def _exactly(self, size: int) -> bytes:
@@ -148,7 +162,7 @@ def malformed(found: str) -> Exception:
     return made
 
 
-def _error(payload: bytes) -> Exception:
+def error_of(payload: bytes) -> Exception:
     """Of an ERR packet: number, then "#" and the SQL state (not before the login), then the message."""
     if len(payload) < 3:
         return malformed("an error without a number")

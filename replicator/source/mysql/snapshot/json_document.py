@@ -7,6 +7,7 @@ is not the shortest text of a DOUBLE is taken for a DECIMAL; what was a date sta
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -36,8 +37,12 @@ _DECODER: Final = msgspec.json.Decoder(float_hook=_number)
 
 
 def encode(text: bytes) -> bytes:
-    """Raises msgspec.DecodeError for text that is not JSON."""
-    kind, body = _value(_DECODER.decode(text))
+    """Raises ValueError for text that is not JSON."""
+    try:
+        value = _DECODER.decode(text)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"a JSON document: {error}") from error
+    kind, body = _value(value)
     return bytes((kind,)) + body
 
 
@@ -53,14 +58,11 @@ def _value(value: Any) -> Body:
         return 12, _length(len(raw)) + raw
     if isinstance(value, _Decimal):
         return _decimal(value.text)
-    large = False
-    while True:
-        width = _LARGE if large else _SMALL
-        body = _container(value, width)
-        if large or body is not None:
-            assert body is not None  # noqa: S101 - a large one has room for everything
-            return (1 if large else 0) + (0 if isinstance(value, dict) else 2), body
-        large = True
+    keys = [key.encode() for key in value] if isinstance(value, dict) else []
+    bodies = [_value(one) for one in (value.values() if isinstance(value, dict) else value)]
+    kind = 0 if isinstance(value, dict) else 2
+    small = _container(keys, bodies, _SMALL) if len(bodies) < _FITS else b""
+    return (kind, small) if 0 < len(small) < _FITS else (kind + 1, _container(keys, bodies, _LARGE))
 
 
 def _decimal(text: str) -> Body:
@@ -72,6 +74,8 @@ def _decimal(text: str) -> Body:
 
 
 def _integer(value: int) -> Body:
+    if not -(1 << 63) <= value < 1 << 64:
+        return _decimal(str(value))
     for kind, form in _FORMS:
         try:
             return kind, form.pack(value)
@@ -89,33 +93,23 @@ def _length(count: int) -> bytes:
     return bytes(out)
 
 
-def _container(value: Any, width: int) -> bytes | None:
-    """None: it does not fit into 64 KB."""
-    keys = [key.encode() for key in value] if isinstance(value, dict) else []
-    values = list(value.values()) if isinstance(value, dict) else value
-    form = "<H" if width == _SMALL else "<I"
-    if width == _SMALL and len(values) >= _FITS:
-        return None
+def _container(keys: Sequence[bytes], values: Sequence[Body], width: int) -> bytes:
+    """It is of no use if it takes more than `width` bytes can count. `keys`: empty for an array."""
     place = 2 * width + len(keys) * (width + 2) + len(values) * (1 + width)
-    entries, tail, size = bytearray(), bytearray(), 0
+    entries, tail = bytearray(), bytearray()
     for key in keys:
-        size = place + len(tail)
-        if width == _SMALL and size >= _FITS:
-            return None
-        entries += struct.pack(form, size) + struct.pack("<H", len(key))
+        entries += _offset(place + len(tail), width) + struct.pack("<H", len(key))
         tail += key
-    for one in values:
-        kind, body = _value(one)
+    for kind, body in values:
         entries.append(kind)
         if kind in _INLINE[width]:
             entries += body.ljust(width, b"\0")
         else:
-            size = place + len(tail)
-            if width == _SMALL and size >= _FITS:
-                return None
-            entries += struct.pack(form, size)
+            entries += _offset(place + len(tail), width)
             tail += body
     size = 2 * width + len(entries) + len(tail)
-    if width == _SMALL and size >= _FITS:
-        return None
-    return struct.pack(form, len(values)) + struct.pack(form, size) + bytes(entries) + bytes(tail)
+    return _offset(len(values), width) + _offset(size, width) + bytes(entries) + bytes(tail)
+
+
+def _offset(number: int, width: int) -> bytes:
+    return (number & (1 << 8 * width) - 1).to_bytes(width, "little")

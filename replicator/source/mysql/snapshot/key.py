@@ -98,6 +98,11 @@ def _beyond(names: Sequence[str], bound: Bound, sign: str) -> str:
     return f"{names[0]} {strict}= {bound[0]} AND (" + " OR ".join(f"({term})" for term in terms) + ")"
 
 
+def literals(columns: Sequence[ColumnShape], key: Key, values: Sequence[bytes]) -> Bound:
+    """`values`: see `Bounds.values`."""
+    return tuple(_literal(columns[index], value) for index, value in zip(key.columns, values, strict=True))
+
+
 class Bounds:
     """Makes literals of the key of a row. One per answer: `sent` are the types of its columns."""
 
@@ -107,15 +112,19 @@ class Bounds:
 
     def of(self, packet: bytes) -> Bound:
         """`packet`: a row as the binary protocol sends it."""
+        return literals(self._columns, self._key, self.values(packet))
+
+    def values(self, packet: bytes) -> list[bytes]:
+        """Of the key's columns, as they are sent, without their lengths."""
         nulls, at = int.from_bytes(packet[1 : self._first], "little") >> 2, self._first
-        wanted, values = set(self._key.columns), dict[int, str]()
+        wanted, values = set(self._key.columns), dict[int, bytes]()
         for index in range(max(wanted) + 1):
             if nulls >> index & 1:
                 continue
             start, at = _extent(packet, at, self._sent[index])
             if index in wanted:
-                values[index] = _literal(self._columns[index], packet[start:at])
-        return tuple(values[index] for index in self._key.columns)
+                values[index] = packet[start:at]
+        return [values[index] for index in self._key.columns]
 
 
 _WIDTHS: Final = {

@@ -11,7 +11,9 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
+from replicator.errors import SourceError
 from replicator.source.mysql import server_errors
+from replicator.source.mysql.packets import error_of
 from replicator.source.mysql.session import Session
 
 _PREPARE, _EXECUTE, _CLOSE = b"\x16", b"\x17", b"\x19"
@@ -42,17 +44,43 @@ class Answer:
             self._packets.receive()  # the number of columns
             self.types = self._definitions(columns)
         except Exception as error:
-            raise server_errors.query_error(error, session.where, session.user) from error
+            raise self._error(error) from error
 
     def rows(self) -> Iterator[bytes]:
-        """The packets of the rows. Raises SourceUnavailable, SourceError."""
-        session = self._session
+        """The packets of the rows, instead of `receive_into`. Raises SourceUnavailable, SourceError."""
         try:
             while (row := self._packets.receive_long())[0] != _EOF or len(row) > _EOF_BYTES:
                 yield row
-            self._packets.command(_CLOSE + struct.pack("<I", self._statement))
+            self._close()
         except Exception as error:
-            raise server_errors.query_error(error, session.where, session.user) from error
+            raise self._error(error) from error
+
+    def receive_into(self, view: memoryview) -> int:
+        """See `PacketSocket.receive_into`. Raises SourceUnavailable, SourceError."""
+        try:
+            return self._packets.receive_into(view)
+        except Exception as error:
+            raise self._error(error) from error
+
+    def close(self) -> None:
+        """Behind the last row. Raises SourceUnavailable."""
+        try:
+            self._close()
+        except Exception as error:
+            raise self._error(error) from error
+
+    def failed(self, payload: bytes) -> SourceError:
+        """For the payload of an ERR packet."""
+        cause = error_of(payload)
+        error = self._error(cause)
+        error.__cause__ = cause
+        return error
+
+    def _close(self) -> None:
+        self._packets.command(_CLOSE + struct.pack("<I", self._statement))
+
+    def _error(self, error: Exception) -> SourceError:
+        return server_errors.query_error(error, self._session.where, self._session.user)
 
     def _definitions(self, count: int) -> list[int]:
         """The types in `count` column definitions and the EOF packet behind them; none where there are no columns.

@@ -19,7 +19,7 @@ Value: TypeAlias = Callable[[bytes, int], tuple[bytes, int]]
 """(packet, place of the value) -> (its bytes in the image, place behind it)."""
 
 _EPOCH: Final = date(1970, 1, 1).toordinal()
-_FIXED: Final = {
+FIXED: Final = {
     types.TINY: (1, 1),
     types.SHORT: (2, 2),
     types.INT24: (4, 3),
@@ -62,14 +62,14 @@ class RowImages:
 
 def _value(column: ColumnShape, sent: int) -> Value:
     kind, meta = column.type, column.meta
-    if kind in _FIXED:
+    if kind in FIXED:
         if sent != kind:
             raise ValueError(f"{column.name}: {types.NAMES.get(sent, sent)} sent for {types.NAMES[kind]}")
-        return _copied(*_FIXED[kind])
+        return _copied(*FIXED[kind])
     if kind == types.YEAR:
         return lambda p, at: (bytes((max(0, int.from_bytes(p[at : at + 2], "little") - 1900),)), at + 2)
     if kind in (types.ENUM, types.SET):
-        return _copied(_FIXED[sent][0], meta)
+        return _copied(FIXED[sent][0], meta)
     if kind == types.NEWDECIMAL:
         return _sized(lambda raw: decimals.pack(raw, meta >> 8, meta & 0xFF))
     if kind == types.DATE:
