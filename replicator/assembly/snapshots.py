@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 
 from replicator.assembly.catalogs import read_snapshot_definitions
@@ -76,6 +76,12 @@ class SnapshotEncoder:
         return [Batch(records, _NOWHERE, boundary=True, size=size)] if records else []
 
 
+def _names(table: str) -> Iterator[tuple[str, str]]:
+    """(database, table) that `database.table` may mean: names may have dots."""
+    parts = table.split(".")
+    return ((".".join(parts[:at]), ".".join(parts[at:])) for at in range(1, len(parts)))
+
+
 def _records(messages: Iterable[Message], identity: bytes) -> Iterable[Record]:
     for row, message in enumerate(messages):
         record = (message.topic, message.key, message.value, identity, row, message.headers)
@@ -108,8 +114,7 @@ class Snapshots:
             return self._source().open(server)
 
         def selected(table: str) -> bool:
-            names = table.split(".", 1)
-            return chosen.matches(*names) and replicated.matches(*names)
+            return any(chosen.matches(*names) and replicated.matches(*names) for names in _names(table))
 
         return SnapshotSession(
             progress,

@@ -113,7 +113,7 @@ class SnapshotReader(Protocol):
     """
 
     def tables(self) -> Sequence[TableSize]:
-        """The tables that the task replicates, sorted by database and name, byte for byte."""
+        """The tables that the task replicates, sorted by `database.table`, byte for byte."""
         ...
 
     def begin(self, table: str) -> OpenTable | None:

@@ -107,7 +107,7 @@ class MemorySnapshotReader:
     def tables(self) -> Sequence[TableSize]:
         with self._server.changed:
             self._check()
-            found = sorted(self._server.tables.items(), key=lambda item: [part.encode() for part in item[0].split(".")])
+            found = sorted(self._server.tables.items(), key=lambda item: item[0].encode())
             return [TableSize(name, len(table.rows), sum(map(len, table.rows.values()))) for name, table in found]
 
     def begin(self, table: str) -> OpenTable | None:

@@ -170,7 +170,7 @@ class ChunkThread:
         names = [size.table for size in self._names]
         if not progress.last:
             return names[0] if names else None
-        return next((name for name in names if _order(name) > _order(progress.last)), None)
+        return next((name for name in names if name.encode() > progress.last.encode()), None)
 
     def _table(self, reader: SnapshotReader, progress: SnapshotProgress, table: OpenTable) -> SnapshotProgress:
         while True:
@@ -206,8 +206,3 @@ def _advanced(table: OpenTable, chunk: Chunk) -> OpenTable:
 
 def _finished(progress: SnapshotProgress, table: str) -> SnapshotProgress:
     return replace(progress, step=progress.step + 1, open=None, last=table, finished=progress.finished + 1)
-
-
-def _order(table: str) -> tuple[bytes, bytes]:
-    database, _, name = table.partition(".")
-    return database.encode(), name.encode()

@@ -20,6 +20,7 @@ from replicator.source.mysql.snapshot.key import Key
 from replicator.source.mysql.snapshot.shape import ColumnShape, TableShape
 
 _MISSING: Final = frozenset({1049, 1051, 1109, 1146})
+_EXISTS: Final = "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 _COUNTER: Final = re.compile(r" AUTO_INCREMENT=\d+")
 
 
@@ -43,10 +44,17 @@ class Definition(msgspec.Struct, frozen=True):
         return tuple(self.shape.columns[index].name for index in self.key.columns) if self.key else ()
 
 
-def split(table: str) -> tuple[str, str]:
-    """Database and name of `database.table`."""
-    database, _, name = table.partition(".")
-    return database, name
+def split(session: Session, table: str) -> tuple[str, str]:
+    """Database and name of `database.table`. Names may have dots, too: then the server is asked where the first ends.
+
+    Raises SourceUnavailable, SourceError.
+    """
+    parts = table.split(".")
+    for at in range(1, len(parts) - 1):
+        found = ".".join(parts[:at]), ".".join(parts[at:])
+        if session.rows(_EXISTS, found):
+            return found
+    return ".".join(parts[:-1]), parts[-1]
 
 
 def text_of(session: Session, table: str) -> str | None:
@@ -55,7 +63,7 @@ def text_of(session: Session, table: str) -> str | None:
     Raises:
         SourceUnavailable, SourceError.
     """
-    database, name = split(table)
+    database, name = split(session, table)
     try:
         quoted = f"{quote_identifier(database)}.{quote_identifier(name)}"
         row = session.rows(f"SHOW CREATE TABLE {quoted}")[0]
@@ -75,7 +83,7 @@ def read(session: Session, server: Server, table: str, table_id: int) -> Definit
         text = text_of(session, table)
         if text is None:
             return None
-        database, name = split(table)
+        database, name = split(session, table)
         try:
             session.rows(f"SELECT * FROM {quote_identifier(database)}.{quote_identifier(name)} LIMIT 0")  # noqa: S608
             found = shape.read(session, server, database, name)
@@ -95,7 +103,7 @@ def denied(error: SourceError, session: Session, table: str) -> SourceError:
     """`error`, or what it means where the account may not read the table."""
     if server_errors.number_of(error) not in server_errors.GRANT:
         return error
-    database, name = split(table)
+    database, name = split(session, table)
     account = server_errors.account_of(session.user)
     return SourceError(
         "E2104",

@@ -20,7 +20,7 @@ _SIZES: Final = (
 
 
 def selected(session: Session, config: Config) -> list[TableSize]:
-    """Of the task's selection, sorted by database and name, byte for byte.
+    """Of the task's selection, sorted by `database.table`, byte for byte.
 
     Raises:
         SourceError: E2104, a table that the task names without wildcards is hidden from the account.
@@ -34,26 +34,25 @@ def selected(session: Session, config: Config) -> list[TableSize]:
     }
     for database, name in choice.literal():
         if (database, name) not in found and choice.matches(database, name):
-            _check_hidden(session, f"{database}.{name}")
-    ordered = sorted(found.items(), key=lambda item: (item[0][0].encode(), item[0][1].encode()))
-    return [TableSize(f"{database}.{name}", rows, size) for (database, name), (rows, size) in ordered]
+            _check_hidden(session, database, name)
+    sizes = (TableSize(f"{database}.{name}", rows, size) for (database, name), (rows, size) in found.items())
+    return sorted(sizes, key=lambda size: size.table.encode())
 
 
 def size(session: Session, table: str) -> TableSize:
     """0 rows where the server shows none. Raises SourceUnavailable, SourceError."""
-    rows = session.rows(f"{_SIZES} AND TABLE_SCHEMA = %s AND TABLE_NAME = %s", split(table))
+    rows = session.rows(f"{_SIZES} AND TABLE_SCHEMA = %s AND TABLE_NAME = %s", split(session, table))
     return TableSize(table, int(rows[0][2] or 0), int(rows[0][3] or 0)) if rows else TableSize(table, 0, 0)
 
 
-def _check_hidden(session: Session, table: str) -> None:
+def _check_hidden(session: Session, database: str, name: str) -> None:
     """The server shows an account only the tables on which it has a privilege. A missing table is no error here."""
-    database, name = split(table)
     try:
         session.rows(f"SELECT 1 FROM {quote_identifier(database)}.{quote_identifier(name)} LIMIT 0")  # noqa: S608
     except ValueError:
         return
     except SourceError as error:
         if server_errors.number_of(error) in server_errors.GRANT:
-            raise denied(error, session, table) from error
+            raise denied(error, session, f"{database}.{name}") from error
         if error.transient:
             raise
