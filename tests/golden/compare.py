@@ -52,6 +52,7 @@ class Rule(msgspec.Struct, frozen=True):
         explains: (their text, our text) -> whether it is this difference and no other. Of records that only one side
             has: (their text or "", our text or "").
         records: it explains records that only one side has, not values.
+        snapshots: it is about rows of snapshots, and counts in variations that have one alone.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Rule(msgspec.Struct, frozen=True):
     columns: frozenset[str]
     explains: Callable[[str, str], bool]
     records: bool = False
+    snapshots: bool = False
 
     def covers(self, place: str) -> bool:
         return any(fnmatchcase(place, pattern) for pattern in self.columns)
@@ -92,6 +94,8 @@ class Variation(msgspec.Struct, frozen=True):
         options: of our sink: {"format": .., "topic": .., "debezium": {..}}.
         source: options of our source besides.
         session: statements that the script's session begins with.
+        snapshot: the run begins with a snapshot of what the script has left: this and not its binlog is read. Patterns
+            (fnmatch) of the tables, `database.table`, whose rows it has; empty: there is none.
         only: what is compared, of theirs and ours.
         switched: our options switch the peer's defaults off, so that rules by "default" are to explain it.
     """
@@ -105,6 +109,7 @@ class Variation(msgspec.Struct, frozen=True):
     leave_out: frozenset[str] = frozenset()
     source: dict[str, Any] = {}
     session: tuple[str, ...] = ()
+    snapshot: tuple[str, ...] = ()
     only: Callable[[Record], bool] = lambda record: True
     switched: bool = False
 
@@ -143,12 +148,14 @@ class Report:
         used: names of the rules that were needed, with the number of times.
     """
 
-    def __init__(self, system: System, *, switched: bool = False) -> None:
+    def __init__(self, system: System, *, switched: bool = False, snapshot: bool = False) -> None:
         self.equal = self.ruled = 0
         self.different: list[str] = []
         self.used: Counter[str] = Counter()
         self._system = system
-        self._rules = tuple(rule for rule in system.rules if switched or rule.by != "default")
+        self._rules = tuple(
+            rule for rule in system.rules if (switched or rule.by != "default") and (snapshot or not rule.snapshots)
+        )
 
     def compare(self, theirs: Iterable[Record], ours: Iterable[Record]) -> Report:
         """Topic by topic, in order within each."""

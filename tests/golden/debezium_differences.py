@@ -37,6 +37,26 @@ def same_single(theirs: str, ours: str) -> bool:
     return single(theirs) == single(ours) and len(ours) <= len(theirs)
 
 
+def six_digits(theirs: str, ours: str) -> bool:
+    """Theirs is what the server prints of a FLOAT."""
+    return float(f"{float(ours):.6g}") == float(theirs)
+
+
+def four_decimals(theirs: str, ours: str) -> bool:
+    """Theirs is what the server prints of a DOUBLE(M,4)."""
+    return round(float(ours), 4) == float(theirs)
+
+
+def same_document(theirs: str, ours: str) -> bool:
+    """Theirs is the server's text, with blanks and exponents."""
+    return bool(json.loads(json.loads(theirs)) == json.loads(json.loads(ours)))
+
+
+def zeros_cut(theirs: str, ours: str) -> bool:
+    """Of a fraction of seconds."""
+    return theirs[:-2].ljust(len(ours) - 2, "0") + 'Z"' == ours
+
+
 def bytes_of_text(theirs: str, ours: str) -> bool:
     text, mine = json.loads(theirs), json.loads(ours)
     return mine in (base64.b64encode(text.encode()).decode(), text.encode().hex())

@@ -24,6 +24,7 @@ from replicator.schema.history import base
 from replicator.schema.server_schema import ServerSchema
 from replicator.source.recorded_source import RecordedSource
 from tests.golden.compare import HERE, Record, Report, System, Variation, load
+from tests.golden.snapshots import snapshot_records
 from tests.support.decoded import kinds_in
 from tests.support.script import run, statements
 
@@ -62,6 +63,8 @@ class Recordings:
         self._truth: dict[Path, dict[str, list[dict[str, str | bytes | None]]]] = {}
         self._reports: dict[tuple[str, str], Report] = {}
         self._outputs = 0
+        self._recorded = 0
+        self._last: tuple[str, frozenset[str], tuple[str, ...]] | None = None
 
     def close(self) -> None:
         if self._server is not None:
@@ -72,6 +75,7 @@ class Recordings:
         key = variation.script, variation.leave_out, variation.session
         if key not in self._files:
             self._files[key] = self._record(*key)
+            self._last = key
         return self._files[key]
 
     def kinds(self, variation: Variation) -> Counter[int]:
@@ -84,8 +88,19 @@ class Recordings:
         return self._truth[self.files(variation)[0]]
 
     def records(self, variation: Variation) -> list[Record]:
-        """What our whole pipeline writes to a file sink."""
+        """What our whole pipeline writes to a file sink; of a snapshot what our reader, decoder and planners make."""
+        if variation.snapshot:
+            return snapshot_records(self._after(variation), variation)
         return load(self.lines(variation))
+
+    def _after(self, variation: Variation) -> MySQL:
+        """The server as the script has left it."""
+        key = variation.script, variation.leave_out, variation.session
+        if self._last != key:
+            self._files.pop(key, None)
+        self.files(variation)
+        assert self._server is not None
+        return self._server
 
     def lines(self, variation: Variation) -> Path:
         """The file that a file sink wrote."""
@@ -121,7 +136,8 @@ class Recordings:
         if key not in self._reports:
             theirs = filter(variation.only, load(HERE / "data" / system.name / variation.golden))
             ours = filter(variation.only, self.records(variation))
-            self._reports[key] = Report(system, switched=variation.switched).compare(theirs, ours)
+            report = Report(system, switched=variation.switched, snapshot=bool(variation.snapshot))
+            self._reports[key] = report.compare(theirs, ours)
         return self._reports[key]
 
     def _record(self, script: str, leave_out: frozenset[str], session: tuple[str, ...]) -> list[Path]:
@@ -137,7 +153,8 @@ class Recordings:
         server.execute("FLUSH BINARY LOGS")
         names = [str(row[0]) for row in server.execute("SHOW BINARY LOGS")]
         ((data,),) = server.execute("SELECT @@datadir")
-        target = self._folder / f"binlog-{len(self._files)}"
+        self._recorded += 1
+        target = self._folder / f"binlog-{self._recorded}"
         target.mkdir()
         files = [Path(shutil.copy(Path(str(data)) / name, target)) for name in names[names.index(str(first)) : -1]]
         self._truth[files[0]] = everything(server)

@@ -114,7 +114,7 @@ class ChunkDecoder:
         return table_map.parse(chunk.table_map[_ID:], mariadb=self._mariadb).table
 
     def table(self, chunk: Chunk) -> Table:
-        """The table of the chunk, as plans are made for it."""
+        """The chunk's table as plans are made for it. Raises DecodeError as a decoder does."""
         table = self._parsed(chunk)
         return table if self._catalog is None else self._catalog.describe(table, named=True)
 
