@@ -128,9 +128,12 @@ class Snapshots:
         )
 
     def _source(self) -> SnapshotSource:
-        if self._given is not None:
-            return self._given
-        from replicator.source.mysql.snapshot import MySQLSnapshotSource  # the database client, as in open_source
+        return self._given if self._given is not None else open_snapshot_source(self._config)
 
-        source = self._config.source
-        return MySQLSnapshotSource(source, resolve(source.password), source.snapshots.where)
+
+def open_snapshot_source(config: TaskConfig) -> SnapshotSource:
+    """Connects nothing yet. Raises ConfigError for a password that can't be had."""
+    from replicator.source.mysql.snapshot import MySQLSnapshotSource  # the database client, as in open_source
+
+    source = config.source
+    return MySQLSnapshotSource(source, resolve(source.password), source.snapshots.where)

@@ -27,6 +27,8 @@ def check_task(
         findings, position = _check_zookeeper(zookeeper, config.name, root, session_timeout)
     found, names = _check_source(config, position)
     described = describe(config, names)
+    if all(finding.id != "source.reachable" or finding.severity == "ok" for finding in found):
+        found = [*found, *_check_snapshot(config, position)]
     own = [*format_checks.check(config), *_check_transforms(config, described)]
     return [*findings, Finding.ok("decoder", compiled.describe()), *found, *own, *_check_sink(config, described)]
 
@@ -54,6 +56,12 @@ def _check_source(config: TaskConfig, position: Position | None) -> tuple[list[F
         findings += done.findings
         tables = tables or done.tables
     return findings, tables
+
+
+def _check_snapshot(config: TaskConfig, position: Position | None) -> list[Finding]:
+    from replicator.assembly.snapshot_checks import check
+
+    return check(config, position)
 
 
 def describe(config: TaskConfig, names: Names) -> list[Table]:

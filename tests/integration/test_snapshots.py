@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dev.servers.database import Database, MariaDB
+from replicator.assembly import snapshot_checks
 from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.memory_store import MemoryStore
@@ -167,3 +168,16 @@ def test_a_table_that_changes_while_it_is_read(place: tuple[Database, str], seed
         json.loads(record.key or b"")["id"] for record in copy.records("item") if b'"op":"r"' in (record.value or b"")
     ]
     assert len(read) == len(set(read)) and 1000 < len(read) <= 8200
+
+
+def test_check_tells_what_it_would_read(place: tuple[Database, str]) -> None:
+    server, shop = place
+    _fill(server, f"{shop}.item", 100)
+    server.execute(f"CREATE TABLE {shop}.log (text VARCHAR(40))")
+    config = parse_task(Copy(server, "copy", [f"{shop}.*"]).data)
+    found = {finding.id: finding for finding in snapshot_checks.check(config)}
+    assert found["source.snapshot"].found.startswith("2 tables, about ")
+    assert found["source.snapshot_keys"].found == f"{shop}.item (id)"
+    assert found["source.snapshot_without_key"].severity == "fail"
+    assert f"{shop}.log" in found["source.snapshot_without_key"].found
+    assert found["source.snapshot_privileges"].severity == "ok"
