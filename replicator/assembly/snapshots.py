@@ -76,7 +76,7 @@ class SnapshotEncoder:
         return [Batch(records, _NOWHERE, boundary=True, size=size)] if records else []
 
 
-def _names(table: str) -> Iterator[tuple[str, str]]:
+def split(table: str) -> Iterator[tuple[str, str]]:
     """(database, table) that `database.table` may mean: names may have dots."""
     parts = table.split(".")
     return ((".".join(parts[:at]), ".".join(parts[at:])) for at in range(1, len(parts)))
@@ -114,7 +114,7 @@ class Snapshots:
             return self._source().open(server)
 
         def selected(table: str) -> bool:
-            return any(chosen.matches(*names) and replicated.matches(*names) for names in _names(table))
+            return any(chosen.matches(*names) and replicated.matches(*names) for names in split(table))
 
         return SnapshotSession(
             progress,

@@ -95,7 +95,7 @@ class Variation(msgspec.Struct, frozen=True):
         source: options of our source besides.
         session: statements that the script's session begins with.
         snapshot: the run begins with a snapshot of what the script has left: this and not its binlog is read. Patterns
-            (fnmatch) of the tables, `database.table`, whose rows it has; empty: there is none.
+            of the tables whose rows it has, as in a task; empty: there is none.
         only: what is compared, of theirs and ours.
         switched: our options switch the peer's defaults off, so that rules by "default" are to explain it.
     """

@@ -97,8 +97,7 @@ _SWITCHED = {
     "skipped_operations": [],
     "extended_headers_enabled": False,
 }
-_SNAPSHOT = ("zoo.t_[!d]*", "zoo.t_d[!e]*", "zoo.t_de[!c]*", "zoo.t_dec", "zoo.k_*", "zoo.dml", "zoo.dml2", "zoo.part",
-             "zoo.tx_a", "zoo.zoo_end")  # fmt: skip
+SNAPSHOT_TABLES = ("zoo.t_*", "!zoo.t_decimal", "zoo.k_*", "zoo.dml", "zoo.dml2", "zoo.part", "zoo.tx_a", "zoo.zoo_end")
 """All that Debezium captured there: it can't read t_decimal in a snapshot."""
 _UNWRAP = {"delete_tombstone_handling_mode": "rewrite", "add_fields": ["op", "table", "source.ts_ms"]}
 
@@ -135,7 +134,7 @@ VARIATIONS = (
         "zoo.sql",
         _sink({}),
         leave_out=NOT_READ,
-        snapshot=_SNAPSHOT,
+        snapshot=SNAPSHOT_TABLES,
         only=_of_snapshot,
     ),
     _other("compressed"),

@@ -90,10 +90,10 @@ class Recordings:
     def records(self, variation: Variation) -> list[Record]:
         """What our whole pipeline writes to a file sink; of a snapshot what our reader, decoder and planners make."""
         if variation.snapshot:
-            return snapshot_records(self._after(variation), variation)
+            return snapshot_records(self.after(variation), variation)
         return load(self.lines(variation))
 
-    def _after(self, variation: Variation) -> MySQL:
+    def after(self, variation: Variation) -> MySQL:
         """The server as the script has left it."""
         key = variation.script, variation.leave_out, variation.session
         if self._last != key:
