@@ -18,7 +18,7 @@ COMPILED: Final[tuple[Guard, ...]] = (
     Guard(
         "compressed transaction: taken only when all of its events are whole",
         _LOOP,
-        "        if not _only_events(base, size):\n",
+        "        if not only_events(base, size):\n",
         "        if False:\n",
         _PAYLOAD_TESTS,
         compiled=True,
@@ -41,7 +41,7 @@ COMPILED: Final[tuple[Guard, ...]] = (
     ),
     Guard(
         "compressed transaction: a field that is stated twice is refused",
-        _LOOP,
+        "replicator/compiled/payloads.pxd",
         "kind > 3 or fields[kind] >= 0 or end - p < length:",
         "kind > 3 or end - p < length:",
         _PAYLOAD_TESTS,

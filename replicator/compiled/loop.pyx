@@ -15,6 +15,7 @@ from replicator.compiled.checksum cimport (
 )
 from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport OK, little
+from replicator.compiled.payloads cimport HEADER, compressed_part, only_events
 from replicator.compiled.program cimport Program
 from replicator.compiled.tables cimport Known
 from replicator.compiled.transactions cimport ANNOUNCED, NEXT, OPEN, STOP, Taken, Transactions
@@ -46,7 +47,6 @@ cdef enum Kind:
     MARIADB_GTID = 162
 
 cdef enum:
-    HEADER = 19
     ARTIFICIAL = 0x20
     LONGEST_PACKET = 0xFFFFFF
     STATEMENT_END = 1  # flag of a rows event
@@ -231,13 +231,13 @@ cdef class Loop(Transactions):
         cdef Py_ssize_t left
         cdef const uint8_t* base
         cdef const uint8_t* outer = self.buffer
-        p = _compressed(p, end, &size, &stored)
+        p = compressed_part(p, end, &size, &stored)
         if p == NULL or size > self.piece or self.inflated >= self.piece:
             return STOP
         base = self._begin_payload(p, end, size, stored)
         if base == NULL:
             return STOP
-        if not _only_events(base, size):
+        if not only_events(base, size):
             self._end_payload()
             return STOP
         self.inflated += size
@@ -445,42 +445,6 @@ cdef class Loop(Transactions):
 
     cdef int64_t _asked_clock(self) noexcept with gil:
         return self.clock()
-
-
-cdef const uint8_t* _compressed(const uint8_t* p, const uint8_t* end, int64_t* size, bint* stored) noexcept nogil:
-    """What is compressed with zstd, or `stored`, in the body of an event, and its size without; NULL where that is not
-    known. See `decode.binlog.transaction_payload`: fields 1 its size, 2 how it is compressed, 3 the size without."""
-    cdef int64_t fields[4]
-    cdef int kind, length
-    fields[1] = fields[2] = fields[3] = -1
-    while end - p > 2 and p[0] != 0:
-        kind, length = p[0], p[1]
-        p += 2
-        if kind > 3 or fields[kind] >= 0 or end - p < length:
-            return NULL
-        if length == 1 and p[0] < 251:
-            fields[kind] = p[0]
-        elif (length == 3 and p[0] == 252) or (length == 4 and p[0] == 253):
-            fields[kind] = <int64_t>little(p + 1, length - 1)
-        else:
-            return NULL
-        p += length
-    if end - p < 2 or p[0] != 0 or fields[1] != end - p - 1 or (fields[2] != 0 and fields[2] != 255):
-        return NULL
-    stored[0] = fields[2] == 255
-    size[0] = fields[1] if stored[0] else fields[3]
-    return p + 1 if size[0] > 0 else NULL
-
-
-cdef bint _only_events(const uint8_t* base, Py_ssize_t size) noexcept nogil:
-    cdef Py_ssize_t at = 0
-    cdef Py_ssize_t length
-    while size - at >= HEADER:
-        length = <Py_ssize_t>little(base + at + 9, 4)
-        if not HEADER <= length <= size - at:
-            return False
-        at += length
-    return at == size
 
 
 cdef int64_t _run_program(
