@@ -62,7 +62,7 @@ class Connections:
             try:
                 _set(session, self.server)
                 level = "REPEATABLE READ" if self.server.mariadb else "READ COMMITTED"
-                session.rows(f"SET SESSION TRANSACTION ISOLATION LEVEL {level}")
+                session.rows("SET SESSION TRANSACTION ISOLATION LEVEL " + level)
                 session.rows("SET SESSION character_set_results = NULL")
             except BaseException:
                 session.close()

@@ -57,16 +57,20 @@ def split(session: Session, table: str) -> tuple[str, str]:
     return ".".join(parts[:-1]), parts[-1]
 
 
+def quoted(session: Session, table: str) -> str:
+    """`split`, in backticks. Raises ValueError for what no table can be."""
+    database, name = split(session, table)
+    return f"{quote_identifier(database)}.{quote_identifier(name)}"
+
+
 def text_of(session: Session, table: str) -> str | None:
     """SHOW CREATE TABLE without the counter of AUTO_INCREMENT; None: there is no such table, or it is a view.
 
     Raises:
         SourceUnavailable, SourceError.
     """
-    database, name = split(session, table)
     try:
-        quoted = f"{quote_identifier(database)}.{quote_identifier(name)}"
-        row = session.rows(f"SHOW CREATE TABLE {quoted}")[0]
+        row = session.rows("SHOW CREATE TABLE " + quoted(session, table))[0]
     except ValueError:
         return None
     except SourceError as error:
@@ -85,7 +89,7 @@ def read(session: Session, server: Server, table: str, table_id: int) -> Definit
             return None
         database, name = split(session, table)
         try:
-            session.rows(f"SELECT * FROM {quote_identifier(database)}.{quote_identifier(name)} LIMIT 0")  # noqa: S608
+            session.rows("SELECT * FROM " + quoted(session, table) + " LIMIT 0")  # noqa: S608
             found = shape.read(session, server, database, name)
             key = keys.choose(session, server, found)
         except SourceError as error:
@@ -103,14 +107,13 @@ def denied(error: SourceError, session: Session, table: str) -> SourceError:
     """`error`, or what it means where the account may not read the table."""
     if server_errors.number_of(error) not in server_errors.GRANT:
         return error
-    database, name = split(session, table)
     account = server_errors.account_of(session.user)
     return SourceError(
         "E2104",
         f"the account {account} may not read {table}",
         found=error.found or "",
         wanted="SELECT on all columns of every table that is in the snapshot",
-        fix=f"GRANT SELECT ON {quote_identifier(database)}.{quote_identifier(name)} TO {account};",
+        fix=f"GRANT SELECT ON {quoted(session, table)} TO {account};",
         table=table,
     )
 

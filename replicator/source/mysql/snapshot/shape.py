@@ -124,7 +124,9 @@ def read(session: Session, server: Server, database: str, name: str) -> TableSha
         SourceUnavailable: not reachable.
     """
     collations = _collations(session, server)
-    found = session.rows(_QUERY, (database, name))
+    older = not server.mariadb and server.version < (5, 6)  # without fractions of a second
+    query = _QUERY.replace("DATETIME_PRECISION", "NULL") if older else _QUERY
+    found = session.rows(query, (database, name))
     if not found:
         raise SourceError("E2306", f"table {database}.{name} has no definition", found="no such table")
     columns = []
@@ -236,7 +238,7 @@ def _members(session: Session, row: _Row) -> tuple[bytes, ...]:
     if row.charset.startswith("utf8"):
         return tuple(member.encode() for member in members)
     converted = ", ".join(f"HEX(CONVERT(%s USING {row.charset}))" for _ in members)
-    return tuple(bytes.fromhex(str(value)) for value in session.rows(f"SELECT {converted}", members)[0])
+    return tuple(bytes.fromhex(str(value)) for value in session.rows("SELECT " + converted, members)[0])
 
 
 def _set_size(members: int) -> int:

@@ -8,9 +8,8 @@ from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceError
 from replicator.pipeline.ports import TableSize
 from replicator.source.mysql import server_errors
-from replicator.source.mysql.identifiers import quote_identifier
 from replicator.source.mysql.session import Session
-from replicator.source.mysql.snapshot.definition import denied, split
+from replicator.source.mysql.snapshot.definition import denied, quoted, split
 
 _SYSTEM: Final = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
 _SIZES: Final = (
@@ -41,18 +40,19 @@ def selected(session: Session, config: Config) -> list[TableSize]:
 
 def size(session: Session, table: str) -> TableSize:
     """0 rows where the server shows none. Raises SourceUnavailable, SourceError."""
-    rows = session.rows(f"{_SIZES} AND TABLE_SCHEMA = %s AND TABLE_NAME = %s", split(session, table))
+    rows = session.rows(_SIZES + " AND TABLE_SCHEMA = %s AND TABLE_NAME = %s", split(session, table))
     return TableSize(table, int(rows[0][2] or 0), int(rows[0][3] or 0)) if rows else TableSize(table, 0, 0)
 
 
 def _check_hidden(session: Session, database: str, name: str) -> None:
     """The server shows an account only the tables on which it has a privilege. A missing table is no error here."""
+    table = f"{database}.{name}"
     try:
-        session.rows(f"SELECT 1 FROM {quote_identifier(database)}.{quote_identifier(name)} LIMIT 0")  # noqa: S608
+        session.rows("SELECT 1 FROM " + quoted(session, table) + " LIMIT 0")  # noqa: S608
     except ValueError:
         return
     except SourceError as error:
         if server_errors.number_of(error) in server_errors.GRANT:
-            raise denied(error, session, f"{database}.{name}") from error
+            raise denied(error, session, table) from error
         if error.transient:
             raise

@@ -61,7 +61,7 @@ class GtidViews:
             if missing:
                 waiting.pause(f"{missing[:200]} is not executed")
         self._seen = parts
-        self._connections.rows.rows("START TRANSACTION READ ONLY")
+        _start(self._connections)
 
     def _new(self, parts: frozenset[str]) -> str:
         """What of a set was not seen executed yet, of one part for each server. Sets may have 300 kB, and change by
@@ -126,7 +126,12 @@ class SettledViews:
             raise _unseen(self._connections.control.where, passed, "a commit may wait for a replica as long")
         if left > 0:
             self._connections.pause(left)
-        self._connections.rows.rows("START TRANSACTION READ ONLY")
+        _start(self._connections)
+
+
+def _start(connections: Connections) -> None:
+    read_only = " READ ONLY" if connections.server.version >= (5, 6) else ""
+    connections.rows.rows("START TRANSACTION" + read_only)
 
 
 class _Waiting:
