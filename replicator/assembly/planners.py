@@ -37,7 +37,7 @@ class Planners:
         """For the rows of a snapshot that began at `moment`, under the same transforms, to the same topics. Transforms
         take them for inserts: a table whose inserts are skipped has no rows of a snapshot."""
         plan = partial(self._format.snapshot_plan, marker=marker, moment=moment)
-        return select(self._matches, self._chain.planner(plan, self._topics))
+        return select(self._matches, self._chain.planner(plan, self._topics, snapshot=True))
 
     @property
     def defines_tables(self) -> bool:

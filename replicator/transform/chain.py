@@ -93,13 +93,13 @@ class Chain:
         view = self.view(step.table)
         return msgspec.structs.replace(step, table=view.table), self._topic(step.table, view, names)
 
-    def planner(self, plan: Callable[[Table, str], TablePlan], names: TopicNames) -> Planner:
-        """`plan`: the format's."""
+    def planner(self, plan: Callable[[Table, str], TablePlan], names: TopicNames, *, snapshot: bool = False) -> Planner:
+        """`plan`: the format's; `snapshot`: it is for rows of a snapshot."""
 
         def planner(table: Table) -> TablePlan:
             view = self.view(table)
             made = remap(plan(view.table, self._topic(table, view, names)), view)
-            made = self._operations(table, self._partitions(table, made))
+            made = self._operations(table, self._partitions(table, made, snapshot=snapshot))
             chosen = self._filters.filter(table)
             if chosen is not None or table in self._choice or table in self._masks:
                 made = without_query(made)

@@ -29,8 +29,10 @@ class Partitions:
         number = next(number for number, (scope, _) in enumerate(self._rules) if source in scope)
         return f"transforms.partition_by[{number}].columns"
 
-    def __call__(self, source: Table, plan: TablePlan) -> TablePlan:
-        """Raises DecodeError E2310: no such column, or one of a type that can't be compared."""
+    def __call__(self, source: Table, plan: TablePlan, *, snapshot: bool = False) -> TablePlan:
+        """`snapshot`: the plan is for rows of a snapshot, which are of no transaction: then their key chooses.
+
+        Raises DecodeError E2310: no such column, or one of a type that can't be compared."""
         rule = self.rule(source)
         if rule is None:
             return plan
@@ -38,7 +40,7 @@ class Partitions:
             return _everywhere(plan, (Text(source.qualified),))
         if rule.by == "database":
             return _everywhere(plan, (Text(source.database),))
-        if rule.by == "transaction":
+        if rule.by == "transaction" and not snapshot:
             return _everywhere(plan, (Var("gtid"),))
         if rule.by == "columns":
             return _by_values(plan, partition_columns(source, rule, self._where(source)))

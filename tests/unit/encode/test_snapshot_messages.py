@@ -32,10 +32,12 @@ READING = ServerDefinitions(
         TableText("shop", "odd", "CREATE TABLE `odd` (WHAT IS THIS)"),
         TableText("shop", "item", ITEM),
         TableText("shop", "hidden", None),
+        TableText("shop.j", "t", "CREATE TABLE `t` (`a` int)"),
         TableText("other", "t", "CREATE TABLE `t` (`a` int)"),
         TableText("a.b", "t`s", "CREATE TABLE `t``s` (`a` int)"),
     ),
-    {"": ("utf8mb4", "utf8mb4_0900_ai_ci"), "shop": ("latin1", "latin1_bin"), "a.b": ("utf8mb4", "utf8mb4_bin")},
+    {"": ("utf8mb4", "utf8mb4_0900_ai_ci"), "a.b": ("utf8mb4", "utf8mb4_bin")}
+    | dict.fromkeys(("shop", "shop.j"), ("latin1", "latin1_bin")),
 )
 STEPS: tuple[SnapshotStep, ...] = (
     SnapshotBegins(),
@@ -73,6 +75,7 @@ def test_debezium_begins_with_schema_changes() -> None:
         ("", None, "SET character_set_server=utf8mb4, collation_server=utf8mb4_0900_ai_ci"),
         ("a.b", "t`s", "DROP TABLE IF EXISTS `a.b`.`t``s`"),
         ("shop", "item", "DROP TABLE IF EXISTS `shop`.`item`"),
+        ("shop.j", "t", "DROP TABLE IF EXISTS `shop.j`.`t`"),
         ("shop", "odd", "DROP TABLE IF EXISTS `shop`.`odd`"),
         ("a.b", None, "DROP DATABASE IF EXISTS `a.b`"),
         ("a.b", None, "CREATE DATABASE `a.b` CHARSET utf8mb4 COLLATE utf8mb4_bin"),
@@ -83,14 +86,18 @@ def test_debezium_begins_with_schema_changes() -> None:
         ("shop", None, "USE `shop`"),
         ("shop", "item", ITEM),
         ("shop", "odd", "CREATE TABLE `odd` (WHAT IS THIS)"),
+        ("shop.j", None, "DROP DATABASE IF EXISTS `shop.j`"),
+        ("shop.j", None, "CREATE DATABASE `shop.j` CHARSET latin1 COLLATE latin1_bin"),
+        ("shop.j", None, "USE `shop.j`"),
+        ("shop.j", "t", "CREATE TABLE `t` (`a` int)"),
     ]  # fmt: skip
-    (change,) = values[11]["tableChanges"]
+    (change,) = values[12]["tableChanges"]
     assert (change["type"], change["table"]["defaultCharsetName"]) == ("CREATE", "latin1")
     assert [(column["name"], column["charsetName"]) for column in change["table"]["columns"]] == [
         ("id", None),
         ("na`me", "latin1"),
     ]
-    assert values[12]["tableChanges"] == [], "a text that is not understood is written all the same"
+    assert values[13]["tableChanges"] == [], "a text that is not understood is written all the same"
     assert messages(planners, SnapshotBegins(definitions())) == made, "the same inputs give the same messages"
     assert messages(planners, *STEPS) == []
 
@@ -106,7 +113,7 @@ def test_avro_and_schemas_of_schema_changes(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(Registry, "id", lambda self, subject, schema: subjects.setdefault(subject, 7))
     registry: dict[str, Any] = {"converter": "avro", "schema_registry": {"url": "http://registry:8081"}}
     made = messages(Planners(task("debezium", **registry)), SnapshotBegins(definitions()))
-    assert len(made) == 13
+    assert len(made) == 18
     assert {(message.value or b"")[:5] for message in made} == {b"\0\0\0\0\x07"}
     assert set(subjects) == {"t-key", "t-value"}
     (first, *_) = messages(Planners(task("debezium", schemas_enable=True)), SnapshotBegins(definitions()))

@@ -217,3 +217,13 @@ def test_tables_that_are_not_replicated_and_inserts_that_are_skipped() -> None:
     assert Planners(task("debezium")).snapshot("true", MOMENT)(msgspec.structs.replace(USERS, database="x")) is None
     skipped = {"operations": [{"tables": ["shop.user"], "skip": ["insert"]}]}
     assert snapshot(task("debezium", skipped)) == []
+
+
+@pytest.mark.parametrize(
+    ("by", "route"), [("transaction", b'{"id":1}'), ("table", b"shop.user"), ("columns", b'["Oslo"]')]
+)
+def test_partitions_by_transforms(by: str, route: bytes) -> None:
+    """A row of a snapshot is of no transaction, and not all of them shall be in one partition."""
+    rule = {"by": by} | ({"columns": ["city"]} if by == "columns" else {})
+    record = snapshot(task("debezium", {"partition_by": [rule]}))[0]
+    assert (record[6] if len(record) == 7 else record[1]) == route
