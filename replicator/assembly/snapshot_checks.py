@@ -46,7 +46,7 @@ def check(config: TaskConfig, position: Position | None = None, source: Snapshot
 def _of_position(position: Position) -> Finding:
     progress = position.snapshot
     if progress is None:
-        found = "the task has a position, so that it takes no snapshot of its own"
+        found = "the task has a position, so that it takes no snapshot"
         fix = "To have the rows that exist, create a task of another name, which has no position."
         return Finding("source.snapshot", "warn", found, "a new task", fix)
     state = "complete" if progress.ended_ms else f"continues at {percent(progress)} %"

@@ -1,4 +1,4 @@
-"""Builds the snapshots of a task: where their rows come from, and what becomes of them."""
+"""Builds the snapshots of a task from its configuration: source of the rows, and encoder of the records."""
 
 from __future__ import annotations
 

@@ -25,5 +25,5 @@ def check_new(known: Checkpoint | None) -> None:
             "E5007",
             "--snapshot-only: an earlier run has begun without a snapshot",
             found=f"position {known.position}",
-            fix="Give the export a state of its own: --state FILE.",
+            fix="Give the export a separate state: --state FILE.",
         )

@@ -101,7 +101,7 @@ class MySQLSource(Model):
         "never",
         description=(
             "rows that exist before the task begins: never delivers changes only; initial delivers the rows first, "
-            "beside the changes; {mode, tables, where, ...} with options"
+            "together with changes; {mode, tables, where, ...} with options"
         ),
     )
     until: EndPosition | None = Field(

@@ -1,4 +1,4 @@
-"""Reads the tables of a snapshot, chunk after chunk, in a thread of its own."""
+"""Reads the tables of a snapshot, chunk after chunk, in a separate thread."""
 
 from __future__ import annotations
 
