@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from dev.servers import Database, MariaDB, MySQL
 from replicator.config.task import MySQLSource
+from replicator.pipeline.ports import TableChanged
+from replicator.source.mysql import MySQLSource as Source
 from replicator.source.mysql.server import Server, read_server
 from replicator.source.mysql.session import Session
+from replicator.source.mysql.snapshot import MySQLSnapshotSource, prepared, shape
 from replicator.source.mysql.snapshot import key as keys
-from replicator.source.mysql.snapshot import prepared, shape
 from replicator.source.mysql.snapshot.row_image import RowImages
 
 SETTINGS = "SET SESSION time_zone = '+00:00', sql_mode = '', character_set_results = NULL"
@@ -124,3 +128,23 @@ def test_no_key_that_orders(server: Database, place: str, session: Session) -> N
         server.execute(f"CREATE TABLE {place}.{name} ({columns})")
         described = read_server(session)
         assert keys.choose(session, described, shape.read(session, described, place, name)) is None, name
+
+
+def test_a_key_of_another_type_begins_the_table_again(server: Database, place: str) -> None:
+    """By number 9 is before 10, by text it is behind: bounds of one order mean nothing in another."""
+    server.execute(f"CREATE TABLE {place}.t (id INT PRIMARY KEY)")
+    server.execute(f"INSERT INTO {place}.t VALUES (8), (9), (10), (11)")
+    settings = {"type": server.release.flavour, "port": server.port, "user": "replicator", "password": "env:X"}
+    config = MySQLSource.model_validate(settings | {"tables": [f"{place}.*"]})
+    passed = Source(config, "t", "replicator").end_position()
+    with contextlib.closing(MySQLSnapshotSource(config, "replicator").open("")) as reader:
+        table = reader.begin(f"{place}.t")
+        assert table is not None
+        table = msgspec.structs.replace(table, done=reader.read(table, 2, passed).last)
+    server.execute(f"ALTER TABLE {place}.t MODIFY id VARCHAR(20)")
+    with contextlib.closing(MySQLSnapshotSource(config, "replicator").open("")) as reader:
+        with pytest.raises(TableChanged):
+            reader.read(table, 2, passed)
+        table = reader.begin(f"{place}.t")
+        assert table is not None
+        assert len(reader.read(table, 10, passed).images) == 4

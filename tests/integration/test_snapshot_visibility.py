@@ -107,9 +107,10 @@ def test_mariadb_s_own_events_are_no_transactions(mariadb: MariaDB) -> None:
         table = msgspec.structs.replace(table, limit=("1",))
         began = time.monotonic()
         for _ in range(5):
+            mariadb.execute("REPLACE INTO d.t VALUES (1)")
             mariadb.execute("FLUSH BINARY LOGS")
             reader.read(table, 10, source.end_position())
-            time.sleep(0.1)
+            time.sleep(0.3)
             reader.read(table, 10, source.end_position())
         assert time.monotonic() - began < views._WAIT_S / 2
         reader.close()
