@@ -95,7 +95,7 @@ def following(file: str) -> str:
     return f"{base}.{int(number) + 1:06d}"
 
 
-def test_mariadb_s_own_events_are_no_transactions(mariadb: MariaDB) -> None:
+def test_mariadb_s_own_events_move_a_view(mariadb: MariaDB) -> None:
     """After a new log file, and after the event that the server writes some time later by itself."""
     mariadb.execute("CREATE DATABASE d")
     try:

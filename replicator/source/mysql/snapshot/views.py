@@ -22,9 +22,6 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.001, 0.05
 _SETTLE_S: Final = 1.0
 _SHORT: Final = 4096
 """Characters of GTIDs that are sent without a closer look at which of them are new."""
-_NO_ROWS: Final = frozenset({"Binlog_checkpoint", "Gtid_list", "Format_desc", "Rotate", "Start_encryption", "Stop"})
-"""Events of MariaDB's log between transactions."""
-_AHEAD: Final = 20
 
 
 class Views(Protocol):
@@ -73,7 +70,8 @@ class GtidViews:
 
 
 class PositionViews:
-    """MariaDB: the server says which place of its log a view belongs to."""
+    """MariaDB: the server says which place of its log a view belongs to. Events that it writes by itself, as those of a
+    new file, move that place, too."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
@@ -84,7 +82,7 @@ class PositionViews:
             session = self._connections.rows
             session.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
             found = self._place(session)
-            if found.order >= passed.order or self._nothing_between(found, passed):
+            if found.order >= passed.order:
                 return
             session.rows("ROLLBACK")
             waiting.pause(f"the engine is at {found}")
@@ -97,16 +95,6 @@ class PositionViews:
         if not file:
             raise SourceError("E2201", "the server shows no binlog", found="an empty status", wanted="log_bin = ON")
         return Position(file, int(offset))
-
-    def _nothing_between(self, found: Position, passed: Position) -> bool:
-        """No transaction: a stream passes also what the server writes into its log by itself."""
-        if found.file != passed.file:
-            return False
-        events = self._connections.control.rows(
-            "SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (found.file, found.offset, _AHEAD)
-        )
-        before = [event for event in events if int(event[1]) < passed.offset]
-        return len(before) < _AHEAD and all(event[2] in _NO_ROWS for event in before)
 
 
 class SettledViews:
