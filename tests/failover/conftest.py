@@ -32,10 +32,18 @@ def make_bus(
     """The factories are asked for so that a test's own servers outlive its bus."""
     with contextlib.ExitStack() as made:
 
-        def make(*hosts: str, how: Mapping[str, dict[str, Any]] | None = None, **options: Any) -> Bus:
+        def make(
+            *hosts: str,
+            how: Mapping[str, dict[str, Any]] | None = None,
+            before: Callable[[Bus], None] = lambda bus: None,
+            **options: Any,
+        ) -> Bus:
+            """`before`: prepares what is there before the task is."""
             servers = {"zookeeper": zookeeper, "database": mysql, "kafka": kafka, **options}
             bus = Bus(folder=tmp_path, **servers)
             made.callback(bus.close)
+            bus.writer.prepare()
+            before(bus)
             return bus.start(*hosts, how=how)
 
         yield make

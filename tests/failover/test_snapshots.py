@@ -1,0 +1,70 @@
+"""A snapshot is interrupted, beside changes of the rows that it reads: it goes on, and each row is read once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from dev.cluster import wait_for
+from replicator.model.snapshot import SnapshotProgress
+from tests.failover.bus import Bus
+from tests.failover.test_conditions import kill_dumps
+from tests.support.changes import Changes, Copied, contents, fill
+
+pytestmark = pytest.mark.timeout(240)
+MakeBus = Callable[..., Bus]
+ROWS = 20_000
+
+
+def progress(bus: Bus) -> SnapshotProgress:
+    commit = bus.look().last_commit
+    assert commit is not None and commit.checkpoint is not None, "the task runs"
+    found = commit.checkpoint.position.snapshot
+    assert found is not None, "the task began with one"
+    return found
+
+
+def sigkill(bus: Bus) -> None:
+    leader = bus.look().host
+    bus.cluster.cores[leader].kill()
+    bus.wait_running(other_than=leader)
+
+
+def switchover(bus: Bus) -> None:
+    bus.cluster.cli("task", "switchover", bus.name)
+
+
+def connections_lost(bus: Bus) -> None:
+    kill_dumps(bus, bus.database.replicator[0])
+
+
+def pause(bus: Bus) -> None:
+    bus.cluster.cli("task", "pause", bus.name)
+    wait_for(lambda: bus.look().state == "paused", "the task paused", 30)
+    bus.cluster.cli("task", "resume", bus.name)
+
+
+@pytest.mark.parametrize("fault", [sigkill, switchover, connections_lost, pause])
+def test_100_a_snapshot_is_interrupted(make_bus: MakeBus, fault: Callable[[Bus], None]) -> None:
+    bus = make_bus(
+        before=lambda bus: fill(bus.database, f"{bus.name}.stock", ROWS),
+        source={"snapshot": {"tables": ["*.stock"], "chunk_rows": 200, "max_rows_per_s": 2000}},
+        rate=20,
+    )
+    table = f"{bus.name}.stock"
+    with Changes(bus.database, table, ROWS + 200, seed=7, pause=0.002):
+        wait_for(lambda: progress(bus).rows > 2000, "a part of the rows", 40, every=0.1)
+        before = progress(bus)
+        assert not before.ended_ms
+        fault(bus)
+        wait_for(lambda: progress(bus).ended_ms, "the end of the snapshot", 60, every=0.3)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    wanted = contents(bus.database, table)
+    wait_for(lambda: Copied(bus.records("stock")).rows == wanted, "the same rows", 30, every=1.0)
+    copied = Copied(bus.records("stock"))
+    assert copied.backwards == []
+    assert len(copied.read) == len(set(copied.read)), "a row was read twice"
+    assert progress(bus).begun_ms == before.begun_ms
+    assert len(copied.read) <= progress(bus).rows
