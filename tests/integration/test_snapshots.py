@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
+from replicator.errors import SourceError
 from replicator.model.term import Term
 from replicator.sink.memory_sink import MemoryBroker, MemorySink, Stored
 from tests.support.changes import Changes, Copied, contents, fill
@@ -25,10 +27,10 @@ pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 class Copy:
     """A task with a snapshot, over its restarts."""
 
-    def __init__(self, server: Database, name: str, tables: list[str], **snapshot: Any) -> None:
+    def __init__(self, server: Database, name: str, replicated: list[str], **snapshot: Any) -> None:
         kind = "mariadb" if isinstance(server, MariaDB) else "mysql"
         source = {"type": kind, "port": server.port, "user": "replicator", "password": "env:TEST_PASSWORD"}
-        source |= {"tables": tables, "snapshot": {"mode": "initial", **snapshot}}
+        source |= {"tables": replicated, "snapshot": {"mode": "initial", **snapshot}}
         self.data: dict[str, Any] = {"name": name, "source": source, "sink": {"type": "stdout"}}
         self.broker, self.store, self.history = MemoryBroker(), MemoryStore(), MemoryHistory()
 
@@ -93,6 +95,79 @@ def test_a_table_that_changes_while_it_is_read(place: tuple[Database, str], seed
     assert copied.rows == contents(server, table)
     assert copied.backwards == []
     assert len(copied.read) == len(set(copied.read)) and 1000 < len(copied.read) <= 8200
+
+
+def test_several_tables_in_order(place: tuple[Database, str]) -> None:
+    """Empty ones, of one row, without a primary key, with keys of several columns and of texts."""
+    server, shop = place
+    server.execute(f"CREATE TABLE {shop}.a_empty (id INT PRIMARY KEY)")
+    server.execute(f"CREATE TABLE {shop}.b_one (id INT PRIMARY KEY)")
+    server.execute(f"INSERT INTO {shop}.b_one VALUES (7)")
+    server.execute(f"CREATE TABLE {shop}.c_unique (id VARCHAR(20) NOT NULL, n INT, UNIQUE KEY (id))")
+    server.execute(f"CREATE TABLE {shop}.d_two (id INT, part VARCHAR(10), PRIMARY KEY (part, id))")
+    for number in range(300):
+        server.execute(f"INSERT INTO {shop}.c_unique VALUES ('key {number % 17} {number}', {number})")
+        server.execute(f"INSERT INTO {shop}.d_two VALUES ({number}, 'part{number % 7}')")
+    copy = Copy(server, "copy", [f"{shop}.*"], chunk_rows=50)
+    copy.run()
+    topics = [record.topic.rpartition(".")[2] for record in copy.broker.records if record.topic.count(".") > 1]
+    assert topics == sorted(topics)
+    assert {name: topics.count(name) for name in set(topics)} == {"b_one": 1, "c_unique": 300, "d_two": 300}
+    markers = [json.loads(record.value or b"")["source"]["snapshot"] for record in copy.broker.records[-601:]]
+    assert markers[:4] == ["last_in_data_collection", "first_in_data_collection", "true", "true"]
+    assert markers[-1] == "last"
+
+
+@pytest.mark.parametrize("without_key", ["fail", "skip", "read"])
+def test_a_table_without_a_key(place: tuple[Database, str], without_key: str) -> None:
+    server, shop = place
+    server.execute(f"CREATE TABLE {shop}.keyless (n INT)")
+    server.execute(f"INSERT INTO {shop}.keyless VALUES (1), (2), (2), (NULL)")
+    fill(server, f"{shop}.zebra", 10)
+    copy = Copy(server, "copy", [f"{shop}.*"], without_key=without_key)
+    if without_key == "fail":
+        with pytest.raises(SourceError, match="E2221"):
+            copy.run()
+        return
+    copy.run()
+    read = [json.loads(record.value or b"")["after"]["n"] for record in copy.records("keyless")]
+    assert sorted(read, key=str) == ([1, 2, 2, None] if without_key == "read" else [])
+    assert len(copy.copied("zebra").rows) == 10
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ({"format": "maxwell"}, ["bootstrap-start", *["bootstrap-insert"] * 30, "bootstrap-complete"]),
+        ({"format": "canal"}, ["INSERT"] * 30),
+    ],
+)
+def test_other_formats(place: tuple[Database, str], records: dict[str, Any], expected: list[str]) -> None:
+    server, shop = place
+    fill(server, f"{shop}.item", 30)
+    copy = Copy(server, "copy", [f"{shop}.*"])
+    copy.data["sink"] |= records
+    copy.run()
+    found = [json.loads(record.value or b"") for record in copy.broker.records]
+    rows = [(record["type"], row) for record in found for row in _listed(record["data"])]
+    assert [kind for kind, _ in rows] == expected
+    assert sorted(int(row["id"]) for _, row in rows if row) == list(range(30))
+
+
+def _listed(data: Any) -> list[Any]:
+    return data if isinstance(data, list) else [data]
+
+
+def test_conditions_and_chosen_tables(place: tuple[Database, str]) -> None:
+    server, shop = place
+    fill(server, f"{shop}.item", 100)
+    fill(server, f"{shop}.other", 100)
+    copy = Copy(server, "copy", [f"{shop}.*"], tables=["*.item"], where={f"{shop}.item": "id % 10 = 3"})
+    copy.run()
+    server.execute(f"UPDATE {shop}.other SET version = 1 WHERE id = 5")
+    copy.run()
+    assert sorted(copy.copied("item").rows) == list(range(3, 100, 10))
+    assert copy.copied("other").operations == ["u"]
 
 
 def test_check_tells_what_it_would_read(place: tuple[Database, str]) -> None:

@@ -115,14 +115,18 @@ class ChunkThread:
             total = sum(size.rows for size in self._names)
             progress = replace(progress, step=progress.step + 1, tables=len(self._names), estimate=total)
             self._handoff.put(Piece(progress))
+        changed = False
         while True:
             try:
+                if changed:
+                    changed, progress = False, self._dropped_open(self._handoff.settled())
                 self._all(reader, progress)
+                self._handoff.settled()  # until then some of it may have to be read again
                 return
             except Restart:
                 progress = self._handoff.begin_again()
             except TableChanged:
-                progress = self._dropped_open(self._handoff.settled())
+                changed = True
 
     def _dropped_open(self, progress: SnapshotProgress) -> SnapshotProgress:
         """The table at hand is begun again."""

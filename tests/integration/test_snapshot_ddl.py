@@ -1,0 +1,129 @@
+"""Statements that change a table while a snapshot reads it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from dev.cluster import wait_for
+from dev.servers.database import Database
+from tests.integration.test_snapshots import Copy, place
+from tests.support.changes import Changes, contents, fill
+
+__all__ = ["place"]
+
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
+Place = tuple[Database, str]
+
+
+def _during(copy: Copy, act: Callable[[], None]) -> None:
+    """Runs the copy, and `act` once a part of the rows has come."""
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            copy.run()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        wait_for(lambda: failures or len(copy.broker.records) > 500, "a part of the rows", 30, every=0.02)
+        act()
+    finally:
+        thread.join()
+    assert not failures, failures
+    copy.run()
+
+
+def _copy(place: Place, rows: int = 4000) -> tuple[Copy, str]:
+    server, shop = place
+    table = f"{shop}.item"
+    fill(server, table, rows)
+    return Copy(server, "copy", [f"{shop}.*"], chunk_rows=100, max_rows_per_s=3000), table
+
+
+def test_a_column_is_added(place: Place) -> None:
+    server, _ = place
+    copy, table = _copy(place)
+    with Changes(server, table, 4000, seed=4, pause=0.002):
+        _during(copy, lambda: server.execute(f"ALTER TABLE {table} ADD COLUMN more INT NOT NULL DEFAULT 7 FIRST"))
+    copy.run()
+    copied = copy.copied("item")
+    assert {key: row["version"] for key, row in copied.rows.items()} == {
+        key: row["version"] for key, row in contents(server, table).items()
+    }
+    assert copied.backwards == []
+    assert len(copied.read) == len(set(copied.read))
+    assert copied.rows[max(copied.rows)]["more"] == 7
+
+
+def test_the_key_is_changed(place: Place) -> None:
+    """The table is begun again: its rows come once more, in the new order."""
+    server, _ = place
+    copy, table = _copy(place, 2000)
+    _during(
+        copy,
+        lambda: server.execute(f"ALTER TABLE {table} DROP PRIMARY KEY, ADD PRIMARY KEY (version, id)"),
+    )
+    assert copy.copied("item").rows == contents(server, table)
+    last = copy.store.load()
+    assert last is not None and last.position.snapshot is not None and last.position.snapshot.ended_ms
+
+
+def test_it_is_truncated(place: Place) -> None:
+    """Consumers learn of it, and no row from before comes behind."""
+    server, _ = place
+    copy, table = _copy(place)
+
+    def act() -> None:
+        server.execute(f"TRUNCATE TABLE {table}")
+        server.execute(f"INSERT INTO {table} VALUES (3999, 1, 'after')")
+
+    _during(copy, act)
+    copied = copy.copied("item")
+    assert 400 <= len(copied.read) < 4000
+    assert copied.rows[3999]["version"] == 1 and copied.read.count(3999) <= 1
+    assert copied.operations[len(copied.read) :] in (["c"], []), "no row from before comes behind"
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_it_is_dropped(place: Place, again: bool) -> None:
+    server, shop = place
+    copy, table = _copy(place)
+    fill(server, f"{shop}.zebra", 50)
+
+    def act() -> None:
+        server.execute(f"DROP TABLE {table}")
+        if again:
+            fill(server, table, 30)
+
+    _during(copy, act)
+    assert len(copy.copied("zebra").rows) == 50
+    assert copy.copied("item").operations.count("r") < 4000
+    last = copy.store.load()
+    assert last is not None and last.position.snapshot is not None
+    assert (last.position.snapshot.finished, last.position.snapshot.tables) == (2, 2)
+    if again:
+        rows = copy.copied("item").rows
+        assert all(rows[key]["text"] == "before" for key in range(30))
+
+
+def test_it_is_renamed(place: Place) -> None:
+    """Its rows go on under the new name in the stream; the snapshot ends with those that it has."""
+    server, shop = place
+    copy, table = _copy(place)
+
+    def act() -> None:
+        server.execute(f"RENAME TABLE {table} TO {shop}.other")
+        server.execute(f"UPDATE {shop}.other SET version = 9 WHERE id = 1")
+        time.sleep(0.2)
+
+    _during(copy, act)
+    assert copy.copied("other").rows[1]["version"] == 9
+    last = copy.store.load()
+    assert last is not None and last.position.snapshot is not None and last.position.snapshot.ended_ms
