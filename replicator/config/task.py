@@ -224,10 +224,10 @@ def _check_address(source: MySQLSource) -> None:
     if source.hosts and given and not written:
         raise ConfigError(
             "E1003",
-            f"source.{given[0]} and source.hosts both say where to read from",
+            f"source.{given[0]} and source.hosts are both given",
             found=f"{given[0]}: {getattr(source, given[0])}",
             wanted="hosts, or host and port",
-            fix="Remove one of the two. `hosts` has the port of each server in it.",
+            fix="Remove one of them. `hosts` includes the port of each server.",
         )
 
 
@@ -237,7 +237,7 @@ def _check_login(sink: KafkaSink) -> None:
         secret = "password" if sink.sasl.mechanism == "PLAIN" else "token"
         raise ConfigError(
             "E1003",
-            f"sink.sasl would send the {secret} for everybody on the way to read",
+            f"sink.sasl would send the {secret} over an unprotected connection",
             found=f"mechanism {sink.sasl.mechanism} without sink.tls, or with sink.tls.insecure",
             wanted="sink.tls that verifies the brokers, or mechanism SCRAM-SHA-512",
         )

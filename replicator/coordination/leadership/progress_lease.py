@@ -54,7 +54,7 @@ def side_of(code: str) -> Side | None:
 
 
 def _reason(stuck: Stuck) -> str:
-    return f"{stuck.code} on this host" if stuck.side == "host" else f"the {stuck.side} is not reached from here"
+    return f"{stuck.code} on this host" if stuck.side == "host" else f"the {stuck.side} can't be reached from this host"
 
 
 def patience(facts: Facts) -> float:

@@ -143,7 +143,7 @@ class ViewReader:
             view = self._read(guid, watches, commands, machines, stuck)
             if view is not None:
                 return self._with_others(view, stuck, failing)
-        raise NotConnected("E4002", f"'{self._task}' changes as fast as it is read", found="several incarnations")
+        raise NotConnected("E4002", f"'{self._task}' was changed during each read", found="several incarnations")
 
     def _read(self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str) -> TaskView | None:
         """None when the parts may be of several incarnations.
@@ -261,7 +261,7 @@ class ViewReader:
             if config.get("name") != self._task:
                 raise ConfigError(
                     "E1003",
-                    f"the configuration under '{self._task}' is of another task",
+                    f"the configuration of '{self._task}' belongs to another task",
                     found=str(config.get("name")),
                     wanted=self._task,
                 )

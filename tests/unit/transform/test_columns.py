@@ -99,14 +99,14 @@ def test_two_columns_of_one_name() -> None:
 @pytest.mark.parametrize(
     ("transforms", "said"),
     [
-        ({"columns": [{"tables": ["shop.user"]}]}, "needs include or exclude"),
-        ({"columns": [{"tables": ["shop.user"], "include": ["a"], "exclude": ["b"]}]}, "needs include or exclude"),
-        ({"columns": [{"tables": ["user"], "include": ["a"]}]}, "no database"),
+        ({"columns": [{"tables": ["shop.user"]}]}, "requires include or exclude"),
+        ({"columns": [{"tables": ["shop.user"], "include": ["a"], "exclude": ["b"]}]}, "requires include or exclude"),
+        ({"columns": [{"tables": ["user"], "include": ["a"]}]}, "without database"),
         ({"columns": [{"tables": ["shop.user"], "exclude": []}]}, "at least one"),
-        ({"rename": [{"tables": ["shop.user"]}]}, "renames nothing"),
+        ({"rename": [{"tables": ["shop.user"]}]}, "without new names"),
         ({"route": [{"match": "(", "topic": "x"}]}, "regular expression"),
-        ({"route": [{"match": r"shop\.(\w+)", "topic": "$2"}]}, r"\$2 refers to no group"),
-        ({"route": [{"match": r"shop\.(\w+)", "topic": "${shard}"}]}, "refers to no group"),
+        ({"route": [{"match": r"shop\.(\w+)", "topic": "$2"}]}, r"\$2 is not a group"),
+        ({"route": [{"match": r"shop\.(\w+)", "topic": "${shard}"}]}, "is not a group"),
         ({"route": [{"match": "shop.a", "topic": "x", "key_value": "1"}]}, "without key_field"),
     ],
 )

@@ -34,7 +34,9 @@ def test_drains_then_hands_over_to_whoever_reaches_it() -> None:
     draining = msgspec.structs.replace(RUNS, drain_reason="progress", drain_until=NOW + 5)
     assert decided(worker=draining) == [Hold(NOW + 5)]
     assert isinstance(decided(worker=msgspec.structs.replace(draining, drain_until=NOW))[0], KillWorker)
-    assert decided(worker=None, state=State.IDLE) == [Release("the sink is not reached from here", THIRD, "third")]
+    assert decided(worker=None, state=State.IDLE) == [
+        Release("the sink can't be reached from this host", THIRD, "third")
+    ]
 
 
 @pytest.mark.parametrize(
