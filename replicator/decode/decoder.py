@@ -252,7 +252,7 @@ class BinlogDecoder:
                 return branch
             if ended:
                 raise unsupported_events.structure(f"XA transaction {xid} is not where it was prepared")
-        raise SourceUnavailable("E2002", f"the rows of XA transaction {xid} do not come again")
+        raise SourceUnavailable("E2002", f"the rows of XA transaction {xid} were not received again")
 
     def _located(self, error: ReplicatorError) -> ReplicatorError:
         # Without checksums nobody knows whether the event is what the server wrote.
@@ -285,7 +285,7 @@ class BinlogDecoder:
             self._kind = kind
             if size != end - start:
                 raise unsupported_events.structure(
-                    "an event's size is not that of its frame", f"{size} and {end - start} bytes"
+                    "the size of an event differs from that of its frame", f"{size} and {end - start} bytes"
                 )
             if kind in _UNSURE:
                 end = self._unsure_end(buffer, start, end, flags)

@@ -22,7 +22,7 @@ from replicator.schema.upcoming_ddl import UpcomingDdl
 
 FindUpcomingDdl: TypeAlias = Callable[[Position], UpcomingDdl]
 """Statements up to a position that change tables."""
-_UNSEEN: Final = BinlogStatement("", "what is between can't be read", Position("", 0))
+_UNSEEN: Final = BinlogStatement("", "the binlog in between can't be read", Position("", 0))
 
 
 class FutureDefinition(msgspec.Struct, frozen=True):

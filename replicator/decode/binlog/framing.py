@@ -205,4 +205,4 @@ class FileFraming:
 
 
 def _damaged(found: str) -> DecodeError:
-    return DecodeError("E2302", "the stream can't be cut into events", found=found, wanted="whole binlog events")
+    return DecodeError("E2302", "the stream can't be split into events", found=found, wanted="whole binlog events")

@@ -25,7 +25,7 @@ class AvroDebezium(Debezium):
     def __init__(self, name: str, sink: Records, server: str) -> None:
         super().__init__(name, sink, server)
         if self._options.schema_registry is None:
-            raise ConfigError("E1004", "`converter: avro` needs `sink.debezium.schema_registry`")
+            raise ConfigError("E1004", "`converter: avro` requires `sink.debezium.schema_registry`")
         self._registry = Registry(self._options.schema_registry)
         self._encoders: dict[tuple[str, str], Encoder] = {}
         self._envelopes: dict[str, str] = {}
@@ -56,9 +56,9 @@ class AvroDebezium(Debezium):
         if topic not in self._envelopes:
             raise DecodeError(
                 "E2307",
-                f"the schema of TRUNCATE {database}.{name} is that of its rows, and nothing is known of them",
-                wanted="the schema history, or a row before it",
-                fix="Leave `t` in `skipped_operations`.",
+                f"the schema of TRUNCATE {database}.{name} is the one of its rows, which is unknown",
+                wanted="a table definition in the schema history, or an earlier row",
+                fix="Keep `t` in `skipped_operations`.",
             )
         return self._envelopes[topic]
 

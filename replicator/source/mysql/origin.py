@@ -77,7 +77,8 @@ def _refused(position: Position, what: str, found: str, wanted: str = "") -> Sou
         found=found,
         wanted=wanted or f"the server that wrote {position}",
         fix="Connect the task to that server again. To read from this server: `replicator task position set`, with "
-        "--gtid or with --file and --offset of its binlog; transactions in between are repeated or lost, as the preview "
+        "--gtid or with --file and --offset of its binlog; transactions in between are repeated or lost, as the "
+        "preview "
         "shows. (With `replicator run`: another --state, and `source.start`.)",
         position=str(position),
     )

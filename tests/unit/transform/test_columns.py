@@ -61,7 +61,7 @@ def test_a_wildcard_takes_the_columns_that_are_there() -> None:
 
 def test_nothing_left() -> None:
     rule = {"tables": ["shop.user"], "exclude": ["id", "email", "age", "city"], "drop_keys": True}
-    with pytest.raises(DecodeError, match=r"E2310.*no column of shop.user"):
+    with pytest.raises(DecodeError, match=r"E2310.*all columns of shop.user"):
         run(task(columns=[rule]), INSERTS)
 
 
@@ -92,7 +92,7 @@ def test_rules_name_columns_as_the_source_does() -> None:
 
 
 def test_two_columns_of_one_name() -> None:
-    with pytest.raises(DecodeError, match=r"E2310.*one name.*Email"):
+    with pytest.raises(DecodeError, match=r"E2310.*same name.*Email"):
         run(task(rename=[{"tables": ["shop.user"], "columns": {"city": "Email"}}]), INSERTS)
 
 
