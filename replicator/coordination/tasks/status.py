@@ -53,7 +53,7 @@ class Status:
             ValueError: a word that is not in DESIRED.
         """
         if desired not in DESIRED:
-            raise ValueError(f"desired state {desired!r} is none of {DESIRED}")
+            raise ValueError(f"desired state {desired!r} is not one of {DESIRED}")
         record = StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason)
         for _ in range(_TRIES):
             with contextlib.suppress(VersionConflict, NodeExists):
