@@ -270,7 +270,8 @@ class TaskConfig(Model):
         ge=0,
         le=86_400,
         description=(
-            "seconds without reaching source or sink after which a standby that reaches both takes over; 0: never"
+            "seconds without reaching source, sink or schema registry after which a standby that reaches them takes "
+            "over; 0: never"
         ),
     )
     checkpoint_interval_ms: Milliseconds = Field(

@@ -12,7 +12,7 @@ from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Config, Problem
 from replicator.model.checkpoint import Checkpoint
 
-Side: TypeAlias = Literal["source", "sink", "host"]
+Side: TypeAlias = Literal["source", "sink", "registry", "host"]
 DRAIN_LIMIT, DRAIN_MOST = 20.0, 60.0
 """Seconds after which a draining worker is killed; its sink then drops what is open. The first without any progress of
 its position, the second in all: what was sent and is acknowledged only after the kill is sent again (at_least_once)."""
@@ -32,12 +32,17 @@ class WorkerFacts(msgspec.Struct, frozen=True):
 
 
 class Stuck(msgspec.Struct, frozen=True):
-    """The worker runs and can't do its work. side: "source" or "sink", which it does not reach, or "host", which lacks
-    something; since: monotonic s; code: of the error that it waits with."""
+    """The worker runs and can't do its work. side: "source", "sink" or "registry" (of schemas), which it does not
+    reach, or "host", which lacks something; since: monotonic s; code: of the error that it waits with."""
 
     side: Side
     since: float
     code: str = ""
+
+    @property
+    def until_progress(self) -> bool:
+        """It ends with acknowledged progress, not with a stream that opens: that one opens each time."""
+        return self.side in ("registry", "host")
 
 
 class Failure(msgspec.Struct, frozen=True):

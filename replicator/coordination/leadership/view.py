@@ -133,8 +133,8 @@ class ViewReader:
     def read(
         self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str = "", failing: bool = False
     ) -> TaskView:
-        """Raises NotConnected. `stuck`: what we don't reach, "source" or "sink", or "host", which lacks something;
-        `failing`: we have failed, perhaps by a fault of our host.
+        """Raises NotConnected. `stuck`: what we don't reach, "source", "sink" or "registry", or "host", which lacks
+        something; `failing`: we have failed, perhaps by a fault of our host.
 
         The parts are read one by one. A task that is removed meanwhile, or created again, is read again as a whole:
         half a task looks like one that has lost its progress.
@@ -191,7 +191,7 @@ class ViewReader:
         return msgspec.structs.replace(
             view,
             gave_up=_gave_up(recent),
-            reaching=healthy if stuck == "host" else frozenset(one.guid for one in figures if one.reach.get(stuck)),
+            reaching=healthy if stuck == "host" else frozenset(one.guid for one in figures if _reaches(one, stuck)),
             tried=_tried(recent) if failing else (),
             healthy=healthy,
         )
@@ -310,6 +310,11 @@ class ViewReader:
 
 _NEW_ROUND = frozenset({"created", "configured", "retry", "resumed", "resume", "position"})
 """Deeds of operators after which every host may try again."""
+
+
+def _reaches(one: TaskFigures, side: str) -> bool:
+    """The schema registry is of no use without source and sink."""
+    return one.reach.get(side, False) and (side != "registry" or all(one.reach.values()))
 
 
 def _gave_up(recent: list[Entry]) -> int:
