@@ -20,13 +20,17 @@ from replicator.model.table import Table
 
 
 class AvroDebezium(Debezium):
-    """Plans write the JSON of a record; `TablePlan.encode` makes Avro of it. Subjects are TOPIC-key and TOPIC-value."""
+    """Plans write the JSON of a record; `TablePlan.encode` makes Avro of it. Subjects are TOPIC-key and TOPIC-value.
 
-    def __init__(self, name: str, sink: Records, server: str) -> None:
+    Args:
+        registry: in place of the one that the options name.
+    """
+
+    def __init__(self, name: str, sink: Records, server: str, registry: Registry | None = None) -> None:
         super().__init__(name, sink, server)
         if self._options.schema_registry is None:
             raise ConfigError("E1004", "`converter: avro` requires `sink.debezium.schema_registry`")
-        self._registry = Registry(self._options.schema_registry)
+        self._registry = registry or Registry(self._options.schema_registry)
         self._encoders: dict[tuple[str, str], Encoder] = {}
         self._envelopes: dict[str, str] = {}
         """By topic, of the table that was planned last."""
