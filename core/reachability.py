@@ -53,8 +53,8 @@ def speaks_http(url: str) -> bool:
             return True
     except ssl.SSLEOFError:
         return False
-    except ssl.SSLError as error:
-        return error.reason is not None  # an alert; a time-out has no reason
+    except ssl.SSLError:
+        return True  # an alert, or something else than TLS
     except OSError:
         return False
 
