@@ -51,7 +51,7 @@ Event = Callable[[], None]
 class Agent:
     """Args:
     host: label of this machine; another process of that name makes us `HOST~xxxx`.
-    tasks: the tasks to stand for, registered when nobody did yet; empty for all that exist and will exist.
+    tasks: the tasks to take part in, registered if they are not yet; empty for all that exist and will exist.
     launcher: makes workers.
     alive: called with the clock's time at each turn of the main loop.
     """

@@ -88,10 +88,10 @@ def registries(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class Reachability:
-    """Asks in a thread of its own; each address once a round, however many tasks use it.
+    """Probes in a separate thread; each address once a round, however many tasks use it.
 
     Args:
-        configs: of the tasks that this Core stands for, by name.
+        configs: of the tasks that this Core takes part in, by name.
     """
 
     def __init__(self, configs: Callable[[], Mapping[str, Mapping[str, Any]]]) -> None:

@@ -18,7 +18,7 @@ _log = get_logger("server")
 
 
 class BackgroundWork:
-    """A thread of its own between `start` and `stop`. Nothing that goes wrong in it ends the Server."""
+    """A separate thread between `start` and `stop`. Nothing that goes wrong in it ends the Server."""
 
     def __init__(self, coordinator: Coordinator, operations: TaskOperations, membership: Membership) -> None:
         self._coordinator = coordinator

@@ -15,7 +15,7 @@ from replicator.errors import ConfigError
 
 
 class TaskConfigError(ConfigError):
-    """The first problem as an error of its own; `errors` holds all of them."""
+    """The first problem as an error; `errors` holds all of them."""
 
     errors: tuple[ConfigError, ...] = ()
 

@@ -145,7 +145,7 @@ class MySQLSource(Model):
 
 
 class Records(Model):
-    """What every sink is told of the records that it gets."""
+    """Options of records that every sink has."""
 
     topic: Topic | None = Field(
         None,

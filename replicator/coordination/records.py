@@ -75,7 +75,7 @@ class StatusRecord(Record):
 
 
 class MaintenanceRecord(Record):
-    """/maintenance and /tasks/TASK/maintenance: while it is there, RUNNING stays, and nobody is promoted."""
+    """/maintenance and /tasks/TASK/maintenance: while it is there, RUNNING stays, and no standby is promoted."""
 
     by: str = ""
     time_ms: int = 0

@@ -66,8 +66,8 @@ class BinlogDecoder:
 
     Args:
         planner: asked once per table version.
-        narrator: told of what is not rows.
-        catalog: told of statements, first; asked for what table maps do not say.
+        narrator: receives events other than rows.
+        catalog: receives statements first; supplies what table maps do not say.
         selection: which tables the task carries, for statements.
         row_image: whether rows may come without some of their columns.
         position: where the stream begins; what was delivered of its first transaction is not emitted.

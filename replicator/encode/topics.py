@@ -21,7 +21,7 @@ class Topics:
     own text. Tables may share a topic only where the template says so by leaving {database} or {table} out.
 
     Args:
-        template: text with {task}, {database} and {table}; `{{` and `}}` stand for braces, which Kafka then refuses.
+        template: text with {task}, {database} and {table}; `{{` and `}}` give braces, which Kafka then refuses.
         task: the task's name.
 
     Raises:

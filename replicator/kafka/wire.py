@@ -23,7 +23,7 @@ int64: Final = _INT64.pack
 
 
 class MalformedMessage(ValueError):
-    """A message that does not follow the protocol: cut short, or with an impossible length."""
+    """A message that does not follow the protocol: truncated, or with an invalid length."""
 
 
 def uvarint(number: int) -> bytes:

@@ -52,7 +52,7 @@ _WRITE_BYTES = 3 << 20
 
 
 class Observer(Protocol):
-    """Whoever shows what happens: the worker's link to its agent, or the live line of `replicator run`."""
+    """Receives what happens, to show it: the worker's link to its agent, or the live line of `replicator run`."""
 
     def streaming(self, position: Position) -> None: ...
 

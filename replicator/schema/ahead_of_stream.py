@@ -36,7 +36,7 @@ class FutureDefinitions:
     """
     Args:
         schema: as of the stream's position: what its statements have made known.
-        look: asked once, when it matters first; None: nobody can be asked, and no later definition is used for rows
+        look: asked once, when it matters first; None: the server can't be read, and no later definition is used for rows
             without names.
     """
 

@@ -168,7 +168,7 @@ class MemoryStream:
 
 
 class MemorySource:
-    """See `replicator.pipeline.ports.Source`. `start`: as in a task; a Position stands for {file, position}."""
+    """See `replicator.pipeline.ports.Source`. `start`: as in a task; a Position means {file, position}."""
 
     def __init__(self, server: MemoryServer, start: Literal["latest", "earliest"] | Position = "earliest") -> None:
         self._server = server

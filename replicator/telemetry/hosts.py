@@ -39,10 +39,10 @@ _REACHED: Final = "replicator.reached_from_elsewhere"
 
 
 class Names(NamedTuple):
-    """What may stand in Host.
+    """The accepted values of Host.
 
     Attributes:
-        listen: the host that we were told to listen on.
+        listen: the host to listen on.
         loopback: whether only this machine reaches us.
         allowed: further names, of proxies and service discovery (`--allowed-host`).
     """

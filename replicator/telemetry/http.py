@@ -56,7 +56,7 @@ class Address(NamedTuple):
 
 
 class Listen(NamedTuple):
-    """What a process is told of its listener.
+    """The options of a process's listener.
 
     Attributes:
         where: for `parse_listen`.

@@ -47,7 +47,7 @@ _CHANGES: dict[str, Change] = {
 
 
 class ZookeeperCoordinator:
-    """`replicator.coordination.ports.Coordinator` over one kazoo client; the contract stands there.
+    """`replicator.coordination.ports.Coordinator` over one kazoo client; see there for the contract.
 
     It connects in the background, tries for ever, and replaces a lost session by a new one by itself.
 

@@ -123,7 +123,7 @@ def _deliver(events: Sequence[Event]) -> None:
 
 
 class MemoryCoordinator:
-    """`replicator.coordination.ports.Coordinator` in memory; the contract stands there."""
+    """`replicator.coordination.ports.Coordinator` in memory; see there for the contract."""
 
     def __init__(self, ensemble: MemoryEnsemble, timeout: float) -> None:
         self._ensemble = ensemble

@@ -46,7 +46,7 @@ class Stuck(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a task is FAILED, under which versions of its configuration and of the orders beside it, and since when
+    """Why a task is FAILED, under which versions of its configuration and of the table orders, and since when
     (monotonic s). epoch: of the position at the sink, where an unknown term's is the reason (E3111)."""
 
     error: Problem
@@ -57,7 +57,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Fenced(msgspec.Struct, frozen=True):
-    """What the sink told a worker of another term; `epoch`: of that term, 0: not known."""
+    """What the sink reported to a worker of another term; `epoch`: of that term, 0: not known."""
 
     error: Problem
     epoch: int = 0
@@ -66,7 +66,7 @@ class Fenced(msgspec.Struct, frozen=True):
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Attributes:
     guid: our identity in this election; a new session brings a new one.
-    czxid: of the node we stand with; the epoch once we lead. 0 while ABSENT.
+    czxid: of our election znode; the epoch once we lead. 0 while ABSENT.
     opened: we have opened a term under this node.
     opened_zxid: transaction that did so, 0 when its answer was lost.
     worker: None when there is none.

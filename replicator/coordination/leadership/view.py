@@ -40,7 +40,7 @@ Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Config(msgspec.Struct, frozen=True):
-    """A validated configuration and what operators have ordered of tables beside it; both with the version of the znode
+    """A validated configuration and the orders of operators for tables; both with the version of the znode
     they stand in, -1 for none. A worker is started with both, and takes up a change of either."""
 
     version: int
@@ -65,7 +65,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         exists: the task's znode is there.
         config: None when there is none, or none that can be used; `config_error` says why. Nor is one used where the
             orders beside it can't be read: tables that are left out would come back.
-        field, own: who stands, and which of them we are.
+        field, own: the contenders, and which of them we are.
         desired: "running", "paused", "deleted", or UNKNOWN with `status_error`.
         commit: lastCommit; `commit_error` when its content is not understood.
         delivered: there is no lastCommit, and position history or history show that the task has had a position.

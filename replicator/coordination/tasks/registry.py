@@ -24,7 +24,7 @@ _TRIES: Final = 3
 
 
 class TaskNode(msgspec.Struct, frozen=True):
-    """A task as it stands in its znode. `version` is the configuration's version: give it back to `configure`.
+    """A task as stored in its znode. `version` is the configuration's version: give it back to `configure`.
     `czxid`: of the node, as far as it was read."""
 
     name: str

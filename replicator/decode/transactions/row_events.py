@@ -27,7 +27,7 @@ UPDATE: Final = 1
 
 class RowEvents:
     """Every handler gets (buffer, first byte of the body, end of the body, timestamp, server id). One that returns an
-    iterator has not done all: that goes on with it, and gives True wherever the batches should leave.
+    iterator has not done all: that continues with it, and gives True wherever the batches should leave.
 
     Attributes:
         text: the buffer as latin-1.

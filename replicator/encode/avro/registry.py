@@ -36,7 +36,7 @@ class Registry:
     """Schemas -> ids. Nothing is connected before the first question; secrets are resolved then.
 
     Ids are remembered, as a registry never gives one again. Every method raises RegistryUnavailable (E3301), and
-    RegistryError: E3304, it does not let us in; E3303, it refuses what we ask; ConfigError E1006 for a secret or a file
+    RegistryError: E3304, it denies access; E3303, it refuses what we ask; ConfigError E1006 for a secret or a file
     that can't be had.
     """
 
