@@ -36,8 +36,8 @@ class FutureDefinitions:
     """
     Args:
         schema: as of the stream's position: what its statements have made known.
-        look: asked once, when it matters first; None: the server can't be read, and no later definition is used for rows
-            without names.
+        look: asked once, when it matters first; None: the server can't be read, and rows without names
+            get no later definition.
     """
 
     def __init__(self, schema: ServerSchema, look: FindUpcomingDdl | None, *, mariadb: bool) -> None:

@@ -22,8 +22,8 @@ class Stand(Action, frozen=True):
 
 
 class Sweep(Action, frozen=True):
-    """Delete election znodes of this session other than the known one: left by a create whose reply was lost. Nobody else would,
-    and they would block the task for as long as we live."""
+    """Delete election znodes of this session other than the known one, left by a create whose reply was lost.
+    They would block the task for the life of the process."""
 
     names: tuple[str, ...]
 

@@ -41,7 +41,7 @@ class SchemaNodes:
     """Implements `ports.HistoryStore`.
 
     Args:
-        own: name of our contender node: each write checks that it exists. "": written by an operator while no worker runs.
+        own: name of our contender node: each write checks that it exists. "": written by an operator, no worker runs.
     """
 
     def __init__(self, coordinator: Coordinator, layout: Layout, task: str, own: str) -> None:

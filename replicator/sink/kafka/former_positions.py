@@ -34,8 +34,8 @@ log: Final = logging.getLogger(__name__)
 
 
 class Inherited(msgspec.Struct, frozen=True):
-    """position: of this task, under its old names; old: the topic that it was in, where the first commit says that it has
-    moved. left: the position of another task of that name."""
+    """position: of this task, under its old names; old: the topic that it was in, to which the first commit writes the
+    move. left: the position of another task of that name."""
 
     position: Position | None = None
     old: Topic | None = None
