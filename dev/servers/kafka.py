@@ -33,14 +33,6 @@ appender.out.layout.pattern = %d{{ISO8601}} %-5p %c{{1}} - %m%n
 # Compiled little and collected by one thread: half the processor time of a start, for brokers that live a minute.
 _MODEST = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
-_MEASURED = (
-    "-XX:+UseG1GC",
-    "-XX:MaxGCPauseMillis=20",
-    "-XX:InitiatingHeapOccupancyPercent=35",
-    "-XX:+ExplicitGCInvokesConcurrent",
-)
-"""As kafka-run-class.sh starts a broker. Without it pauses of the collector are up to ten times as long."""
-
 
 def random_uuid() -> str:
     """As `kafka-storage random-uuid` makes them: 16 bytes, Base64 for URLs, not beginning with a dash."""
@@ -135,8 +127,7 @@ class Kafka(Server):
         return f"-Dlog4j2.configurationFile={path}"
 
     def _command(self) -> list[str]:
-        options = _MODEST if self.modest else (f"-Xms{self.heap}", *_MEASURED)
-        return [*self._java(*options), "kafka.Kafka", str(self.folder / "server.properties")]
+        return [*self._java(*(_MODEST if self.modest else ())), "kafka.Kafka", str(self.folder / "server.properties")]
 
     def _serves(self) -> bool:
         answer = ask(self.port, _METADATA_REQUEST)
