@@ -66,7 +66,7 @@ types: setup ## mypy --strict, and what tests do
 imports: setup ## the import contracts of pyproject.toml
 	@$(RUN) dev.check imports
 
-bench: setup ## every figure of docs/performance.md in 12 minutes; SIZE=full for more, PEERS=1 adds Debezium
+bench: setup ## every figure of docs/performance.md in 15 minutes; SIZE=full for more, PEERS=1 adds Debezium
 	@$(RUN) dev.bench --size $(SIZE) $(if $(filter 1,$(PEERS)),--peers)
 
 bench-handover: setup ## take-over and switchover under load, TRIES of each

@@ -51,7 +51,7 @@ Event = Callable[[], None]
 class Agent:
     """Args:
     host: label of this machine; another process of that name makes us `HOST~xxxx`.
-    tasks: the tasks to stand for, registered when nobody did yet; empty for all that exist and will exist.
+    tasks: the tasks to take part in, registered if they are not yet; empty for all that exist and will exist.
     launcher: makes workers.
     alive: called with the clock's time at each turn of the main loop.
     """
@@ -174,7 +174,7 @@ class Agent:
             except NotConnected:
                 self._wait(0.2)
             except CoordinationError as error:
-                _LOG.error("not started yet", code=error.code, error=str(error))
+                _LOG.error("the Core has not started yet", code=error.code, error=str(error))
                 self._wait(2.0)
         return False
 
@@ -234,7 +234,7 @@ class Agent:
         except NotConnected:
             runner.due = self._clock() + 0.2
         except ReplicatorError as error:
-            _LOG.error("turn failed", task=runner.task, code=error.code, error=str(error))
+            _LOG.error("a task could not be handled", task=runner.task, code=error.code, error=str(error))
             runner.due = self._clock() + self._reread
         except Exception:
             self._fault(runner)
@@ -267,7 +267,7 @@ class Agent:
             return
         except CoordinationError as error:
             self._watching_list = False
-            _LOG.error("tasks not readable", code=error.code, error=str(error))
+            _LOG.error("the tasks can't be read", code=error.code, error=str(error))
             return
         for name in names:
             self._add(name)

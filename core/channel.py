@@ -65,8 +65,8 @@ class AgentEnd:
     """Never blocks. Thread-safe, but for `receive`, which is called by one thread.
 
     Attributes:
-        stalled: called once by the thread whose message did not fit, without a lock held; whoever waits for `fileno`
-            to become readable then waits for it to become writable, too, and calls `flush`.
+        stalled: called once by the thread whose message did not fit, without a lock held; the thread that waits for
+            `fileno` to become readable then waits for it to become writable, too, and calls `flush`.
     """
 
     def __init__(self, way: socket.socket) -> None:

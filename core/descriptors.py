@@ -30,8 +30,8 @@ def provide() -> None:
     if (limit := max(soft, most)) < LEAST:
         raise ProcessError(
             "E5019",
-            "this process may open too few files",
-            found=f"a limit of {limit} open files",
-            wanted=f"at least {LEAST}, and 16 for each task that it may lead",
-            fix="Raise the limit: LimitNOFILE= in the Core's unit, or `ulimit -n`.",
+            "the limit of open files is too low",
+            found=f"{limit} open files",
+            wanted=f"at least {LEAST}, and 16 for each task that the Core may run",
+            fix="Raise it with LimitNOFILE= in the Core's systemd unit, or with `ulimit -n`.",
         )

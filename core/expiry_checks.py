@@ -24,11 +24,11 @@ Look = Callable[[Config], ExpiryReport | None]
 
 
 class ExpiryChecks:
-    """Looks in a thread of its own.
+    """Runs the checks in a separate thread.
 
     Args:
         configs: of the tasks that run here, by name.
-        look: None when it could not be told.
+        look: None when it is unknown.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ class LeaseRenewal:
         sent, wall = self._clock(), self._wall()
         stat = self._coordinator.confirm([path])[0]
         if not lease.confirm(stat, sent, self._coordinator.session_timeout, wall):
-            raise LeadershipLost("E4008", f"our node in the election of '{task}' is gone")
+            raise LeadershipLost("E4008", f"the election znode of this process for '{task}' is gone")
         with self._lock:
             self._held[task] = (lease, None)
         return lease

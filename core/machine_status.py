@@ -83,7 +83,7 @@ class MachineStatus:
     def _rename(self, error: NodeExists) -> None:
         """`~` and four digits of our own: both processes stay visible."""
         name = f"{self._identity.host}~{self._identity.process[:4]}"
-        _LOG.error(f"going on as {name}", code=error.code, error=error.what, found=error.found, fix=error.fix)
+        _LOG.error(f"continuing as {name}", code=error.code, error=error.what, found=error.found, fix=error.fix)
         self._identity = Identity(name, self._identity.pid, self._identity.process)
 
     def start(self, figures: Callable[[], dict[str, TaskFigures]]) -> None:
@@ -115,7 +115,7 @@ class MachineStatus:
         except NodeExists as error:
             self._rename(error)  # after a lost session somebody else took the name
         except CoordinationError as error:
-            _LOG.warning("machine status not written", code=error.code, error=error.what)
+            _LOG.warning("the machine status can't be written", code=error.code, error=error.what)
 
     def _publish(self) -> None:
         self._machines.publish(self._identity.host, self._record())

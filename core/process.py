@@ -66,10 +66,10 @@ def _stop_on_signals(agent: Agent, manager: ServiceManager) -> None:
         nonlocal asked
         if asked:
             # Our workers see their pipes close and stop at once; the session runs out by itself.
-            sys.stderr.write("core: ends at once\n")
+            sys.stderr.write("core: ends immediately\n")
             os._exit(128 + number)
         asked = True
-        manager.stopping("handing its tasks over")
+        manager.stopping("handing over its tasks")
         agent.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):

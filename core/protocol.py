@@ -47,7 +47,7 @@ class Drain(msgspec.Struct, frozen=True, tag=True):
 
 
 class Saved(msgspec.Struct, frozen=True, tag=True):
-    """Agent -> worker: the checkpoint `number` (or a later one) stands in lastCommit."""
+    """Agent -> worker: the checkpoint `number` (or a later one) is in lastCommit."""
 
     number: int
 
@@ -77,7 +77,7 @@ class AppendSchemaHistory(msgspec.Struct, frozen=True, tag=True):
 class Progress(msgspec.Struct, frozen=True, tag=True):
     """Worker -> agent, about five times a second while something changes, and at once when `urgent`: everything up to
     `checkpoint` is delivered. The agent writes it to lastCommit, paced by `checkpoint_interval_ms`, at once when
-    `urgent`, and answers `Saved(number)`, unless it stands there already. rows, transactions and bytes count what this
+    `urgent`, and answers `Saved(number)`, unless it is there already. rows, transactions and bytes count what this
     worker delivered since it started; pieces: acknowledged ones during a drain;
     retention_headroom_s: until the source may purge what we still need."""
 

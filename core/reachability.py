@@ -1,22 +1,28 @@
 """Checks whether this host reaches the source and the sink of each task in whose election it takes part.
 
-Every Core publishes its answers, so that a leader that has lost its source or its sink knows which standby has not. The
-requests need no account: MySQL greets every client, Kafka lists the requests that it supports.
+Every Core publishes its answers, so that a leader that has lost its source, its sink or its schema registry knows which
+standby has not. The requests need no account: MySQL greets every client, Kafka lists the requests that it supports, and
+a registry refuses in HTTP or in TLS.
 """
 
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 from replicator.config.addresses import Address, addresses
 
+T = TypeVar("T")
+
 INTERVAL: Final = 5.0
 _TIMEOUT: Final = 2.0
+_HEAD: Final = b"HEAD / HTTP/1.0\r\n\r\n"
 _API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # size, key, version, correlation id, no client id
 
 
@@ -28,6 +34,29 @@ def greets(address: Address) -> bool:
 def knows_requests(address: Address) -> bool:
     """A Kafka broker."""
     return _answers(address, _API_VERSIONS)
+
+
+def speaks_http(url: str) -> bool:
+    """A server of a schema registry. Of one with TLS any answer in TLS counts: whether we trust each other is for the
+    worker to say."""
+    parts = urlsplit(url)
+    address = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+    if parts.scheme != "https":
+        return _answers(address, _HEAD)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with (
+            socket.create_connection(address, timeout=_TIMEOUT) as connection,
+            context.wrap_socket(connection, server_hostname=parts.hostname),
+        ):
+            return True
+    except ssl.SSLEOFError:
+        return False
+    except ssl.SSLError:
+        return True  # an alert, or something else than TLS
+    except OSError:
+        return False
 
 
 def _answers(address: Address, question: bytes) -> bool:
@@ -51,11 +80,18 @@ def sinks(config: Mapping[str, Any]) -> tuple[Address, ...]:
     return addresses((config.get("sink") or {}).get("bootstrap_servers") or ())
 
 
+def registries(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """URLs of the schema registry's servers; () where there is none."""
+    options = (config.get("sink") or {}).get("debezium") or {}
+    url = (options.get("schema_registry") or {}).get("url") or ()
+    return (url,) if isinstance(url, str) else tuple(url)
+
+
 class Reachability:
-    """Asks in a thread of its own; each address once a round, however many tasks use it.
+    """Probes in a separate thread; each address once a round, however many tasks use it.
 
     Args:
-        configs: of the tasks that this Core stands for, by name.
+        configs: of the tasks that this Core takes part in, by name.
     """
 
     def __init__(self, configs: Callable[[], Mapping[str, Mapping[str, Any]]]) -> None:
@@ -71,7 +107,8 @@ class Reachability:
         self._stopped.set()
 
     def of(self, task: str) -> dict[str, bool]:
-        """{"source": ..., "sink": ...} as of the last round; {} before the first one."""
+        """{"source": ..., "sink": ...}, with "registry" where the task has one, as of the last round; {} before the
+        first one."""
         return self._known.get(task, {})
 
     def _run(self) -> None:
@@ -81,15 +118,23 @@ class Reachability:
 
     def round(self, pool: ThreadPoolExecutor) -> dict[str, dict[str, bool]]:
         """One answer for each task. A sink without an address is on this host, and reached."""
-        wanted = {task: (sources(config), sinks(config)) for task, config in self._configs().items()}
-        greeting = {address for there, _ in wanted.values() for address in there}
-        asking = {address for _, there in wanted.values() for address in there}
-        greeted = dict(zip(greeting, pool.map(greets, greeting), strict=True))
-        asked = dict(zip(asking, pool.map(knows_requests, asking), strict=True))
-        return {
-            task: {
-                "source": any(greeted[address] for address in of_source),
+        configs = self._configs()
+        greeted = _asked(pool, greets, map(sources, configs.values()))
+        asked = _asked(pool, knows_requests, map(sinks, configs.values()))
+        spoke = _asked(pool, speaks_http, map(registries, configs.values()))
+        found = {}
+        for task, config in configs.items():
+            of_sink, of_registry = sinks(config), registries(config)
+            found[task] = {
+                "source": any(greeted[address] for address in sources(config)),
                 "sink": not of_sink or any(asked[address] for address in of_sink),
             }
-            for task, (of_source, of_sink) in wanted.items()
-        }
+            if of_registry:
+                found[task]["registry"] = any(spoke[url] for url in of_registry)
+        return found
+
+
+def _asked(pool: ThreadPoolExecutor, question: Callable[[T], bool], places: Iterable[tuple[T, ...]]) -> dict[T, bool]:
+    """The answer of each place, which is asked once."""
+    different = {place for each in places for place in each}
+    return dict(zip(different, pool.map(question, different), strict=True))

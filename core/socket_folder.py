@@ -38,10 +38,10 @@ def choose(folders: Iterable[str]) -> str:
         refused.append(f"{folder}: {reason}")
     raise ProcessError(
         "E5018",
-        "the Core's socket for its worker processes has no folder",
+        "the Core has no directory for the socket of its worker processes",
         found="; ".join(refused),
-        wanted=f"a writable folder whose path has at most {_LONGEST} bytes",
-        fix="Set TMPDIR to a short path of a folder that the Core can write to.",
+        wanted=f"a writable directory whose path has at most {_LONGEST} bytes",
+        fix="Set TMPDIR to a directory with a short path that the Core can write to.",
     )
 
 

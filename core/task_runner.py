@@ -76,8 +76,8 @@ class TaskRunner:
             worker = context.launcher.start(spec, lease.deadline)
         except (OSError, EOFError) as error:
             context.leases.drop(task)
-            self._log.error("worker not started", code="E5018", error=str(error))
-            refused = ProcessError("E5018", f"no worker could be started for '{task}'", found=str(error))
+            self._log.error("worker could not be started", code="E5018", error=str(error))
+            refused = ProcessError("E5018", f"the worker of '{task}' could not be started", found=str(error))
             self.gauge.wait(refused.to_dict())
             raise refused from error
         self._worker = worker
@@ -120,7 +120,7 @@ class TaskRunner:
     def check_watchdog(self) -> None:
         """A worker that does not run would hold the lease for ever and deliver nothing."""
         if self._worker is not None and self._watchdog.stuck(self._worker.beat, self._context.clock()):
-            self._log.warning("worker stuck, killed", code="E5008", pid=self._worker.pid)
+            self._log.warning("worker did not respond and was killed", code="E5008", pid=self._worker.pid)
             self.kill()
             self.participant.on_died()
             self.due = 0.0
@@ -199,7 +199,7 @@ class TaskRunner:
         if error != self._reported_error:
             changed, self._reported_error = True, error
             if error is not None:
-                self._log.error("not running", code=error["code"], error=error["what"], fix=error.get("fix", ""))
+                self._log.error("the task can't run", code=error["code"], error=error["what"], fix=error.get("fix", ""))
         return changed
 
     def _error(self) -> dict[str, str] | None:

@@ -8,7 +8,7 @@ STUCK_SECONDS = 10.0
 
 class Watchdog:
     """Asked again and again with the worker's counter of life. Only silence that we have watched counts: after a pause
-    of our own (the host was frozen, too) the worker gets its time anew.
+    of our own (the host was frozen, too) the worker gets its time again.
 
     Args:
         limit: seconds of silence after which a worker is stuck.

@@ -208,7 +208,9 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         threading.Thread(target=watch_retention, args=(source, store), name="retention", daemon=True).start()
         last, end = pipeline.run(), pipeline.end
         if last is not None and end is not None and last.position.order >= end.order:
-            return Failed(ProcessError("E5015", f"'{spec.task}' is done", found=f"source.until: {end}").to_dict())
+            return Failed(
+                ProcessError("E5015", f"'{spec.task}' has reached its end", found=f"source.until: {end}").to_dict()
+            )
         return Drained(last)
     except (SinkFenced, LeadershipLost) as error:
         logger.warning("fenced", code=error.code, error=str(error))

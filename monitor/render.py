@@ -19,7 +19,7 @@ TEMPLATES = ("notice", "tiles", "status", "footer")
 
 
 class Page(msgspec.Struct, frozen=True):
-    """order: keys of the rows by list; html: every fragment by its key; now_ms: the clock that times are told by."""
+    """order: keys of the rows by list; html: every fragment by its key; now_ms: the clock of all times shown."""
 
     now_ms: int
     read_ms: int

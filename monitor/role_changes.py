@@ -35,7 +35,7 @@ class Change(msgspec.Struct, frozen=True):
         kind: "started", "fail-over", "switchover", "gave up" (the one before did not reach its source or sink and
             handed over) or "running again" for a new term, else the kind of the entry.
         previous: the host that was RUNNING before, where another one took over.
-        seconds: how long the change took: from the release, or, where nobody released, from being first in line.
+        seconds: how long the change took: from the release, or, if it was not released, from being first in line.
             0 when unknown.
         position: where a task goes on from, of "position".
         outage_s: how long nobody was RUNNING before a fail-over, 0 when nobody watched.

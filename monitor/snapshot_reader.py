@@ -25,7 +25,7 @@ _HISTORY_CACHE = 20_000
 
 
 class TaskNode(msgspec.Struct, frozen=True):
-    """A task as it stands, and the newest entries of its history, oldest first."""
+    """A task as stored, and the newest entries of its history, oldest first."""
 
     overview: TaskOverview
     history: tuple[Entry, ...] = ()

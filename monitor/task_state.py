@@ -142,7 +142,7 @@ def _figures(figures: TaskFigures) -> list[tuple[int, str]]:
     if lag_s > LAG_WARN_S:
         notes.append((TROUBLE["lag bad" if lag_s > LAG_BAD_S else "lag"], "behind the source"))
     if figures.last_event_ms - figures.checkpoint_ms > CHECKPOINT_WARN_S * 1000:
-        notes.append((TROUBLE["checkpoint"], "checkpoint is old"))
+        notes.append((TROUBLE["checkpoint"], "checkpoint overdue"))
     if figures.retention_headroom_s is not None and figures.retention_headroom_s < RETENTION_WARN_S:
         notes.append((TROUBLE["retention"], f"required binlog is purged in {duration(figures.retention_headroom_s)}"))
     if figures.error or figures.waiting:

@@ -19,7 +19,7 @@ Error = dict[str, str]
 
 
 class MemberView(msgspec.Struct, frozen=True):
-    """A Core that stands for a task, in the order of the queue. state: as that Core reports it, else "";
+    """A Core in the election of a task, in the order of the queue. state: as that Core reports it, else "";
     unreached: which of "source" and "sink" it does not reach."""
 
     host: str

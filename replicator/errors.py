@@ -41,7 +41,7 @@ class ReplicatorError(Exception):
         what: the sentence that says what is wrong, without a full stop.
         found: what was seen.
         wanted: what should be there.
-        fix: the statement, option or command that mends it.
+        fix: the statement, option or command that corrects it.
         position: where in the source it happened (`binlog.000003:4711` or a GTID), if anywhere.
         table: `database.table` that it is of, if it is of one table alone.
         transaction: of the source's log that could not be delivered, if it is of one alone: its GTID, or `file:offset`

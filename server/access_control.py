@@ -19,7 +19,7 @@ def authenticated(app: App, token: str) -> App:
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] not in OPEN_PATHS and not _carries(scope, wanted):
-            error = ProcessError("E5006", "the API needs its token", wanted="Authorization: Bearer TOKEN")
+            error = ProcessError("E5006", "the API requires a token", wanted="Authorization: Bearer TOKEN")
             await answer(error)(scope, receive, send)
             return
         if scope["type"] == "websocket":  # there is none; unguarded none shall come

@@ -18,7 +18,7 @@ _log = get_logger("server")
 
 
 class BackgroundWork:
-    """A thread of its own between `start` and `stop`. Nothing that goes wrong in it ends the Server."""
+    """A separate thread between `start` and `stop`. Nothing that goes wrong in it ends the Server."""
 
     def __init__(self, coordinator: Coordinator, operations: TaskOperations, membership: Membership) -> None:
         self._coordinator = coordinator
@@ -54,7 +54,7 @@ class BackgroundWork:
         except NotConnected:
             return  # the next turn tries again
         except CoordinationError as error:
-            _log.warning("deletions can't be finished", code=error.code, error=str(error))
+            _log.warning("deletions can't be completed", code=error.code, error=str(error))
 
     def _watch_connection(self) -> None:
         if self._coordinator.connection is Connection.CONNECTED:
@@ -65,5 +65,5 @@ class BackgroundWork:
         self._away_since = self._away_since or time.monotonic()
         if not self._told and time.monotonic() - self._away_since >= PATIENCE:
             self._told = True
-            error = NotConnected("E4001", "no ZooKeeper answers", found=f"nothing for {PATIENCE:g} s")
+            error = NotConnected("E4001", "no ZooKeeper server answers", found=f"nothing for {PATIENCE:g} s")
             _log.warning(str(error), code=error.code)

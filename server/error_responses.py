@@ -57,7 +57,7 @@ def _for_people(error: ReplicatorError, method: str) -> ReplicatorError:
     """Nothing was changed by a question, so whoever asks need not hear which of our requests met which state."""
     if not isinstance(error, NotConnected) or error.code == "E4001" or method != "GET":
         return error
-    fix = "Check that ZooKeeper runs, and the Server's --zookeeper; the Server connects again by itself."
+    fix = "Check that ZooKeeper runs, and --zookeeper of the Server. The Server reconnects automatically."
     return NotConnected("E4001", "the Server has no connection to ZooKeeper", found=error.found, fix=fix)
 
 
@@ -72,7 +72,7 @@ def install(app: FastAPI) -> None:
     async def wrong_request(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        return answer(ConfigError("E1003", f"the request's {where} has a wrong value", wanted=str(first["msg"])))
+        return answer(ConfigError("E1003", f"{where} of the request has an invalid value", wanted=str(first["msg"])))
 
     @app.exception_handler(HTTPException)
     async def no_route(request: Request, error: HTTPException) -> Response:
@@ -82,4 +82,4 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> Response:
         _log.error("request failed", path=request.url.path, error=repr(error), exc_info=error)
-        return answer(ProcessError("E5011", "internal error of the Server", found=type(error).__name__))
+        return answer(ProcessError("E5011", "internal error in the Server", found=type(error).__name__))

@@ -51,12 +51,12 @@ class Positions:
         found = self._position_history.at(name, at)
         if found is None:
             points = self._position_history.read(name)
-            oldest = f"{points[0].time_ms}" if points else "no point at all"
+            oldest = f"{points[0].time_ms}" if points else "no position"
             raise ProcessError(
                 "E5007",
-                f"the position history of '{name}' does not go back to {text[:60]}",
+                f"the position history of '{name}' begins after {text[:60]}",
                 found=f"oldest: {_shown(points[0].time_ms) if points else oldest}",
-                fix=f"`replicator task position history {name}` lists the points.",
+                fix=f"`replicator task position history {name}` lists the positions.",
             )
         return found
 
@@ -77,7 +77,7 @@ class Positions:
         require_stopped(view, "position")
         still = move.direction == "nowhere" and not move.forgets_server
         if still and not isinstance(target, position_changes.TransactionStart):
-            raise ProcessError("E5007", f"'{name}' is at that position already", found=str(move.after.position))
+            raise ProcessError("E5007", f"'{name}' is already at that position", found=str(move.after.position))
         if view.running is None:
             self._write(name, commit, move, by, reason)
         else:
@@ -97,10 +97,10 @@ class Positions:
             SourceError: E2209, see `skips.skip`.
         """
         if not (transaction or dry_run):
-            raise ConfigError("E1003", "no transaction is named", wanted='{"transaction": GTID or FILE:OFFSET}')
+            raise ConfigError("E1003", "no transaction is given", wanted='{"transaction": GTID or FILE:OFFSET}')
         view = self._overview.task(name)
         if view.state != State.FAILED.value:
-            raise ProcessError("E5007", f"task '{name}' is not failed", found=view.state, wanted="failed")
+            raise ProcessError("E5007", f"task '{name}' has not failed", found=view.state, wanted="failed")
         error = view.figures.error if view.figures else None
         move = skip(name, self._commit(name).checkpoint, error, transaction, is_mariadb(view))
         assert error is not None, "else it would be refused"  # noqa: S101
@@ -129,7 +129,7 @@ class Positions:
         try:
             self._commits.overwrite(name, commit, move.after)
         except (VersionConflict, NodeExists) as error:
-            raise VersionConflict("E4006", f"the position of '{name}' changed meanwhile") from error
+            raise VersionConflict("E4006", f"the position of '{name}' has changed in the meantime") from error
         position = str(move.after.position)
         record = HistoryRecord(kind="position", time_ms=now_ms(), by=by, reason=reason, position=position)
         self._history.append(name, record)

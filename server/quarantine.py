@@ -51,26 +51,26 @@ def _check_there(view: TaskOverview, definitions: DefinitionOperations, table: s
     selection = parse_task(_config(view)).source.selection()
     if not selection.matches(database, name):
         wanted = f"a table of source.tables: {', '.join(selection.patterns)}"
-        raise ConfigError("E1003", f"'{view.name}' does not carry the table", found=table, wanted=wanted[:300])
+        raise ConfigError("E1003", f"'{view.name}' does not replicate the table", found=table, wanted=wanted[:300])
     if any(problem.get("table") == table for problem in view.problems):
         return
     known = definitions.has(view, database, name)
     if known is None:
-        fix = f"Start it once, or leave the table out with `!{table}` in source.tables."
+        fix = f"Start the task once, or exclude the table with `!{table}` in source.tables."
         raise ProcessError("E5007", f"'{view.name}' has not read the definitions of its tables yet", fix=fix)
     if not known:
         raise SourceError(
             "E2205",
-            "the task knows no such table at its position",
+            "the table does not exist at the position of the task",
             found=table,
-            wanted="a table that is there",
-            fix=f"`replicator task schema {view.name}` lists them; letters count.",
+            wanted="an existing table",
+            fix=f"`replicator task schema {view.name}` lists them; names are case-sensitive.",
         )
 
 
 def _not_in(view: TaskOverview, table: str) -> ProcessError:
-    fix = f"`replicator task quarantine {view.name} --list` lists the tables that are."
-    return ProcessError("E5007", f"{table} is not in quarantine of '{view.name}'", fix=fix)
+    fix = f"`replicator task quarantine {view.name} --list` lists the tables in quarantine."
+    return ProcessError("E5007", f"{table} is not in quarantine in '{view.name}'", fix=fix)
 
 
 def replay_first(operations: TaskOperations, name: str, table: str, *, by: str, dry_run: bool) -> bool:
@@ -102,8 +102,8 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
     if mark is None or mark.until is None or mark.replayed:
         found = "it was not in quarantine" if mark is None else f"in quarantine since {mark.since}"
         if mark is not None and mark.replayed:
-            found = f"what was left out from {mark.since} to {mark.until} has been delivered"
-        raise ProcessError("E5007", f"there is nothing of {table} to replay", found=found)
+            found = f"the rows left out from {mark.since} to {mark.until} have been delivered"
+        raise ProcessError("E5007", f"no rows of {table} were left out", found=found)
     data, config = _config(view), parse_task(_config(view))
     source, sink = data["source"], data["sink"]
     source |= {"tables": [table], "on_table_error": "fail", "start": start_at(mark.since)}

@@ -99,7 +99,7 @@ def _version(
         return version
     text = if_match.strip().removeprefix("W/").strip('"')
     if not (text.isascii() and text.isdigit() and len(text) < 12):
-        raise ConfigError("E1003", "If-Match is no version", found=repr(if_match[:40]), wanted='a number, as in "3"')
+        raise ConfigError("E1003", "If-Match is not a version", found=repr(if_match[:40]), wanted='a number, as in "3"')
     return int(text)
 
 
@@ -115,7 +115,9 @@ async def _arguments(request: Request) -> dict[str, str]:
     try:
         return msgspec.json.decode(body, type=dict[str, str])
     except msgspec.ValidationError as error:
-        raise ConfigError("E1003", f"the request has a wrong value: {error}", wanted="an object of strings") from None
+        raise ConfigError(
+            "E1003", f"the request has an invalid value: {error}", wanted="an object of strings"
+        ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ConfigError("E1001", f"the request can't be read: {error}", wanted="JSON") from None
 
@@ -134,7 +136,9 @@ def only(arguments: dict[str, str], *known: str) -> dict[str, str]:
     """The arguments, none of them unknown. Raises ConfigError E1002."""
     for key in arguments:
         if key not in known:
-            raise ConfigError("E1002", f"{key!r} is not known"[:80], wanted=f"one of {', '.join(known) or 'nothing'}")
+            raise ConfigError(
+                "E1002", f"{key!r} is not a known parameter"[:80], wanted=f"one of {', '.join(known) or 'nothing'}"
+            )
     return arguments
 
 

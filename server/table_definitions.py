@@ -87,7 +87,7 @@ class DefinitionOperations:
         require_stopped(view, "schema")
         checkpoint = self._commits.read(name).checkpoint
         if checkpoint is None:
-            raise ProcessError("E5007", f"task '{name}' has no position yet", fix="Start it once.")
+            raise ProcessError("E5007", f"task '{name}' has no position yet", fix="Start the task once.")
         stopped = {mark.table: mark.since for mark in checkpoint.quarantined if mark.until is None}
         self._definitions(view).define(statement, checkpoint.position, stopped)
         shown = " ".join(statement.split())[:_SHOWN]

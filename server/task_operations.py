@@ -67,7 +67,7 @@ class TaskOperations:
         if dry_run:
             with contextlib.suppress(NodeMissing, CoordinationError):
                 if self._registry.read(config.name).configured:
-                    raise ProcessError("E5004", f"task '{config.name}' exists")
+                    raise ProcessError("E5004", f"task '{config.name}' already exists")
             return
         self._registry.create(config.name, to_data(config), by, orders)
         self._note(config.name, "created", by)
@@ -93,7 +93,9 @@ class TaskOperations:
                 wanted=f"{version}",
             )
         if old is None and config.name != name:
-            raise ConfigError("E1009", "name of a task can't change", found=repr(config.name), wanted=repr(name))
+            raise ConfigError(
+                "E1009", "the name of a task can't be changed", found=repr(config.name), wanted=repr(name)
+            )
         if old is not None:
             check_change(old, config)
         if old == config:
@@ -154,11 +156,11 @@ class TaskOperations:
         self._not_deleting(name)
         view = self.task(name)
         if view.state != State.FAILED.value:
-            raise ProcessError("E5007", f"task '{name}' is not failed", found=view.state, wanted="failed")
+            raise ProcessError("E5007", f"task '{name}' has not failed", found=view.state, wanted="failed")
         codes = [problem.get("code", "") for problem in view.problems]
         if take_over and "E3111" not in codes:
             found = ", ".join(code for code in codes if code) or "nothing"
-            raise ProcessError("E5007", f"task '{name}' has nothing to take over", found=found, wanted="E3111")
+            raise ProcessError("E5007", f"task '{name}' has no position to take over", found=found, wanted="E3111")
         return self._commands.submit(name, "retry", {"take_over": "true"} if take_over else {}, by)
 
     def maintenance(self, name: str, on: bool, by: str, reason: str) -> None:
@@ -189,7 +191,7 @@ class TaskOperations:
             found = f"maintenance of the {view.maintenance}"
             whose = "--all" if view.maintenance == "cluster" else name
             fix = f"`replicator task resume --maintenance {whose}` first."
-            raise ProcessError("E5007", f"no standby may be promoted for '{name}'", found=found, fix=fix)
+            raise ProcessError("E5007", f"no standby of '{name}' may be promoted", found=found, fix=fix)
         target = _target(view, to)
         if dry_run:
             return None, target.host
@@ -227,7 +229,7 @@ class TaskOperations:
     def _not_deleting(self, name: str) -> None:
         self._registry.version(name)
         if self._desired(name) == "deleted":
-            raise ProcessError("E5007", f"task '{name}' is being deleted", fix="Wait until it is gone.")
+            raise ProcessError("E5007", f"task '{name}' is being deleted", fix="Wait until the deletion has finished.")
 
     def _desired(self, name: str) -> str:
         """ "" for a status that nobody understands: whatever is wanted next replaces it."""
@@ -249,13 +251,13 @@ def _target(view: TaskOverview, to: str) -> InstanceOverview:
     healthy = [one for one in view.standbys if one.machine and one.state == State.STANDBY.value]
     hosts = ", ".join(one.host for one in healthy) or "none"
     if to and to == view.host:
-        raise ProcessError("E5007", f"task '{view.name}' runs on '{to}' already", found=f"standbys: {hosts}")
+        raise ProcessError("E5007", f"task '{view.name}' already runs on '{to}'", found=f"standbys: {hosts}")
     for one in healthy:
         if to in ("", one.host):
             return one
     if to:
         raise ProcessError(
-            "E5007", f"'{to}' is no healthy standby of '{view.name}'", found=f"healthy standbys: {hosts}"
+            "E5007", f"'{to}' is not a healthy standby of '{view.name}'", found=f"healthy standbys: {hosts}"
         )
     raise ProcessError(
         "E5007",

@@ -98,7 +98,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m dev.bench", description=__doc__)
     parser.add_argument("--size", choices=SIZES, default="default", help="small: a trial; full: five times the rows")
     parser.add_argument("--runs", type=int, default=5, help="of each path over each segment; the median counts")
-    parser.add_argument("--minutes", type=float, default=0, help="after which no part begins; default: 11, full: none")
+    parser.add_argument("--minutes", type=float, default=0, help="after which no part begins; default: 14, full: none")
     parser.add_argument("--only", action="append", choices=PARTS, default=[], help="these parts alone; repeatable")
     parser.add_argument("--peers", action="store_true", help="measure Debezium, too")
     parser.add_argument("--output", type=Path, default=OUTPUT)
@@ -107,7 +107,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    minutes = options.minutes or (11 if options.size == "default" and not options.peers else 1e6)
+    minutes = options.minutes or (14 if options.size == "default" and not options.peers else 1e6)
     plan = Plan(options.output, minutes, options.only)
     database, kafka = start_servers()
     try:
@@ -156,7 +156,7 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     both = {size: segments[size] for size in BIG if size in segments}
     if connect is not None:
         plan.part("debezium", lambda: debezium(runner, connect, both, runs))
-    rates = {100: 3.0, 1000: 3.0} if small else {100: 20.0 * max(scale, 1), 1000: 8.0 * max(scale, 1)}
+    rates = {100: 3.0, 1000: 3.0} if small else {100: 15.0 * max(scale, 1), 1000: 8.0 * max(scale, 1)}
     plan.part("latency", lambda: latency.latencies(runner, rates, few))
     plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), runs))
     plan.part("guards", lambda: sections.guards(runner, both, 1 if small else 3 * runs))

@@ -3,32 +3,31 @@ first record."""
 
 from __future__ import annotations
 
-import gc
 import json
-import multiprocessing
 import time
 from collections.abc import Callable, Iterator
-from multiprocessing.connection import Connection
-from typing import Any, NamedTuple
+from typing import Any
 
 import pymysql
 from kafka import KafkaConsumer
 
+from dev.bench.baseline import librdkafka
 from dev.bench.consumers import Consumer, KafkaPython, Librdkafka, open_consumer
 from dev.bench.job import Job
 from dev.bench.load import Segment
+from dev.bench.machine import steal
 from dev.bench.ours import task
 from dev.bench.report import Entry, figure, percentile
 from dev.bench.runner import Runner
 from dev.bench.sections import DELIVERIES
+from dev.bench.series import FIRST_ID, Series, Write, measured
 from dev.bench.workers import Crew, pss_mb
 
-_FIRST_ID = 1 << 40
-_WARM = 0.1
-"""Of the time, and at least two seconds: not counted."""
+_HEATS = ((1000, 15.0), (100, 15.0))
+"""Rows per second, and for how many, before anything counts: a broker still compiles for that long (`Runner.heat`)."""
 
-_HEAT = 1000, 4.0
-"""Rows per second, and for how many, before anything counts: see `Runner.heat`."""
+_SERIES = 3
+"""At 100 rows per second, at least: a stall of the machine is longer than what is measured."""
 
 _IDLE_ROWS, _IDLE_SECONDS = 100, 15.0
 """What an idle worker has delivered, and for how long it rests: it has asked how long the log will last by then."""
@@ -41,32 +40,37 @@ def latencies(runner: Runner, rates: dict[int, float], series: int = 1) -> Itera
     """Medians of `series`, each with its own percentiles: the machine's stalls are longer than what is measured.
 
     rates: transactions per second -> for how many seconds."""
+    stolen = steal()
     with Crew(runner.database.replicator[1]) as crew:
         for delivery in DELIVERIES:
-            _latency(runner, crew, delivery, *_HEAT, name="heat")
+            for rate, seconds in _HEATS:
+                _latency(runner, crew, delivery, rate, min(seconds, max(rates.values())), name="heat")
             for rate, seconds in rates.items():
-                found = [_latency(runner, crew, delivery, rate, seconds, name=f"latency{n}") for n in range(series)]
-                key = "latency_ms" if rate == 100 else f"latency_ms_{rate}"
-                yield from _parts(f"{key}.{delivery}", [each.ms for each in found])
-                yield figure(f"{key}.{delivery}.samples", "rows", [sum(len(each.ms) for each in found)], 0)
-                if rate == 100:
-                    commits = [percentile(each.commit_ms, 0.5) for each in found]
-                    yield figure(f"latency_commit_ms.{delivery}.p50", "ms", commits, 2)
-                    python = _latency(runner, crew, delivery, rate, seconds, KafkaPython, name="latency_python")
-                    yield from _parts(f"latency_ms_python.{delivery}", [python.ms])
+                yield from _at(runner, crew, delivery, rate, seconds, max(series, _SERIES) if rate == 100 else series)
+    yield figure("latency_steal", "% CPU", [stolen()], 2)
 
 
-def _parts(key: str, series: list[list[float]]) -> Iterator[Entry]:
+def _at(runner: Runner, crew: Crew, delivery: str, rate: int, seconds: float, series: int) -> Iterator[Entry]:
+    """The baseline's series are between ours: what the machine does meanwhile, it does to both."""
+    key = "latency_ms" if rate == 100 else f"latency_ms_{rate}"
+    found, others = [], []
+    for number in range(series):
+        found.append(_latency(runner, crew, delivery, rate, seconds, name=f"latency{number}"))
+        if rate == 100 and delivery == "exactly_once":
+            others.append(librdkafka(runner, rate, seconds))
+    yield from _parts(f"{key}.{delivery}", found)
+    yield figure(f"{key}.{delivery}.samples", "rows", [sum(len(each.ms) for each in found)], 0)
+    if others:
+        yield from _parts(f"latency_ms_baseline.{delivery}", others)
+    if rate == 100:
+        yield figure(f"latency_commit_ms.{delivery}.p50", "ms", [percentile(each.commit_ms, 0.5) for each in found], 2)
+        python = _latency(runner, crew, delivery, rate, seconds, KafkaPython, name="latency_python")
+        yield from _parts(f"latency_ms_python.{delivery}", [python])
+
+
+def _parts(key: str, found: list[Series]) -> Iterator[Entry]:
     for name, share in (("p50", 0.5), ("p99", 0.99), ("p999", 0.999)):
-        yield figure(f"{key}.{name}", "ms", [percentile(each, share) for each in series], 2)
-
-
-class _Found(NamedTuple):
-    """Milliseconds per row: from just before COMMIT is sent to the moment the consumer has the record, and to the
-    database's answer."""
-
-    ms: list[float]
-    commit_ms: list[float]
+        yield figure(f"{key}.{name}", "ms", [percentile(each.ms, share) for each in found], 2)
 
 
 def _latency(
@@ -77,79 +81,33 @@ def _latency(
     seconds: float,
     reader: Callable[[str, str], Consumer] = Librdkafka,
     name: str = "latency",
-) -> _Found:
+) -> Series:
     name = f"bench_{name}_{delivery}_{rate}"
     runner.create(name)
     segment = here(runner)
     worker = crew.start(task(runner.job("ours", segment, name, short=False, delivery=delivery)))
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
     place = (runner.database.host, runner.database.port)
-    writer = context.Process(target=_write, args=(theirs, place, rate, seconds), daemon=True)
-    writer.start()
     try:
-        seen = _consume(reader(runner.kafka.bootstrap, name), ours)
-        sent: dict[int, tuple[float, float]] = ours.recv()
+        found = measured(lambda: reader(runner.kafka.bootstrap, name), _writer, place, rate, seconds)
     finally:
-        writer.kill()
         crew.stop(worker)
         runner.delete(name)
-        runner.database.execute("DELETE FROM bench.orders WHERE id >= %s", (_FIRST_ID,))
+        runner.database.execute("DELETE FROM bench.orders WHERE id >= %s", (FIRST_ID,))
     crew.check()
-    lost = sent.keys() - seen.keys()
-    if lost:
-        raise RuntimeError(f"{len(lost)} rows never arrived")
-    counted = sorted(sent)[int(max(_WARM * seconds, 2) * rate) :] or sorted(sent)
-    return _Found(
-        [(seen[each] - sent[each][0]) * 1000 for each in counted],
-        [(sent[each][1] - sent[each][0]) * 1000 for each in counted],
-    )
+    return found
 
 
-def _write(pipe: Connection, place: tuple[str, int], rate: int, seconds: float) -> None:
-    """A process of its own. Says in the end how many rows, and when each COMMIT was sent and answered."""
-    connection = pymysql.connect(host=place[0], port=place[1], user="root", password="", autocommit=False)
+def _writer(host: str, port: int) -> Write:
+    connection = pymysql.connect(host=host, port=port, user="root", password="", autocommit=False)
     cursor = connection.cursor()
-    committed: dict[int, tuple[float, float]] = {}
-    pipe.recv()
-    began = time.monotonic()
-    total = int(rate * seconds)
-    for number in range(total):
-        early = began + number / rate - time.monotonic()
-        if early > 0:
-            time.sleep(early)
-        cursor.execute(_INSERT, (_FIRST_ID + number,))
+
+    def write(row: int) -> tuple[float, float]:
+        cursor.execute(_INSERT, (row,))
         sent = time.monotonic()
         connection.commit()
-        committed[_FIRST_ID + number] = sent, time.monotonic()
-    pipe.send(total)
-    pipe.send(committed)
+        return sent, time.monotonic()
 
-
-def _consume(consumer: Consumer, pipe: Connection) -> dict[int, float]:
-    """id -> when it came. Ends when all that were written are there, or none has come for ten seconds."""
-    seen: dict[int, float] = {}
-    total = None
-    gc.collect()
-    gc.disable()
-    try:
-        pipe.send("begin")
-        quiet = time.monotonic() + 30
-        while (total is None or len(seen) < total) and time.monotonic() < quiet:
-            keys = consumer.keys(0.2)
-            now = time.monotonic()
-            for key in keys:
-                seen.setdefault(json.loads(key)["id"], now)
-            if keys:
-                quiet = now + 10
-            elif total is None and pipe.poll(0):
-                total = pipe.recv()
-    finally:
-        gc.enable()
-        consumer.close()
-    if total is None:
-        total = pipe.recv()
-    return seen
+    return write
 
 
 def here(runner: Runner) -> Segment:
@@ -196,14 +154,14 @@ def _idle(runner: Runner, crew: Crew) -> dict[str, tuple[float, float]]:
     jobs = {each: runner.job("ours", segment, name, short=False, delivery=each) for each, name in names.items()}
     consumers = [open_consumer(runner.kafka.bootstrap, name) for name in names.values()]
     try:
-        _rested(runner, crew, jobs, consumers, _FIRST_ID, 0.0)
-        return _rested(runner, crew, jobs, consumers, _FIRST_ID + _IDLE_ROWS, _IDLE_SECONDS)
+        _rested(runner, crew, jobs, consumers, FIRST_ID, 0.0)
+        return _rested(runner, crew, jobs, consumers, FIRST_ID + _IDLE_ROWS, _IDLE_SECONDS)
     finally:
         for consumer in consumers:
             consumer.close(autocommit=False)
         for name in names.values():
             runner.delete(name)
-        runner.database.execute("DELETE FROM bench.orders WHERE id >= %s", (_FIRST_ID,))
+        runner.database.execute("DELETE FROM bench.orders WHERE id >= %s", (FIRST_ID,))
 
 
 def _rested(

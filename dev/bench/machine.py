@@ -6,7 +6,7 @@ import argparse
 import os
 import platform
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -33,6 +33,23 @@ def facts(runner: Runner, options: argparse.Namespace) -> Iterator[Entry]:
     yield fact("fact.decoder", compiled.describe())
     yield fact("fact.revision", _revision())
     yield fact("fact.command", command + (" --peers" if options.peers else ""))
+
+
+def steal() -> Callable[[], float]:
+    """What says which share of the processors, in percent, the virtual machine's host has taken since now."""
+    began = _ticks()
+
+    def since() -> float:
+        stolen, whole = (now - before for now, before in zip(_ticks(), began, strict=True))
+        return 100 * stolen / max(1, whole)
+
+    return since
+
+
+def _ticks() -> tuple[int, int]:
+    """(stolen, all)."""
+    ticks = [int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+    return ticks[7], sum(ticks)
 
 
 def _processor() -> str:

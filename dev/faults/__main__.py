@@ -16,7 +16,7 @@ import msgspec
 from dev.faults import known
 from dev.faults.page import PICTURE, named_by_row, page
 from dev.faults.smallest import Run
-from dev.mutants.found import Found
+from dev.mutants.found import Found, joined
 from dev.paths import TREE
 from dev.progress import say
 from dev.soak.outcome import Outcome
@@ -37,7 +37,7 @@ def main() -> None:
     if (latest := build / "faults" / "smallest.json").exists():
         facts.smallest = msgspec.json.decode(latest.read_bytes(), type=Run)
     if (latest := build / "mutants.json").exists():
-        facts.mutants = msgspec.json.decode(latest.read_bytes(), type=list[Found])
+        facts.mutants = joined(facts.mutants, msgspec.json.decode(latest.read_bytes(), type=list[Found]))
     known.write(facts)
     (TREE / "docs" / "faults.md").write_text(page(facts))
     say(f"docs/faults.md: {len(facts.tests)} tests, {len(facts.soaks)} runs of the nemesis")

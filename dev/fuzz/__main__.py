@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import atheris
@@ -16,7 +17,7 @@ import atheris
 with atheris.instrument_imports(include=["replicator.decode", "replicator.encode"]):
     from dev.fuzz.check import check
 
-from dev.fuzz.bend import bent
+from dev.fuzz.bend import FORMS, bent
 from dev.fuzz.case import Case
 from dev.fuzz.seeds import KEPT, seeds
 from dev.paths import TREE
@@ -43,7 +44,7 @@ def main() -> int:
     corpus.mkdir(parents=True, exist_ok=True)
     known = list(seeds())
     for number, case in enumerate(known):
-        (corpus / f"seed-{number}").write_bytes(case.pack())
+        (corpus / f"seed-{number}").write_bytes(replace(case, form=number % FORMS).pack())
     say(f"{len(known)} seeds; what is found goes to {folder}")
     arguments = [
         sys.argv[0], str(corpus), str(KEPT), f"-max_total_time={int(60 * options.minutes)}", f"-seed={options.seed}",

@@ -5,13 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from dev.fuzz.case import Case
 
 Event: TypeAlias = tuple[int, int, bytes]
 Mutate: TypeAlias = Callable[[bytes, int], bytes]
 """(bytes, most bytes of the result) -> others"""
+
+FORMS: Final = 7
+"""Of `dev.fuzz.check.SINKS`."""
 
 _EDGES = (0, 1, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF)
 _KINDS = (2, 4, 15, 16, 19, 23, 24, 25, 29, 30, 31, 32, 33, 38, 39, 40, 42, 160, 162, 165, 166, 169, 254)
@@ -21,7 +24,7 @@ def bent(case: Case, dice: random.Random, mutate: Mutate, others: Sequence[Case]
     """`mutate`: of plain bytes; `others`: whose events may come in."""
     choice = dice.randrange(12)
     if choice == 0:
-        return replace(case, form=dice.randrange(5), switches=case.switches ^ dice.choice((0, 2, 4, 8)))
+        return replace(case, form=dice.randrange(FORMS), switches=case.switches ^ dice.choice((0, 2, 4, 8)))
     if choice == 1:
         return replace(case, piece=dice.choice((0, 1, 3, 20)))
     if choice == 2:

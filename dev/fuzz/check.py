@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import Any, Final
 
 from dev.fuzz.case import Case
@@ -9,19 +10,42 @@ from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.encode import formats
+from replicator.encode.avro import AvroDebezium
+from replicator.encode.avro.registry import Registry
 from replicator.encode.topics import Topics
 from replicator.errors import ReplicatorError, SourceError
 from replicator.model.position import Position
+from replicator.pipeline.ports import Format
 
+_AVRO: Final = {"converter": "avro", "schema_registry": {"url": "http://registry"}}
 SINKS: Final[tuple[dict[str, Any], ...]] = (
     {"format": "debezium"},
     {"format": "maxwell", "maxwell": {"output_ddl": True, "output_row_query": True, "output_primary_keys": True}},
     {"format": "canal"},
     {"format": "canal", "canal": {"flat_message": False}},
     {"format": "debezium", "debezium": {"schemas_enable": True, "provide_transaction_metadata": True}},
+    {"format": "debezium", "debezium": _AVRO},
+    {
+        "format": "debezium",
+        "debezium": {
+            **_AVRO,
+            "provide_transaction_metadata": True,
+            "time_precision_mode": "connect",
+            "decimal_handling_mode": "double",
+            "binary_handling_mode": "hex",
+            "field_name_adjustment_mode": "avro",
+        },
+    },
 )
 _NOW: Final = 1_700_000_000_123_456_789
 _TYPE_AT: Final = 4
+
+
+class Schemas(Registry):
+    """A registry in memory. An id is the checksum of its subject and schema, so that records tell both."""
+
+    def id(self, subject: str, schema: str) -> int:
+        return zlib.crc32(f"{subject} {schema}".encode()) >> 1
 
 
 class Broken(AssertionError):
@@ -46,7 +70,7 @@ def outcome(kind: type[BinlogDecoder], case: Case) -> list[Any]:
     """Every batch, the error, counters and position. Any other exception than ReplicatorError is passed on."""
     options = SINKS[case.form % len(SINKS)]
     sink = StdoutSink.model_validate({"type": "stdout", **options})
-    form = formats[sink.format]("t", sink, case.flavor)
+    form = _format(sink, case.flavor)
     topics = Topics("{task}.{database}.{table}", "t")
     decoder = kind(
         lambda table: form.plan(table, topics.topic(table)),
@@ -67,6 +91,13 @@ def outcome(kind: type[BinlogDecoder], case: Case) -> list[Any]:
     except ReplicatorError as error:
         found.append(("error", type(error).__name__, error.to_dict()))
     return [*found, ("end", dict(decoder.counters), decoder.position)]
+
+
+def _format(sink: StdoutSink, flavor: str) -> Format:
+    registry = sink.debezium.schema_registry
+    if sink.format == "debezium" and registry is not None:
+        return AvroDebezium("t", sink, flavor, Schemas(registry))
+    return formats[sink.format]("t", sink, flavor)
 
 
 def _plain(batch: Any) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from dev.mutants.found import Found, read, write
+from dev.mutants.found import Found, joined, read, write
 from dev.mutants.guard import Guard
 from dev.mutants.guards import GUARDS
 
@@ -29,7 +29,7 @@ _MINUTES = 10
 def main() -> int:
     word = sys.argv[1] if len(sys.argv) > 1 else ""
     survivors: list[str] = []
-    found = {one.guard: one for one in read()}
+    found: list[Found] = []
     with tempfile.TemporaryDirectory(prefix="mysql-replicator-mutants-") as folder:
         copy = Path(folder)
         _copy(copy)
@@ -37,13 +37,13 @@ def main() -> int:
         for guard in guards:
             began = time.monotonic()
             killer = killed_by(guard, copy)
-            found[guard.name] = Found(guard.name, guard.file, killer)
+            found.append(Found(guard.name, guard.file, killer))
             seconds = time.monotonic() - began
             print(f"{'killed  ' if killer else 'SURVIVES'} {guard.name} ({seconds:.0f} s)")
             print(f"         {killer or guard.file}", flush=True)
             if not killer:
                 survivors.append(guard.name)
-    write([found[guard.name] for guard in GUARDS if guard.name in found])
+    write(joined(read(), found))
     print(f"mutants: {len(guards)} guards removed, {len(guards) - len(survivors)} noticed, {len(survivors)} survive")
     return 1 if survivors else 0
 

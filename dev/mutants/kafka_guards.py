@@ -273,7 +273,7 @@ KAFKA: tuple[Guard, ...] = (
         "Kafka errors: only partitions that were answered are in a transaction",
         "replicator/kafka/transaction.py",
         "            if any(place not in found for place in places):\n"
-        '                raise wire.MalformedMessage("a partition without an answer")\n'
+        '                raise wire.MalformedMessage("the reply lacks a partition")\n'
         "            codes = [found[place] for place in places]\n",
         "            codes = [found.get(place, 0) for place in places]\n",
         (_ERRORS,),

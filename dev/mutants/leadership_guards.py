@@ -164,9 +164,9 @@ LEADERSHIP: tuple[Guard, ...] = (
         ("tests/unit/coordination/leadership/test_host_faults.py",),
     ),
     Guard(
-        "a full disk is not forgotten because the source is reached",
+        "what a host lacks is not forgotten because the source is reached",
         "replicator/coordination/leadership/participant.py",
-        'lacking = stuck if stuck is not None and stuck.side == "host" else None',
+        "lacking = stuck if stuck is not None and stuck.until_progress else None",
         "lacking = None",
         ("tests/unit/coordination/leadership/test_progress_lease.py",),
     ),

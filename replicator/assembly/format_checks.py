@@ -16,7 +16,7 @@ def check(config: TaskConfig) -> list[Finding]:
             "sink.format.others",
             "warn",
             f"sink.{name} has options, but the format is {sink.format}",
-            f"options of {sink.format} alone",
+            f"options of {sink.format} only",
             f"Remove `sink.{name}`, or set `sink.format: {name}`.",
         )
         for name in ("debezium", "maxwell", "canal")
@@ -39,7 +39,13 @@ def _registry(options: DebeziumOptions) -> list[Finding]:
     insecure = options.schema_registry.tls is not None and options.schema_registry.tls.insecure
     if insecure:
         return [
-            Finding("sink.registry", "warn", "the registry is not verified", "tls.insecure: false", "Give `tls.ca`.")
+            Finding(
+                "sink.registry",
+                "warn",
+                "the certificate of the registry is not verified",
+                "tls.insecure: false",
+                "Set `tls.ca`.",
+            )
         ]
     return [Finding.ok("sink.registry", f"answers, {count} subjects")]
 
@@ -52,9 +58,9 @@ def _debezium(config: TaskConfig) -> list[Finding]:
             Finding(
                 "sink.format.placeholder",
                 "warn",
-                "rows may lack columns (source.row_image: accept_partial); the placeholder in their place is a string, "
-                "whatever their schema says",
-                "sink.debezium.schemas_enable: false, or whole rows",
+                "rows may lack columns (source.row_image: accept_partial); the placeholder for them is a string, "
+                "whatever type the schema has",
+                "sink.debezium.schemas_enable: false, or complete row images",
                 "SET GLOBAL binlog_row_image = 'FULL'; and remove `source.row_image`.",
             )
         )
@@ -63,8 +69,9 @@ def _debezium(config: TaskConfig) -> list[Finding]:
             Finding(
                 "sink.format.topics",
                 "warn",
-                f"sink.topic names the topics of rows, sink.debezium.topic_prefix ({options.topic_prefix}) the others",
-                "one of them, unless that is meant",
+                f"sink.topic sets the topics of rows, sink.debezium.topic_prefix ({options.topic_prefix}) those "
+                "of other records",
+                "only one of them, unless intended",
                 "Remove `sink.topic`, or `sink.debezium.topic_prefix`.",
             )
         )
@@ -73,9 +80,9 @@ def _debezium(config: TaskConfig) -> list[Finding]:
             Finding(
                 "sink.format.heartbeat",
                 "warn",
-                f"a heartbeat every {options.heartbeat_interval_ms} ms, but the source is silent for "
-                f"{config.source.heartbeat_s:g} s before it sends one",
-                "source.heartbeat_s of no more than sink.debezium.heartbeat_interval_ms",
+                f"a heartbeat every {options.heartbeat_interval_ms} ms, but the source sends one only after "
+                f"{config.source.heartbeat_s:g} s without events",
+                "source.heartbeat_s not above sink.debezium.heartbeat_interval_ms",
                 f"Set `source.heartbeat_s: {max(options.heartbeat_interval_ms / 1000, 0.1):g}`.",
             )
         )

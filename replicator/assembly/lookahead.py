@@ -83,7 +83,7 @@ def _decoded(
     at, deadline = stream.position, time.monotonic() + SILENCE
     while not reached(at):
         if stopping():
-            raise SourceUnavailable("E2002", "the task ends while the log ahead of it is read")
+            raise SourceUnavailable("E2002", "the task is ending while the binlog ahead of it is read")
         data = stream.read(_WAIT)
         for batch in decoder.feed(data):
             if batch.boundary and batch.position != at:
@@ -92,8 +92,8 @@ def _decoded(
         if time.monotonic() > deadline:
             raise SourceUnavailable(
                 "E2002",
-                f"the log up to {reached.end} was not sent in time",
-                found=f"{at}, and nothing more within {SILENCE:g} s",
+                f"the binlog up to {reached.end} was not received in time",
+                found=f"{at}, then no event for {SILENCE:g} s",
             )
 
 

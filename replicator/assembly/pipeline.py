@@ -62,7 +62,7 @@ def _mask_key(reference: str, where: str) -> bytes:
         fields = error.to_dict()
         raise ConfigError(fields.pop("code"), f"{where}: {fields.pop('what')}", **fields) from error
     if len(key) < SHORTEST_KEY:
-        wanted = f"{SHORTEST_KEY} bytes or more, so that it cannot be found by trial"
+        wanted = f"{SHORTEST_KEY} bytes or more, to prevent guessing"
         raise ConfigError("E1006", f"{where}: the key {reference} is too short", wanted=wanted)
     return key
 

@@ -51,7 +51,7 @@ def _secrets(config: TaskConfig) -> list[Finding]:
         build_rendering(config)
     except ReplicatorError as error:
         return [Finding.of_error("transforms.keys", error)]
-    return [Finding.ok("transforms.keys", "the keys of masks can be read here")]
+    return [Finding.ok("transforms.keys", "the keys of masks can be read on this host")]
 
 
 def _plans(config: TaskConfig, tables: Sequence[Table]) -> list[Finding]:
@@ -65,7 +65,7 @@ def _plans(config: TaskConfig, tables: Sequence[Table]) -> list[Finding]:
             failed.append(error)
     if failed:
         first = Finding.of_error("transforms.fit", failed[0])
-        more = f"; and of {len(failed) - 1} more tables" if len(failed) > 1 else ""
+        more = f"; and {len(failed) - 1} more tables" if len(failed) > 1 else ""
         return [msgspec.structs.replace(first, found=first.found + more)]
     return [Finding.ok("transforms.fit", f"{len(tables)} table{'' if len(tables) == 1 else 's'}")]
 
@@ -110,11 +110,11 @@ def _no_table(where: str, patterns: tuple[str, ...], tables: Sequence[Table]) ->
     literal = [f"{database}.{table}" for database, table in TableFilter(patterns).literal()]
     known = [table.qualified for table in tables]
     near = next((found for name in literal if (found := nearest(name, known))), "")
-    wanted = f"'{near}'?" if near else "tables that the task carries"
+    wanted = f"'{near}'?" if near else "tables that the task replicates"
     return Finding(
         "transforms.tables",
         "fail" if near else "warn",
-        f"{where} is for no table: {', '.join(patterns)[:200]}",
+        f"{where} matches no table: {', '.join(patterns)[:200]}",
         wanted,
         f"Correct `{where}.tables`, or `source.tables`.",
     )
@@ -125,7 +125,7 @@ def _no_column(where: str, column: str, tables: Sequence[Table]) -> Finding:
     return Finding(
         "transforms.columns",
         "fail",
-        f"{where} names the column '{column}', which none of its tables has",
+        f"{where} refers to the column '{column}', which none of its tables has",
         f"'{near}'?" if near else "a column of one of them",
         f"Correct `{where}`" + (f": write {near}." if near else "."),
     )
@@ -144,7 +144,7 @@ def _partitions(config: TaskConfig, tables: Sequence[Table]) -> list[Finding]:
     if not loose:
         return []
     shown = ", ".join(f"{table} {how}" for table, how in list(loose.items())[:_SHOWN])
-    wanted = "a part of the key: changes of a row go to several partitions, and consumers may see them out of order"
+    wanted = "a part of the key: otherwise changes of a row go to several partitions, without a defined order"
     return [Finding("transforms.order", "warn", shown, wanted, "Partition by primary_key, table or key columns.")]
 
 

@@ -36,8 +36,8 @@ class MemoryHistory:
 
 
 class SqliteHistory:
-    """Shares the connection of the checkpoint store; each statement is a transaction of its own, so that the two
-    threads that use it do not meet. A base counts as soon as its row stands; deleting what is before it comes after.
+    """Shares the connection of the checkpoint store; each statement is a separate transaction, so that the two
+    threads that use it do not meet. A base counts as soon as its row is written; earlier rows are deleted after it.
 
     Args:
         unusable: makes the error for a file that can't be used.

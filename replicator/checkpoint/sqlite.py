@@ -75,7 +75,7 @@ class SqliteStore:
             "E5010",
             f"the state file {self._path} can't be used",
             found=str(error),
-            wanted="a writable SQLite file of ours that no other `replicator run` has open",
+            wanted="a writable state file that no other `replicator run` uses",
         )
 
     def load(self) -> Checkpoint | None:

@@ -14,7 +14,7 @@ Load = Callable[[], click.Command]
 
 
 class LazyGroup(click.Group):
-    """`lazy`: name -> (short help, module with an object `command`). The help stands here so that `--help` imports
+    """`lazy`: name -> (short help, module with an object `command`). The help is repeated here so that `--help` imports
     nothing. `more`: gives further commands by name (processes register themselves as entry points)."""
 
     def __init__(

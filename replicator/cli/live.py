@@ -123,7 +123,7 @@ class LiveLine:
     def waiting(self, error: ReplicatorError) -> None:
         if self._waits.news(error):
             self._live.console.print(Text(str(error)))
-        self._live.update(Text(f"{self._task}  waiting ({error.code}), it tries again by itself"))
+        self._live.update(Text(f"{self._task}  waiting ({error.code}), retries automatically"))
 
     def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         rate = self._rate.add(figures.rows)

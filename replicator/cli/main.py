@@ -85,7 +85,7 @@ class Main(LazyGroup):
     def _fault(self, error: Exception) -> int:
         """An error that nobody foresaw."""
         _trace()
-        fix = "Run it again with `replicator --debug ...` and report what it prints."
+        fix = "Run it again with `replicator --debug ...` and report the output."
         if isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}:
             fix = "Raise the limit of open files: LimitNOFILE= in the unit of the process, or `ulimit -n`."
         failures.show(ProcessError("E5011", f"{type(error).__name__}: {error}"[:300], fix=fix), self.colour)

@@ -157,7 +157,9 @@ def _ordered(store: SqliteStore, put: Iterable[str], release: Iterable[str], rep
         asked = quarantine_orders.replay(orders, marks, table, now)
         if asked is None:
             raise ProcessError(
-                "E5007", f"nothing of {table} is left out", fix="Only then there is something to replay."
+                "E5007",
+                f"no rows of {table} have been left out",
+                fix="Replay a table only after its rows were left out.",
             )
         orders = asked
     store.order(orders)

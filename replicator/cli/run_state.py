@@ -50,10 +50,10 @@ def open_state(path: Path | None, config: TaskConfig, *, chosen: bool) -> tuple[
         if _kind(owner.sink) != _kind(sink):
             raise ProcessError(
                 "E5017",
-                f"the state file {where} is of another sink",
+                f"the state file {where} belongs to another sink",
                 found=owner.sink,
                 wanted=sink,
-                fix="Leave --state out, or give a separate file.",
+                fix="Omit --state, or give another file.",
             )
         if owner.sink != sink:
             store.claim(Owner(owner.run, sink), again=True)
@@ -71,7 +71,9 @@ def replica_name(run: str) -> str:
 
 def _own(task: str, sink: str) -> Path:
     if "/" in task:
-        raise ProcessError("E5010", f"the task's name '{task}' gives no file name", fix="Give the file with --state.")
+        raise ProcessError(
+            "E5010", f"the task name '{task}' can't be used as a file name", fix="Give a file with --state."
+        )
     kind = _kind(sink)
     name = kind if kind == "stdout" else f"{kind}-{hashlib.sha256(sink.encode()).hexdigest()[:_HASHED]}"
     return folder() / f"{task}.{name}.sqlite"
@@ -94,9 +96,9 @@ def _refuse_others(where: Path, task: str, sink: str) -> None:
     if others:
         raise ProcessError(
             "E5017",
-            f"there is no position of '{task}' for this sink, and one for another",
+            f"'{task}' has a position for another sink, but none for this one",
             found=", ".join(map(str, others[:5])),
-            wanted=f"a decision where to begin with {sink}",
+            wanted=f"a start position for {sink}",
             fix=f"--state {others[-1]} continues from that position; --state {where} begins as source.start says.",
         )
 

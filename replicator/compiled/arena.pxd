@@ -1,3 +1,5 @@
+# Declarations of the record store: records one after the other in one block of memory, with a table of offsets.
+
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from replicator.compiled.out cimport Out

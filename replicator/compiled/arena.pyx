@@ -1,7 +1,7 @@
 """Stores records consecutively in one block of memory, with a table of their offsets.
 
-It stands where the Python decoder has a list of `model.batch.Record`: it takes tuples, gives tuples, and can be cut.
-What is in it does not move any more once it has been given away as `PackedRecords`.
+It replaces the list of `model.batch.Record` of the Python decoder: it accepts and returns tuples, and can be truncated.
+Its contents do not move after they have been handed out as `PackedRecords`.
 """
 
 from libc.stdlib cimport free, realloc

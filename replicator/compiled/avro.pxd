@@ -1,4 +1,4 @@
-# Values in Avro's binary encoding, from their JSON or from the row itself, as `encode/avro/writer.py` writes them.
+# Writes values in Avro's binary encoding, from JSON text or directly from the row, as `encode/avro/writer.py` does.
 
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t

@@ -1,4 +1,4 @@
-# Columns of Canal's protobuf rows from the row at hand, and whether they have changed.
+# Writes the columns of Canal's protobuf rows from the current row, and decides whether they have changed.
 
 from libc.string cimport memcmp
 

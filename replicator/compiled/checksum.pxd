@@ -1,4 +1,5 @@
-# CRC-32 of events (IEEE 802.3, as zlib's): by carry-less multiplication where the processor has it, else from tables.
+# Computes the CRC-32 of events (IEEE 802.3, as zlib): by carry-less multiplication if the CPU supports it, otherwise from
+# tables.
 
 from libc.stdint cimport uint8_t, uint32_t
 

@@ -1,5 +1,5 @@
-# Numbers that the planner (`decode/native`) and the compiled code share: their one table, for which the planner has the
-# names. See `codes.pyx`.
+# Numbers that the planner (`decode/native`) and the compiled code share: their single definition. The planner reads them by
+# name, through `codes.pyx`.
 
 cpdef enum Writer:
     # How a value is written. `a`, `b`, `text`: parameters.

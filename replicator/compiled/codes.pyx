@@ -1,4 +1,4 @@
-"""Numbers that the planner and the compiled code share, by name. `codes.pxd` is their one table."""
+"""Numbers of writers, readers and tests that the planner and the compiled code share, by name; defined in `codes.pxd`."""
 
 ABI = 9
 

@@ -1,5 +1,5 @@
-# Dates and times of the binlog as numbers, and what their texts (`datetexts.pxd`) share: the layouts of `model.types`, in
-# the notations of `decode/renderers/temporal.py` and `debezium_temporal.py`.
+# Reads dates and times of the binlog as numbers, and has the helpers that `datetexts.pxd` uses: layouts as in `model.types`,
+# notations as in `decode/renderers/temporal.py` and `debezium_temporal.py`.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 

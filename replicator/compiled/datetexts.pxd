@@ -1,4 +1,4 @@
-# Dates and times of the binlog as text.
+# Writes dates and times of the binlog as text.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 

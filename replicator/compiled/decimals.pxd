@@ -1,4 +1,4 @@
-# DECIMAL of the binlog: see `decode/values/decimals.py` for its layout. Up to 38 digits here, more are the twin's.
+# Reads DECIMAL values of the binlog (layout: `decode/values/decimals.py`) of up to 38 digits; Python renders longer ones.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 

@@ -1,3 +1,5 @@
+# Declarations of programs that fill in fields known only at the end of a transaction.
+
 from libc.stdint cimport int64_t, uint64_t
 
 from replicator.compiled.arena cimport DeferredPieces

@@ -1,4 +1,4 @@
-"""Fills in fields that are known only when a transaction ends (`plan.Deferred`), by steps."""
+"""Fills in record fields that are known only at the end of a transaction (`plan.Deferred`)."""
 
 from libc.stdint cimport int64_t, uint64_t
 from cpython.bytes cimport PyBytes_AS_STRING

@@ -1,6 +1,6 @@
-# MySQL's binary JSON to JSON text, as `decode/values/json_binary.py` writes it, and in Canal's notation (`canal_json.py`).
+# Converts MySQL's binary JSON to JSON text, as `decode/values/json_binary.py` does, and in Canal's notation (`canal_json.py`).
 #
-# Whatever is rare (opaque values, doubles with an exponent, bytes that are not UTF-8) or wrong is left to the twin.
+# Rare values (opaque values, doubles with an exponent, bytes that are not UTF-8) and invalid ones are left to Python.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 

@@ -1,7 +1,7 @@
-# Row filters on raw values: columns are read first, all of them, then a tree of tests in prefix order is walked.
+# Evaluates row filters on raw values: reads all columns of the filter, then evaluates a tree of tests in prefix order.
 #
-# `decode.native.filters` makes both. A value that is not as servers write it, or text that only Python can compare, makes
-# the reading fail: then the same filter in Python decides.
+# `decode.native.filters` creates both. Reading fails for a value that servers do not write, or for text that only Python can
+# compare; the same filter in Python then decides.
 
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcmp

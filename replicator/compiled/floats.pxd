@@ -1,7 +1,7 @@
-# Floating point numbers: the shortest digits that read back as the same number, as `repr` finds them.
+# Writes floating point numbers with the shortest digits that read back as the same number, as `repr` does.
 #
-# Numbers that are not finite, subnormal ones, and powers of two that take more than 15 digits (the gap below them is half
-# the one above) are left to the twin.
+# Numbers that are not finite, subnormal numbers, and powers of two that take more than 15 digits (the gap below them is half
+# the one above) are left to Python.
 
 from libc.math cimport fabs, frexp, isfinite, rint, signbit
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t

@@ -1,4 +1,4 @@
-# GTIDs: their texts, and those of finished transactions.
+# Writes GTIDs as text, and records the GTIDs of finished transactions.
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc

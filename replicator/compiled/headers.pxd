@@ -1,4 +1,4 @@
-# Headers as they stand in a Kafka record: name, value, name, ..., each behind its length.
+# Writes record headers in the format of a Kafka record: name, value, name, ..., each after its length.
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from cpython.bytes cimport PyBytes_FromStringAndSize

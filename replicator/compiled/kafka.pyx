@@ -1,7 +1,7 @@
-"""Records of arenas to the bodies of Kafka's v2 record batches, sorted by partition: `sink/kafka/records.py` in one pass.
+"""Encodes records of arenas as bodies of Kafka record batches (format v2), sorted by partition.
 
-Room for the 61 bytes of the batch header is left in front of each body: the producer writes it in place
-(`kafka/batch.py`), and the batch leaves from this memory.
+This is `sink/kafka/records.py` in one pass. 61 bytes are reserved before each body for the batch header: the producer
+writes it in place (`kafka/batch.py`), and the batch is sent from this memory.
 """
 
 from functools import partial

@@ -1,8 +1,8 @@
-"""Handles ordinary events without Python: GTID, BEGIN, table maps, rows, commit.
+"""Decodes the events of ordinary transactions in C: GTID, BEGIN, table maps, rows, commit.
 
-`Loop.run` walks events from a place in a buffer on for as long as it knows each of them to be an ordinary one, and
-stops in front of the first that is not: that one is Python's, and then the loop goes on behind it. It never refuses
-anything, and what it leaves undone it has not touched.
+`Loop.run` reads events of a buffer in order and stops before the first one that it does not handle. Python decodes that
+event, and the loop then continues after it. The loop never raises decoding errors, and it changes nothing for an event
+that it does not handle.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t

@@ -1,4 +1,4 @@
-# The event at hand: what texts print that are the same for all of its rows.
+# Holds the values of the current event that are the same for all of its rows: times, positions, numbers.
 
 from libc.stdint cimport int64_t, uint64_t
 

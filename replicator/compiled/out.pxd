@@ -1,6 +1,6 @@
-# A growing output, and what is written to it most: literals, integers, fixed digits.
+# A growing output buffer, with functions that append literals, integers and fixed-width digits.
 #
-# Writers return 0, or NO_MEMORY. None of them needs the interpreter.
+# Writers return 0 or NO_MEMORY. None of them needs the interpreter.
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport realloc

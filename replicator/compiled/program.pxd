@@ -1,3 +1,5 @@
+# Declarations of `Program`, which runs a plan over the rows of one table version and one operation.
+
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from replicator.compiled.arena cimport Arena

@@ -1,8 +1,8 @@
-"""Runs a plan as an array of steps over the rows of one table version and one operation.
+"""Runs a plan, as an array of steps, over the rows of one table version and one operation.
 
-A row is walked once, to find where its values stand; then its records are written from those. A program never refuses
-an event: whatever is not as it should be (a length over the end, NULL where there is none, another set of columns) it
-leaves to its twin, the generated Python function, which knows what is wrong and how to say so.
+A row is read once to find the offsets of its values; then its records are written. A program never refuses an event:
+invalid input (a length beyond the end, NULL in a NOT NULL column, a different set of columns) is left to the generated
+Python function of the same plan, which raises the error.
 """
 
 from libc.stdint cimport uint64_t

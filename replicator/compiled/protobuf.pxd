@@ -1,4 +1,4 @@
-# Parts of protobuf messages: fields of variables, and columns of Canal's rows.
+# Writes parts of protobuf messages: fields of variables, and columns of Canal's rows.
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove

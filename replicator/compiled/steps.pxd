@@ -1,3 +1,5 @@
+# Declarations of plans as arrays of steps, columns and writers.
+
 from libc.stdint cimport int64_t, uint8_t
 
 from replicator.compiled.avro cimport Leaf

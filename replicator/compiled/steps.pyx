@@ -1,4 +1,4 @@
-"""Plans as arrays of steps, columns and writers, for `Program`."""
+"""Converts plans to arrays of steps, columns and writers for `Program`."""
 
 from libc.stdlib cimport calloc, free
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize

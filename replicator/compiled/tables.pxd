@@ -1,3 +1,5 @@
+# Declarations of the map from table ids to table versions and programs.
+
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from replicator.compiled.arena cimport Arena

@@ -1,4 +1,4 @@
-"""Maps table ids to table versions and programs during a run of `Loop`."""
+"""Maps table ids to table versions and programs during one run of `Loop`."""
 
 from libc.stdint cimport uint64_t
 from libc.string cimport memset

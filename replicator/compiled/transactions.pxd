@@ -1,3 +1,5 @@
+# Declarations of the state of the current transaction and of the functions that change it.
+
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 
 from replicator.compiled.arena cimport Arena

@@ -1,4 +1,4 @@
-"""State of the current transaction, and the events that begin and end transactions, for `Loop`."""
+"""Holds the state of the current transaction and handles the events that begin and end it, for `Loop`."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free

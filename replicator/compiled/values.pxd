@@ -1,4 +1,4 @@
-# One value of a row to text or to Avro: which writer a column has, and the way to the twin's for the rest.
+# Writes one value of a row as text or Avro: selects the writer of its column, and calls the Python renderer for all others.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc

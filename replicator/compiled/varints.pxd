@@ -1,4 +1,4 @@
-# Integers of variable length: seven bits a byte, the lowest first. Protobuf writes them so; Kafka and Avro after zigzag.
+# Writes integers of variable length: seven bits per byte, lowest first (protobuf); with zigzag encoding for Kafka and Avro.
 
 from libc.stdint cimport int64_t, uint64_t
 

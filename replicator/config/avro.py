@@ -40,7 +40,7 @@ class SchemaRegistry(Model):
     @model_validator(mode="after")
     def _sensible(self) -> SchemaRegistry:
         if (self.user is None) != (self.password is None):
-            raise _wrong("schema_registry has one of user and password", "both or none")
+            raise _wrong("schema_registry has only one of user and password", "both or none")
         if self.user is not None and not all(map(self._keeps_password, self.urls)):
             what = "schema_registry would send the password to a server that is not verified"
             raise _wrong(what, "https:// without tls.insecure, or a registry on this machine")

@@ -103,16 +103,18 @@ class DebeziumOptions(Model):
         if self.unwrap is not None and self.schemas_enable:
             raise _nonsense("unwrap and schemas_enable", "rows alone are written without schemas", "one of them")
         if {"c", "u", "d"} <= set(self.skipped_operations):
-            raise _nonsense("skipped_operations", "no row would be written", "at least one of c, u, d kept")
+            raise _nonsense("skipped_operations", "no row would be written", "at least one of c, u, d that is written")
         if self.unwrap is not None and self.provide_transaction_metadata:
             raise _nonsense(
-                "unwrap and provide_transaction_metadata", "rows alone have no place for their order", "one of them"
+                "unwrap and provide_transaction_metadata",
+                "without the envelope, there is no field for the order",
+                "one of them",
             )
         if (self.converter == "avro") != (self.schema_registry is not None):
             raise _nonsense(
                 "converter and schema_registry",
-                "Avro has its schemas in a registry, and JSON does not",
-                "converter avro and a schema_registry, or none of them",
+                "converter avro requires a schema registry, and JSON does not use one",
+                "converter avro and schema_registry, or neither",
             )
         if self.converter == "avro" and self.schemas_enable:
             raise _nonsense("converter avro and schemas_enable", "the schemas are in the registry", "one of them")

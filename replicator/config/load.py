@@ -15,7 +15,7 @@ from replicator.errors import ConfigError
 
 
 class TaskConfigError(ConfigError):
-    """The first problem as an error of its own; `errors` holds all of them."""
+    """The first problem as an error; `errors` holds all of them."""
 
     errors: tuple[ConfigError, ...] = ()
 
@@ -43,7 +43,7 @@ def parse_task(data: Any) -> TaskConfig:
     try:
         text = json.dumps(data)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ConfigError("E1001", f"the data is not what JSON can hold: {error}") from None
+        raise ConfigError("E1001", f"the data can't be represented in JSON: {error}") from None
     return load_task(text) if isinstance(data, dict) else _validate(Document(data, {}))
 
 

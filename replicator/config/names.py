@@ -20,13 +20,13 @@ def check_task_name(name: str) -> str:
     """The name itself. Raises ConfigError E1007."""
     wanted = f"1 to {MAX_NAME} characters, for instance copy_hot_item"
     if not name or name.isspace():
-        raise ConfigError("E1007", "a task's name is empty", found=repr(name), wanted=wanted)
+        raise ConfigError("E1007", "the task name is empty", found=repr(name), wanted=wanted)
     if len(name) > MAX_NAME:
-        raise ConfigError("E1007", "a task's name is too long", found=f"{len(name)} characters", wanted=wanted)
+        raise ConfigError("E1007", "the task name is too long", found=f"{len(name)} characters", wanted=wanted)
     if name in (".", ".."):
-        raise ConfigError("E1007", "a task can't be called . or ..", found=repr(name), wanted=wanted)
+        raise ConfigError("E1007", "a task can't be named . or ..", found=repr(name), wanted=wanted)
     if any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp", "Cn", "Co", "Cf") for char in name):
-        raise ConfigError("E1007", "a task's name has control characters", found=ascii(name), wanted=wanted)
+        raise ConfigError("E1007", "the task name contains control characters", found=ascii(name), wanted=wanted)
     return name
 
 
@@ -35,12 +35,10 @@ def check_topic(template: str) -> str:
     wanted = "letters, digits, . _ - and the fields {task} {database} {table}"
     if not _TEMPLATE.fullmatch(template):
         unknown = re.sub(r"[A-Za-z0-9._-]|\{(?:task|database|table)\}", "", template)
-        raise ConfigError(
-            "E1003", "a topic template can't be used", found=repr(unknown[:60] or template), wanted=wanted
-        )
+        raise ConfigError("E1003", "invalid topic template", found=repr(unknown[:60] or template), wanted=wanted)
     if template in (".", "..") or len(template) > 249:
         raise ConfigError(
-            "E1003", "Kafka can't carry this topic name", found=repr(template[:60]), wanted="up to 249 characters"
+            "E1003", "the topic name is too long for Kafka", found=repr(template[:60]), wanted="up to 249 characters"
         )
     return template
 
@@ -50,5 +48,5 @@ def check_task_topic(template: str) -> str:
     check_topic(template)
     if "{database}" in template or "{table}" in template:
         wanted = "letters, digits, . _ - and the field {task}: there is one such topic for all tables"
-        raise ConfigError("E1003", "a topic template can't be used", found=repr(template[:60]), wanted=wanted)
+        raise ConfigError("E1003", "invalid topic template", found=repr(template[:60]), wanted=wanted)
     return template

@@ -82,12 +82,12 @@ def _one(details: ErrorDetails, path: Path, document: Document) -> ConfigError:
     if kind == "replicator":
         return _own(details["ctx"], path, where)
     if path == ("name",) and kind in ("string_too_short", "string_too_long"):
-        return ConfigError("E1007", f"name can't be used: {details['msg']}", found=_shown(details["input"], where))
+        return ConfigError("E1007", f"invalid name: {details['msg']}", found=_shown(details["input"], where))
     if kind == "json_invalid":
-        return ConfigError("E1001", "the text holds half a character (a lone surrogate)", wanted="UTF-8")
+        return ConfigError("E1001", "the text contains an unpaired surrogate", wanted="UTF-8")
     return ConfigError(
         "E1003",
-        f"{dotted(path)} has a wrong value",
+        f"{dotted(path)} has an invalid value",
         found=_shown(details["input"], where, whole=kind.startswith(("model", "dict"))),
         wanted=_wanted(details, path, document.data),
         fix=f"See `replicator explain {'.'.join(['task', *(key for key in path if isinstance(key, str))])}`",
@@ -109,7 +109,7 @@ def _own(context: dict[str, Any], path: Path, where: str) -> ConfigError:
 def _unknown(path: Path, where: str, data: Any) -> ConfigError:
     *parents, key = path
     if path[:1] == ("source",) and key in _STATE:
-        return ConfigError("E1013", f"{dotted(path)} is not part of a configuration", found=where)
+        return ConfigError("E1013", f"{dotted(path)} does not belong in a configuration", found=where)
     model = model_at(data, tuple(parents))
     here = list(model.model_fields) if model else []
     near = difflib.get_close_matches(str(key), here, n=1, cutoff=0.6)
@@ -117,10 +117,10 @@ def _unknown(path: Path, where: str, data: Any) -> ConfigError:
         fix = f"Write {near[0]}"
     else:
         other = next((known for known in known_keys(TaskConfig) if known[-1] == key), None)
-        fix = f"Write it under {dotted(other[:-1])}" if other and len(other) > 1 else ""
+        fix = f"Move it to {dotted(other[:-1])}" if other and len(other) > 1 else ""
     return ConfigError(
         "E1002",
-        f"{dotted(path)} is not known",
+        f"{dotted(path)} is not a known key",
         found=where,
         wanted=f"one of {', '.join(here)}" if here else "",
         fix=fix,

@@ -21,7 +21,7 @@ def pattern(text: str) -> re.Pattern[str]:
         return re.compile(text)
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(
-            "E1003", f"a regular expression can't be read: {error}", found=repr(text[:60]), wanted=r"shop\.orders_(\d+)"
+            "E1003", f"invalid regular expression: {error}", found=repr(text[:60]), wanted=r"shop\.orders_(\d+)"
         ) from None
 
 
@@ -34,7 +34,7 @@ def check(match: str, template: str) -> None:
         if not there:
             raise ConfigError(
                 "E1003",
-                f"{found[0]} refers to no group of the regular expression",
+                f"{found[0]} is not a group of the regular expression",
                 found=repr(match[:60]),
                 wanted=f"$0 to ${known.groups}" + "".join(f", ${{{key}}}" for key in known.groupindex),
             )

@@ -56,11 +56,11 @@ def _check_complete(sasl: Sasl) -> None:
         wanted = "either token or token_command, and neither user nor password"
     else:
         wrong, missing = given & {"token", "token_command", "extensions"}, not {"user", "password"} <= given
-        wanted = "user and password, and nothing of OAUTHBEARER"
+        wanted = "user and password, and no key of OAUTHBEARER"
     if wrong or missing:
         raise ConfigError(
             "E1003",
-            f"sink.sasl does not fit its mechanism, {sasl.mechanism}",
+            f"sink.sasl does not match its mechanism, {sasl.mechanism}",
             found=", ".join(sorted(given)) or "neither user nor token",
             wanted=wanted,
         )

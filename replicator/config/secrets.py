@@ -26,7 +26,7 @@ def resolve(reference: str) -> str:
         return _from_environment(rest)
     if colon and kind == "file" and rest.startswith("/"):
         return _from_file(rest)
-    raise ConfigError("E1005", "the secret itself is given here", wanted="env:NAME or file:/path")
+    raise ConfigError("E1005", "a literal secret instead of a reference", wanted="env:NAME or file:/path")
 
 
 def _from_environment(name: str) -> str:
@@ -35,7 +35,7 @@ def _from_environment(name: str) -> str:
         raise ConfigError(
             "E1012",
             f"tasks may not read the environment variable {name}",
-            wanted=f"a name that begins with one of: {prefixes}",
+            wanted=f"a name that begins with one of {prefixes}",
             fix="Rename the variable, or start the process with --secrets-env-prefix.",
         )
     try:
@@ -54,8 +54,8 @@ def _from_file(path: str) -> str:
             "E1012",
             f"tasks may not read the file {path!r}",
             found=str(error),
-            wanted="a file in a directory for secrets",
-            fix="Move it there, or start the process with --secrets-directory.",
+            wanted="a file in an allowed directory",
+            fix="Move the file there, or start the process with --secrets-directory.",
         ) from None
     except files.NotUsable as error:
         raise ConfigError(

@@ -45,7 +45,7 @@ class TableFilter:
             database, dot, table = pattern.removeprefix("!").partition(".")
             if not (database and dot and table) or "\0" in pattern:
                 raise ConfigError(
-                    "E1003", "a table pattern has no database or no table", found=repr(pattern), wanted=_WANTED
+                    "E1003", "a table pattern without database or table", found=repr(pattern), wanted=_WANTED
                 )
             target = self._exclude if excluded else self._include
             target.append((_compile(database), _compile(table)))

@@ -161,7 +161,7 @@ class MySQLSource(Model):
 
 
 class Records(Model):
-    """What every sink is told of the records that it gets."""
+    """Options of records that every sink has."""
 
     topic: Topic | None = Field(
         None,
@@ -240,10 +240,10 @@ def _check_address(source: MySQLSource) -> None:
     if source.hosts and given and not written:
         raise ConfigError(
             "E1003",
-            f"source.{given[0]} and source.hosts both say where to read from",
+            f"source.{given[0]} and source.hosts are both given",
             found=f"{given[0]}: {getattr(source, given[0])}",
             wanted="hosts, or host and port",
-            fix="Remove one of the two. `hosts` has the port of each server in it.",
+            fix="Remove one of them. `hosts` includes the port of each server.",
         )
 
 
@@ -264,7 +264,7 @@ def _check_login(sink: KafkaSink) -> None:
         secret = "password" if sink.sasl.mechanism == "PLAIN" else "token"
         raise ConfigError(
             "E1003",
-            f"sink.sasl would send the {secret} for everybody on the way to read",
+            f"sink.sasl would send the {secret} over an unprotected connection",
             found=f"mechanism {sink.sasl.mechanism} without sink.tls, or with sink.tls.insecure",
             wanted="sink.tls that verifies the brokers, or mechanism SCRAM-SHA-512",
         )
@@ -297,7 +297,8 @@ class TaskConfig(Model):
         ge=0,
         le=86_400,
         description=(
-            "seconds without reaching source or sink after which a standby that reaches both takes over; 0: never"
+            "seconds without reaching source, sink or schema registry after which a standby that reaches them takes "
+            "over; 0: never"
         ),
     )
     checkpoint_interval_ms: Milliseconds = Field(

@@ -56,7 +56,7 @@ def _try_json(text: str) -> Document | None:
     except json.JSONDecodeError:
         return None
     except (RecursionError, ValueError) as error:
-        raise ConfigError("E1008", "a number or the depth is beyond measure", found=str(error)[:80]) from None
+        raise ConfigError("E1008", "a number is too large, or the nesting too deep", found=str(error)[:80]) from None
     _check_depth(data, 1)
     return Document(data, {})
 
@@ -66,7 +66,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ConfigError("E1001", f"the key {twice!r} is given twice", wanted="each key once")
+        raise ConfigError("E1001", f"duplicate key {twice!r}", wanted="each key once")
     return result
 
 
@@ -79,7 +79,7 @@ def _check_depth(value: Any, depth: int) -> None:
 
 
 def _too_deep() -> ConfigError:
-    return ConfigError("E1008", "the text is nested too deep", wanted=f"at most {MAX_DEPTH} levels")
+    return ConfigError("E1008", "the text is nested too deeply", wanted=f"at most {MAX_DEPTH} levels")
 
 
 class _Loader(yaml.SafeLoader):
@@ -91,7 +91,7 @@ class _Loader(yaml.SafeLoader):
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise ConfigError(
-                "E1008", "anchors and aliases are not accepted", found=_place(event.start_mark), wanted="plain YAML"
+                "E1008", "anchors and aliases are not supported", found=_place(event.start_mark), wanted="plain YAML"
             )
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -136,7 +136,7 @@ def _build(loader: _Loader, node: yaml.Node, path: Path, lines: dict[Path, int])
         for key_node, value_node in node.value:
             key = _key(key_node)
             if key in result:
-                raise _syntax(f"the key {key!r} is given twice", _place(key_node.start_mark))
+                raise _syntax(f"duplicate key {key!r}", _place(key_node.start_mark))
             lines[(*path, key)] = key_node.start_mark.line + 1
             result[key] = _build(loader, value_node, (*path, key), lines)
         return result
@@ -146,15 +146,15 @@ def _build(loader: _Loader, node: yaml.Node, path: Path, lines: dict[Path, int])
         try:
             return loader.construct_object(node)
         except (ValueError, KeyError, IndexError, OverflowError):
-            raise _syntax(f"this is no {node.tag.rpartition(':')[2]}", _place(node.start_mark)) from None
+            raise _syntax(f"this is not a valid {node.tag.rpartition(':')[2]}", _place(node.start_mark)) from None
     # the tag itself is not repeated: it may be the start of a password that begins with an exclamation mark
-    raise _syntax("a YAML tag (!...) is not accepted; put the value in quotes", _place(node.start_mark))
+    raise _syntax("YAML tags (!...) are not supported; put the value in quotes", _place(node.start_mark))
 
 
 def _key(node: yaml.Node) -> str:
     """As written: `on: 1` has the key "on", not True."""
     if not isinstance(node, yaml.ScalarNode):
-        raise _syntax("a key must be a word", _place(node.start_mark))
+        raise _syntax("a key must be a string", _place(node.start_mark))
     return str(node.value)
 
 
@@ -163,4 +163,4 @@ def _place(mark: Any) -> str:
 
 
 def _syntax(problem: str, place: str) -> ConfigError:
-    return ConfigError("E1001", f"the text can't be read: {problem}", found=place, wanted="YAML or JSON")
+    return ConfigError("E1001", f"the text can't be parsed: {problem}", found=place, wanted="YAML or JSON")

@@ -35,17 +35,23 @@ def read_token(path: Path) -> str:
     try:
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode):
-            raise ConfigError("E1006", f"the token file {path} is no regular file")
+            raise ConfigError("E1006", f"the token file {path} is not a regular file")
         if stat.S_IMODE(mode) & 0o077:
             found = f"mode {stat.S_IMODE(mode):04o}"
             raise ConfigError(
-                "E1006", f"others may read the token file {path}", found=found, wanted="0600", fix=f"chmod 600 {path}"
+                "E1006",
+                f"other users may read the token file {path}",
+                found=found,
+                wanted="0600",
+                fix=f"chmod 600 {path}",
             )
         token = os.read(handle, _MAX_BYTES).decode("ascii", "replace").strip()
     finally:
         os.close(handle)
     if len(token) < MIN_LENGTH or not token.isprintable() or " " in token:
-        raise ConfigError("E1006", f"the token file {path} holds no token", wanted=f"{MIN_LENGTH} characters or more")
+        raise ConfigError(
+            "E1006", f"the token file {path} contains no token", wanted=f"{MIN_LENGTH} characters or more"
+        )
     return token
 
 
@@ -64,7 +70,9 @@ def ensure_token(path: Path) -> tuple[str, bool]:
         except FileExistsError:
             return read_token(path), False
     except OSError as error:
-        raise ConfigError("E1006", f"the token file {path} can't be made", found=error.strerror or str(error)) from None
+        raise ConfigError(
+            "E1006", f"the token file {path} can't be created", found=error.strerror or str(error)
+        ) from None
     finally:
         with contextlib.suppress(OSError):
             fresh.unlink()

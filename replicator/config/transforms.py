@@ -25,7 +25,7 @@ class ColumnRule(Model):
     include: Columns | None = Field(None, description="only these columns; give this or exclude")
     exclude: Columns | None = Field(None, description="all columns but these")
     drop_keys: bool = Field(
-        False, description="true: columns of the primary key may go, too; rows then share keys or have none"
+        False, description="true: columns of the primary key may be excluded; rows then share keys or have none"
     )
 
     @model_validator(mode="after")
@@ -36,7 +36,7 @@ class ColumnRule(Model):
 def _one_choice(rule: ColumnRule) -> None:
     if (rule.include is None) == (rule.exclude is None):
         found = "neither" if rule.include is None else "both"
-        raise ConfigError("E1003", "a rule for columns needs include or exclude", found=found, wanted="one of them")
+        raise ConfigError("E1003", "a rule for columns requires include or exclude", found=found, wanted="exactly one")
 
 
 class MaskRule(Model):
@@ -44,7 +44,7 @@ class MaskRule(Model):
     columns: Columns
     fixed: str | None = Field(None, max_length=1000, description="this text for every value")
     nullify: bool = Field(False, description="true: NULL for every value")
-    keep_last: int | None = Field(None, ge=0, le=1000, description="* for all characters but so many at the end")
+    keep_last: int | None = Field(None, ge=0, le=1000, description="replace all characters except the last N by *")
     hash: SecretRef | None = Field(None, description="HMAC-SHA256 under this key: env:NAME or file:/path")
     encoding: Literal["hex", "base64"] = Field("hex", description="of hashes")
     keys: bool = Field(False, description="true: also where a column is part of the primary key; hashes only")
@@ -60,7 +60,7 @@ def _one_mask(rule: MaskRule) -> None:
     if len(given) != 1:
         raise ConfigError(
             "E1003",
-            "a mask needs one way of masking",
+            "a mask requires exactly one method",
             found=" and ".join(given) or "none",
             wanted="fixed, nullify, keep_last or hash",
         )
@@ -79,7 +79,7 @@ class RenameRule(Model):
 
 def _renames(rule: RenameRule) -> None:
     if not (rule.columns or rule.database or rule.table):
-        raise ConfigError("E1003", "a rule renames nothing", wanted="columns, database or table")
+        raise ConfigError("E1003", "a rename rule without new names", wanted="columns, database or table")
 
 
 class RouteRule(Model):
@@ -110,7 +110,7 @@ class FilterRule(Model):
 class OperationRule(Model):
     tables: Tables = EVERY
     skip: tuple[Literal["insert", "update", "delete", "truncate"], ...] = Field(
-        min_length=1, description="operations that become no record"
+        min_length=1, description="operations that produce no record"
     )
 
 
@@ -129,7 +129,7 @@ class PartitionRule(Model):
 def _check_partition(rule: PartitionRule) -> None:
     if (rule.by == "columns") != bool(rule.columns):
         raise ConfigError(
-            "E1003", "columns and `by: columns` go together", found=f"by: {rule.by}", wanted="both, or none"
+            "E1003", "`columns` requires `by: columns`, and the reverse", found=f"by: {rule.by}", wanted="both, or none"
         )
 
 

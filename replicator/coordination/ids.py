@@ -40,10 +40,10 @@ class ReplicaIds:
             if holder != task:
                 raise ProcessError(
                     "E2207",
-                    f"task '{holder}' reads with this replica id already",
+                    f"task '{holder}' already uses this replica id",
                     found=f"source.server_id = {configured}",
-                    wanted="an id that no other reader of the server has",
-                    fix="Leave `source.server_id` out, or choose another one.",
+                    wanted="an id that no other replica of the server uses",
+                    fix="Remove `source.server_id`, or choose another value.",
                 )
             return configured
         number = derived(task)
@@ -51,7 +51,7 @@ class ReplicaIds:
             if self._take(number, task, uid) == task:
                 return number
             number = number + 1 if number < _HIGHEST else 1 << 31
-        raise ProcessError("E5011", f"no free replica id for '{task}'")
+        raise ProcessError("E5011", f"there is no free replica id for '{task}'")
 
     def release(self, task: str, uid: str) -> None:
         """Of an incarnation that is deleted. Ids that it had under other configurations go as well; those of a task

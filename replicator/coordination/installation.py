@@ -35,6 +35,10 @@ def installation_id(coordinator: Coordinator, layout: Layout) -> str:
     if not _ID.fullmatch(record.id):
         fix = "Restore the node from a backup of ZooKeeper: positions in Kafka are stored under that id."
         raise CoordinationError(
-            "E4009", f"{path} is no id of an installation", found=repr(record.id[:40]), wanted="12 digits", fix=fix
+            "E4009",
+            f"{path} does not contain an installation id",
+            found=repr(record.id[:40]),
+            wanted="12 digits",
+            fix=fix,
         )
     return record.id

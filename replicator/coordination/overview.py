@@ -190,7 +190,7 @@ class Overview:
         ]
         view.problems += [
             CoordinationError(
-                "E4009", f"there is a foreign node in the election of '{view.name}'", found=name
+                "E4009", f"there is an unknown znode in the election of '{view.name}'", found=name
             ).to_dict()
             for name in field.foreign
         ]

@@ -75,7 +75,7 @@ class StatusRecord(Record):
 
 
 class MaintenanceRecord(Record):
-    """/maintenance and /tasks/TASK/maintenance: while it is there, RUNNING stays, and nobody is promoted."""
+    """/maintenance and /tasks/TASK/maintenance: while it is there, RUNNING stays, and no standby is promoted."""
 
     by: str = ""
     time_ms: int = 0
@@ -173,10 +173,10 @@ class LiveFigures(DeliveryFigures, kw_only=True):
 
 class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
     """Live figures of one task on one Core, by the Core's clock; part of MachineRecord. `lease_least_s`: the shortest
-    rest of the lease at any renewal of this term. `reach`: whether this host reaches the "source" and the "sink".
-    `late_consumers`: see `ExpiryReport`. `error`: `ReplicatorError.to_dict()` of a FAILED task; `config_error`: of a
-    configuration that was refused while an older one remains in use; `waiting`: of a transient error that the worker
-    retries."""
+    rest of the lease at any renewal of this term. `reach`: whether this host reaches the "source", the "sink" and,
+    where the task has one, the "registry" of schemas. `late_consumers`: see `ExpiryReport`. `error`:
+    `ReplicatorError.to_dict()` of a FAILED task; `config_error`: of a configuration that was refused while an older one
+    remains in use; `waiting`: of a transient error that the worker retries."""
 
     state: str
     guid: str = ""

@@ -68,8 +68,8 @@ class BinlogDecoder:
 
     Args:
         planner: asked once per table version.
-        narrator: told of what is not rows.
-        catalog: told of statements, first; asked for what table maps do not say.
+        narrator: receives events other than rows.
+        catalog: receives statements first; supplies what table maps do not say.
         selection: which tables the task carries, for statements.
         row_image: whether rows may come without some of their columns.
         position: where the stream begins; what was delivered of its first transaction is not emitted.
@@ -266,7 +266,7 @@ class BinlogDecoder:
                 return branch
             if ended:
                 raise unsupported_events.structure(f"XA transaction {xid} is not where it was prepared")
-        raise SourceUnavailable("E2002", f"the rows of XA transaction {xid} do not come again")
+        raise SourceUnavailable("E2002", f"the rows of XA transaction {xid} were not received again")
 
     def _located(self, error: ReplicatorError) -> ReplicatorError:
         # Without checksums nobody knows whether the event is what the server wrote.
@@ -299,7 +299,7 @@ class BinlogDecoder:
             self._kind = kind
             if size != end - start:
                 raise unsupported_events.structure(
-                    "an event's size is not that of its frame", f"{size} and {end - start} bytes"
+                    "the size of an event differs from that of its frame", f"{size} and {end - start} bytes"
                 )
             if kind in _UNSURE:
                 end = self._unsure_end(buffer, start, end, flags)

@@ -21,7 +21,7 @@ class Topics:
     own text. Tables may share a topic only where the template says so by leaving {database} or {table} out.
 
     Args:
-        template: text with {task}, {database} and {table}; `{{` and `}}` stand for braces, which Kafka then refuses.
+        template: text with {task}, {database} and {table}; `{{` and `}}` give braces, which Kafka then refuses.
         task: the task's name.
 
     Raises:
@@ -64,7 +64,7 @@ class Topics:
         if len(name) > _LONGEST or name in ("", ".", ".."):
             raise ConfigError(
                 "E1007",
-                f"table {table.qualified} gets a topic name that Kafka refuses",
+                f"table {table.qualified} gets a topic name that Kafka does not allow",
                 found=f"'{name[:60]}' ({len(name)} characters)",
                 wanted=f"1 to {_LONGEST} characters, not '.' or '..'",
                 fix="Shorten `sink.topic`, or exclude the table.",
@@ -77,9 +77,9 @@ class Topics:
                 "E1007",
                 f"two tables get the same topic '{name}'",
                 found=f"{table.qualified}, and an earlier one with {', '.join(owner)}",
-                wanted="different names once every character outside [A-Za-z0-9._-] is a '_'",
-                fix="Exclude one of the tables, give it a task with another topic template, or say with "
-                "`transforms.route` that both belong there.",
+                wanted="names that differ after characters outside [A-Za-z0-9._-] are replaced by '_'",
+                fix="Exclude one of the tables, create a task with another topic template for it, or confirm with "
+                "`transforms.route` that both use the topic.",
             )
 
 
@@ -88,13 +88,13 @@ def _parse(template: str) -> list[tuple[str, str]]:
     try:
         parts = list(Formatter().parse(template))
     except ValueError as error:
-        raise ConfigError("E1003", f"`sink.topic` is not a template: {error}", found=template) from error
+        raise ConfigError("E1003", f"`sink.topic` is not a valid template: {error}", found=template) from error
     result: list[tuple[str, str]] = []
     for text, field, spec, conversion in parts:
         if (field is not None and field not in _FIELDS) or spec or conversion:
             raise ConfigError(
                 "E1003",
-                "`sink.topic` has a field that is not known",
+                "`sink.topic` has an unknown field",
                 found="{"
                 + (field or "")
                 + (f"!{conversion}" if conversion else "")
@@ -105,7 +105,7 @@ def _parse(template: str) -> list[tuple[str, str]]:
         if _UNFIT.search(text):
             raise ConfigError(
                 "E1007",
-                "`sink.topic` has characters that Kafka refuses",
+                "`sink.topic` has characters that Kafka does not allow",
                 found=f"'{text}'",
                 wanted="letters, digits, '.', '_' and '-'",
             )

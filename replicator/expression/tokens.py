@@ -75,7 +75,7 @@ def _token(match: re.Match[str], at: int) -> Token:
     return Token("sign", "<>" if raw == "!=" else raw, at)
 
 
-def refusal(text: str, at: int, wanted: str, what: str = "a filter can't be read") -> ConfigError:
+def refusal(text: str, at: int, wanted: str, what: str = "a filter can't be parsed") -> ConfigError:
     """E1010, with the place in the text."""
     found = repr(text[at : at + 20]) if at < len(text) else "the end"
     before = f" after {text[max(0, at - 20) : at]!r}" if at else ""

@@ -31,5 +31,5 @@ def resolve(host: str, port: int) -> list[Address]:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         text = error.strerror if isinstance(error, OSError) else "not a host name"
-        raise ConnectionFailure("resolve", f"{host} has no address: {text}") from None
+        raise ConnectionFailure("resolve", f"{host} can't be resolved: {text}") from None
     return [Address(int(family), sockaddr, host, port) for family, _, _, _, sockaddr in found]

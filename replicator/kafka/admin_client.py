@@ -105,7 +105,7 @@ class AdminClient:
         self._until(deadline, self._create, name, partitions, replicas, settings)
         while not all(topic.error == 0 and _led(topic) for topic in self.describe([name])):
             if time.monotonic() > deadline:
-                raise LeaderNotAvailableError(f"the new topic '{name}' has no leaders yet")
+                raise LeaderNotAvailableError(f"the new topic '{name}' has no partition leaders yet")
             time.sleep(_AGAIN_SECONDS)
 
     def settings(self, topic: str, names: Sequence[str]) -> dict[str, str | None]:
@@ -158,7 +158,7 @@ class AdminClient:
             try:
                 return ask(*arguments)
             except MalformedMessage as error:
-                raise ConnectionFailure("protocol", f"no reply of a Kafka broker: {error}") from None
+                raise ConnectionFailure("protocol", f"not a valid Kafka reply: {error}") from None
             except (RetriableError, ConnectionFailure) as error:
                 if time.monotonic() > end or (isinstance(error, ConnectionFailure) and error.final):
                     raise
@@ -175,7 +175,7 @@ class AdminClient:
         if found.error:
             raise errors.cause(found.error)
         if not self._informed(connection, found):
-            raise LeaderNotAvailableError("a broker that has just started does not know the cluster's topics yet")
+            raise LeaderNotAvailableError("a broker that has just started does not know the topics of the cluster yet")
         self._brokers = {broker.node: (broker.host, broker.port) for broker in found.brokers}
         self._controller = found.controller
         return found
@@ -282,12 +282,12 @@ class AdminClient:
                 failure = error
                 if error.final:
                     break
-        raise failure or ConnectionFailure("resolve", "no broker is named")
+        raise failure or ConnectionFailure("resolve", "no broker is given")
 
     def _broker(self, node: int) -> BlockingConnection:
         address = self._brokers.get(node)
         if address is None:
-            raise LeaderNotAvailableError(f"broker {node} is not known")
+            raise LeaderNotAvailableError(f"broker {node} is unknown")
         return self._connections.get(address) or self._connect(address)
 
     def _connect(self, address: tuple[str, int]) -> BlockingConnection:

@@ -60,9 +60,7 @@ class Frames:
     def _no_reply(self, at: int) -> ConnectionFailure:
         start = bytes(self._data[at : at + 4])
         if not self._any and start[:2] in (b"\x15\x03", b"\x16\x03"):
-            return ConnectionFailure("tls", "the listener takes encrypted connections only", final=True)
+            return ConnectionFailure("tls", "the listener accepts only encrypted connections", final=True)
         if not self._any and start.isascii() and start.decode().isprintable():
-            return ConnectionFailure("protocol", f"no Kafka broker: it answers with {start.decode()!r}", final=True)
-        return ConnectionFailure(
-            "protocol", f"the broker's answer is no reply of Kafka's: it begins with {start.hex()}"
-        )
+            return ConnectionFailure("protocol", f"not a Kafka broker: it answers with {start.decode()!r}", final=True)
+        return ConnectionFailure("protocol", f"the answer is not a Kafka reply: it begins with {start.hex()}")

@@ -77,7 +77,7 @@ def log_in(peer: Peer, mechanism: str, exchange: Exchange) -> Talk:
         raise _refused_mechanism(code, mechanism, offered)
     version = peer.version(messages.AUTHENTICATE, 0, 1)
     if version is None:
-        raise ConnectionFailure("versions", "the broker does not know SaslAuthenticate", final=True)
+        raise ConnectionFailure("versions", "the broker does not support SaslAuthenticate", final=True)
     token: bytes | None = exchange.first()
     for _ in range(_ROUNDS):
         assert token is not None  # noqa: S101
@@ -94,7 +94,7 @@ def log_in(peer: Peer, mechanism: str, exchange: Exchange) -> Talk:
         if token is None:
             peer.lifetime_ms = answer.lifetime_ms
             return
-    raise ConnectionFailure("authentication", f"the login by {mechanism} does not end")
+    raise ConnectionFailure("authentication", f"the login by {mechanism} did not finish")
 
 
 def _versions(version: int) -> Ask:
@@ -116,4 +116,4 @@ def _parsed(decode: Callable[..., T], reply: memoryview, *version: int) -> T:
     try:
         return decode(Reader(reply), *version)
     except MalformedMessage as error:
-        raise ConnectionFailure("protocol", f"no reply of a Kafka broker: {error}") from None
+        raise ConnectionFailure("protocol", f"not a valid Kafka reply: {error}") from None

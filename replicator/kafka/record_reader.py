@@ -106,7 +106,7 @@ def _records(batch: _Batch) -> Iterator[Record]:
             length, at = _varint(data, at)
             end = at + length
             if length < 0 or end > len(data):
-                raise ValueError("a record that does not end")
+                raise ValueError("an unterminated record")
             _, at = _varint(data, at + 1)  # behind the attributes: the timestamp
             delta, at = _varint(data, at)
             key, at = _nullable(data, at)
@@ -128,7 +128,7 @@ def _varint(data: memoryview, at: int) -> tuple[int, int]:
             return (number >> 1) ^ -(number & 1), at
         shift += 7
         if shift > 63:
-            raise ValueError("a number that does not end")
+            raise ValueError("an unterminated number")
 
 
 def _nullable(data: memoryview, at: int) -> tuple[bytes | None, int]:
@@ -136,7 +136,7 @@ def _nullable(data: memoryview, at: int) -> tuple[bytes | None, int]:
     if length < 0:
         return None, at
     if at + length > len(data):
-        raise ValueError("a value that does not end")
+        raise ValueError("an unterminated value")
     return bytes(data[at : at + length]), at + length
 
 

@@ -137,15 +137,15 @@ class _Scram:
         if "e" in fields:
             raise ExchangeFailed("the broker refuses the login: " + printable(fields["e"].encode(), 100))
         if not hmac.compare_digest(_decoded(fields.get("v", "")), self._signature):
-            raise ExchangeFailed("the broker does not know the password itself")
+            raise ExchangeFailed("the broker can't prove that it knows the password")
         return None
 
     def _final(self, challenge: bytes, fields: Mapping[str, str]) -> bytes:
         nonce, salt, count = fields.get("r", ""), _decoded(fields.get("s", "")), fields.get("i", "")
         if "m" in fields:
-            raise ExchangeFailed("the broker asks for an extension of SCRAM that does not exist")
+            raise ExchangeFailed("the broker requires an unknown SCRAM extension")
         if not nonce.startswith(self._nonce) or len(nonce) == len(self._nonce) or not salt:
-            raise ExchangeFailed("the broker's answer does not belong to this login")
+            raise ExchangeFailed("the broker's answer belongs to another login")
         if not count.isascii() or not count.isdigit() or len(count) > 7 or int(count) not in _ITERATIONS:
             raise ExchangeFailed(
                 f"the broker asks for {printable(count.encode(), 20) or 'no'} iterations of SCRAM; "
@@ -169,9 +169,9 @@ def _fields(message: bytes) -> dict[str, str]:
     try:
         pairs = [pair.partition("=") for pair in message.decode().split(",")]
     except UnicodeDecodeError:
-        raise ExchangeFailed("the broker's answer is no message of SCRAM") from None
+        raise ExchangeFailed("the broker's answer is not a SCRAM message") from None
     if any(len(name) != 1 or not equals for name, equals, _ in pairs):
-        raise ExchangeFailed("the broker's answer is no message of SCRAM")
+        raise ExchangeFailed("the broker's answer is not a SCRAM message")
     return {name: value for name, _, value in pairs}
 
 
@@ -179,7 +179,7 @@ def _decoded(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise ExchangeFailed("the broker's answer is no message of SCRAM") from None
+        raise ExchangeFailed("the broker's answer is not a SCRAM message") from None
 
 
 def printable(text: bytes, limit: int) -> str:

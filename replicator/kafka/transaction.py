@@ -167,7 +167,7 @@ class Transactions:
         if peer is None and self._over is None:
             return False
         if peer is None or peer.generation != self._over:
-            self._fail(KafkaError("the broker that decides on transactions was away"))
+            self._fail(KafkaError("the transaction coordinator was not available"))
             return False
         return True
 
@@ -263,7 +263,7 @@ class Transactions:
         def replied(reader: Reader, now: float) -> None:
             found = add_partitions.reply(reader).errors
             if any(place not in found for place in places):
-                raise wire.MalformedMessage("a partition without an answer")
+                raise wire.MalformedMessage("the reply lacks a partition")
             codes = [found[place] for place in places]
             worst = next((code for code in codes if code not in (errors.NONE, errors.OPERATION_NOT_ATTEMPTED)), 0)
             if self._succeeded(worst or max(codes), now):

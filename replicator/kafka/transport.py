@@ -230,10 +230,10 @@ class Transport:
         if isinstance(error, ssl.SSLError):
             # A broker that is going down just ends the connection.
             final = not isinstance(error, ssl.SSLEOFError | ssl.SSLSyscallError)
-            stage = "ends" if self.established else "could not be made"
+            stage = "was lost" if self.established else "could not be established"
             text = f"the encrypted connection to {self._address} {stage}: {_reason(error)}"
             return ConnectionFailure("tls", text, final=final, reason=error.reason or "")
-        return ConnectionFailure("closed", f"the connection to {self._address} is lost: {_reason(error)}")
+        return ConnectionFailure("closed", f"the connection to {self._address} was lost: {_reason(error)}")
 
     def close(self) -> None:
         """By a reset. May be called again."""

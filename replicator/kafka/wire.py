@@ -23,7 +23,7 @@ int64: Final = _INT64.pack
 
 
 class MalformedMessage(ValueError):
-    """A message that does not follow the protocol: cut short, or with an impossible length."""
+    """A message that does not follow the protocol: truncated, or with an invalid length."""
 
 
 def uvarint(number: int) -> bytes:
@@ -76,7 +76,7 @@ class Reader:
         try:
             (value,) = form.unpack_from(self._data, self._at)
         except struct.error as error:
-            raise MalformedMessage("the message is cut short") from error
+            raise MalformedMessage("the message is truncated") from error
         self._at += form.size
         return int(value)
 
@@ -108,7 +108,7 @@ class Reader:
             if byte < 0x80:
                 return number
             shift += 7
-        raise MalformedMessage("a variable-length integer does not end")
+        raise MalformedMessage("a variable-length integer is unterminated")
 
     def string(self) -> str | None:
         """A nullable string with a length of two bytes."""
@@ -165,6 +165,6 @@ class Reader:
 
     def _take(self, length: int) -> memoryview:
         if length > self.left:
-            raise MalformedMessage("the message is cut short")
+            raise MalformedMessage("the message is truncated")
         start, self._at = self._at, self._at + length
         return self._data[start : self._at]

@@ -17,7 +17,7 @@ class Finding(msgspec.Struct, frozen=True):
     severity: ok; warn: it runs, with a risk; fail: the task can't run or would lose rows.
     found: what was seen, in a few words.
     wanted: what should be there; may be empty when `severity` is ok.
-    fix: the statement, option or command that mends it; empty when `severity` is ok.
+    fix: the statement, option or command that corrects it; empty when `severity` is ok.
     """
 
     id: str

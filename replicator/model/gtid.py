@@ -48,7 +48,7 @@ class GtidSet:
                 continue
             match = _UUID.match(tokens[0])
             if match is None or len(tokens) < 2:
-                raise _refuse("a GTID set that can't be read", part.strip(), "uuid:1-5[:tag:1-3],...")
+                raise _refuse("invalid GTID set", part.strip(), "uuid:1-5[:tag:1-3],...")
             result._parse_intervals("-".join(match.groups()), tokens[1:])
         return result
 
@@ -62,7 +62,7 @@ class GtidSet:
             first = int(match[1]) if match else 0
             last = int(match[2] or first) if match else 0
             if not 1 <= first <= last <= MAX_GNO:
-                raise _refuse("a GTID interval that can't be read", token, "first-last, from 1 on")
+                raise _refuse("invalid GTID interval", token, "first-last, from 1 on")
             self._insert(tsid, first, last + 1)
             empty = False
         if empty:
@@ -74,7 +74,7 @@ class GtidSet:
         try:
             return cls._decode(raw)
         except (struct.error, IndexError, UnicodeDecodeError):
-            raise _refuse("a binary GTID set that is cut short", f"{len(raw)} bytes", "whole entries") from None
+            raise _refuse("a binary GTID set is truncated", f"{len(raw)} bytes", "whole entries") from None
 
     @classmethod
     def _decode(cls, raw: bytes) -> GtidSet:
@@ -98,10 +98,10 @@ class GtidSet:
                 first, after = _PAIR.unpack_from(raw, at)
                 at += 16
                 if not 1 <= first < after <= MAX_GNO + 1:
-                    raise _refuse("a binary GTID interval that is not valid", f"{first}-{after}", "first < last")
+                    raise _refuse("invalid binary GTID interval", f"{first}-{after}", "first < last")
                 result._insert(tsid, first, after)
         if at != len(raw):
-            raise _refuse("a binary GTID set of the wrong length", f"{len(raw)} bytes", f"{at} bytes")
+            raise _refuse("a binary GTID set has the wrong length", f"{len(raw)} bytes", f"{at} bytes")
         return result
 
     def encode(self) -> bytes:
@@ -254,7 +254,7 @@ class MariaDBPosition:
             match = _MARIADB.match(gtid)
             domain, server, sequence = (int(group) for group in match.groups()) if match else (1 << 32, 0, 0)
             if domain >= 1 << 32 or server >= 1 << 32 or sequence >= 1 << 64:
-                raise _refuse("a GTID position that can't be read", gtid, "domain-server-sequence,...")
+                raise _refuse("invalid GTID position", gtid, "domain-server-sequence,...")
             if domain in result._domains:
                 raise _refuse("two GTIDs of one domain", text, "one per domain")
             result._domains[domain] = (server, sequence)

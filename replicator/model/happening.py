@@ -56,12 +56,12 @@ class TableChange(msgspec.Struct, frozen=True):
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """A statement of the binlog that changed no rows of its own: DDL, account management and the like.
+    """A statement of the binlog that changed no rows itself: DDL, account management and the like.
 
     Attributes:
         database: the session's default database, "" without.
         text: as the server wrote it, comments included.
-        kind: what stands first, in upper case: "CREATE TABLE", "DROP DATABASE", "CREATE INDEX", "GRANT", ... as far as
+        kind: the first words, in upper case: "CREATE TABLE", "DROP DATABASE", "CREATE INDEX", "GRANT", ... as far as
             understood; for formats that sort statements.
         changes: what it did to tables, in order; empty for statements without tables.
         charset: default of the database behind a CREATE or ALTER DATABASE; None when it is not known.

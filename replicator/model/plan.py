@@ -106,7 +106,7 @@ class Members(msgspec.Struct, frozen=True, tag="members"):
 
 class Each(msgspec.Struct, frozen=True, tag="each"):
     """The template once for every row of the event, `separator` between them. Only in plans that are `grouped`, where
-    members and `row` stand nowhere else; a `Value` that stands behind it is that of the event's last row."""
+    members and `row` stand nowhere else; a `Value` behind it is that of the event's last row."""
 
     template: tuple[Text | Value | Var | Members, ...]
     separator: str = ","

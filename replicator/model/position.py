@@ -28,13 +28,13 @@ class Prepared(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CatchUp(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was left out of a table, being delivered now, while the stream itself stands still.
+    """What was left out of a table, being delivered now, while the stream itself waits.
 
     Attributes:
         table: `database.table`.
         time_ms: which time in quarantine of the table's this was.
         at: how far it is.
-        done: it has reached where the stream stands.
+        done: it has reached the position of the stream.
     """
 
     table: str

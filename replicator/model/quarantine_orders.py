@@ -74,7 +74,9 @@ def check_name(table: str) -> None:
     database, dot, name = table.partition(".")
     if not (database and dot and name) or len(table) > 200 or any(char in table for char in "*?!\0"):
         wanted = "database.table, without * and ?"
-        raise ConfigError("E1003", "a table in quarantine is named in full", found=repr(table[:100]), wanted=wanted)
+        raise ConfigError(
+            "E1003", "a table in quarantine must be given as database.table", found=repr(table[:100]), wanted=wanted
+        )
 
 
 def _last(orders: Orders, marks: tuple[Quarantined, ...], table: str) -> int:

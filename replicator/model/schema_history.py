@@ -14,7 +14,7 @@ class SchemaRecord(msgspec.Struct, frozen=True):
 
     Attributes:
         kind: base: all definitions as of `position`, and everything before it obsolete; read: definitions of some
-            tables, read from the server at `position`; ddl: what one statement changed; set: what an operator told us.
+            tables, read from the server at `position`; ddl: what one statement changed; set: supplied by an operator.
         position: base, read and set: from where on it holds. ddl: start of the statement's transaction.
         gtid: of that transaction, "" without.
         digest: of a statement's text, so that a replay is recognised.

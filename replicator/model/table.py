@@ -14,7 +14,7 @@ class Declared(msgspec.Struct, frozen=True):
 
     Attributes:
         type: upper-case word(s) as written: "BOOL", "INTEGER", "DOUBLE PRECISION", "NATIONAL VARCHAR".
-        arguments: what stands in the parentheses: ("10", "2"); members of ENUM and SET unquoted.
+        arguments: the contents of the parentheses: ("10", "2"); members of ENUM and SET unquoted.
         unsigned, zerofill: as written; the servers make a ZEROFILL column unsigned.
         charset, collation: in force for the column (its own, else its table's, else its database's); None for types
             without.

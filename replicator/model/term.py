@@ -79,7 +79,7 @@ class Term:
         """
         while True:
             if self._deadline() <= self._clock():
-                raise LeadershipLost("E4008", f"the lease on task '{self.task}' (epoch {self.epoch}) is over")
+                raise LeadershipLost("E4008", f"the lease on task '{self.task}' (epoch {self.epoch}) has ended")
             if self._wall() < self._wall_deadline():
                 return
             time.sleep(_CONFIRM_SECONDS)

@@ -14,7 +14,7 @@ _DAY_MS = 86_400_000
 
 
 class Certificate(msgspec.Struct, frozen=True):
-    """`end_ms`: since the epoch; `of`: whose it is, as a person is told."""
+    """`end_ms`: since the epoch; `of`: its owner, for messages."""
 
     end_ms: int
     of: str

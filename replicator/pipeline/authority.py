@@ -64,15 +64,15 @@ def _step(position: Position) -> int:
 
 def _disagree(held: Position, known: Position, older: bool) -> SinkError:
     what = (
-        "the sink has lost what it had committed: it was put back to an earlier state, or is another one"
+        "the sink has lost committed records: it was restored to an earlier state, or is another sink"
         if older
-        else "the sink and lastCommit hold positions of which neither is ahead of the other"
+        else "the positions at the sink and in lastCommit can't be compared: neither includes the other"
     )
     return SinkError(
         "E3114",
         what,
         found=f"at the sink {_shown(held)}",
-        wanted=f"at least {_shown(known)}, which lastCommit holds",
+        wanted=f"at least {_shown(known)}, as in lastCommit",
         fix=_FIX,
     )
 

@@ -12,7 +12,7 @@ class CatchUpSession:
     """A catch-up at work.
 
     Args:
-        goal: where the stream stands, with the `catch_up` that has to come first.
+        goal: the position of the stream, with the `catch_up` that has to come first.
     """
 
     def __init__(self, goal: Position) -> None:

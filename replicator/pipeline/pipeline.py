@@ -57,7 +57,7 @@ OpenSnapshot: TypeAlias = Callable[[SnapshotProgress, Stream, Decoder], Snapshot
 
 
 class Observer(Protocol):
-    """Whoever shows what happens: the worker's link to its agent, or the live line of `replicator run`."""
+    """Receives what happens, to show it: the worker's link to its agent, or the live line of `replicator run`."""
 
     def streaming(self, position: Position) -> None: ...
 
@@ -450,11 +450,11 @@ def _left_by_another(position: Position) -> SinkError:
     where = f"source.start: {{gtid: '{position.gtid}'}}" if position.gtid else f"source.start: {position}"
     return SinkError(
         "E3109",
-        "an earlier task of this name has left its position at the sink, and this one has no position",
+        "an earlier task of this name has left its position at the sink, and this task has none",
         found=f"{position}{', ' + position.gtid if position.gtid else ''}",
-        wanted="a decision where this one begins: source.start is latest",
-        fix=f"{where} continues there, as does `replicator task position set`. To begin at the end of the log, write a "
-        "tombstone with the task's name as key to its position topic, or give the task another name.",
+        wanted="a start position: source.start is latest",
+        fix=f"{where} continues there, as does `replicator task position set`. To begin at the end of the binlog, "
+        "write a tombstone with the task's name as key to its position topic, or give the task another name.",
     )
 
 

@@ -211,7 +211,7 @@ class Planner(Protocol):
 
 
 class Catalog(Protocol):
-    """What CREATE TABLE says and TABLE_MAP events do not: the schema history, as of where the stream stands."""
+    """What CREATE TABLE says and TABLE_MAP events do not: the schema history, as of the position of the stream."""
 
     def describe(self, table: Table, *, named: bool) -> Table:
         """`table` with what is known beside the event. `named` False: the event has no column names
@@ -391,7 +391,7 @@ class CheckpointStore(Protocol):
 
 
 class HistoryStore(Protocol):
-    """Where the schema history of a task is kept, beside its checkpoint. Calls come from one thread."""
+    """The store of a task's schema history, next to its checkpoint. Calls come from one thread."""
 
     def load(self) -> Sequence[SchemaRecord]:
         """The last base and everything appended after it, in that order; empty without a history."""

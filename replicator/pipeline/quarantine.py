@@ -21,7 +21,7 @@ class Quarantine:
     """
     Args:
         orders: of operators.
-        by_error: a table with an error of its own is left out, too, instead of stopping the task.
+        by_error: a table with an error that concerns it alone is also left out, instead of stopping the task.
 
     Attributes:
         tables: left out at the moment.

@@ -22,7 +22,7 @@ from replicator.schema.upcoming_ddl import UpcomingDdl
 
 FindUpcomingDdl: TypeAlias = Callable[[Position], UpcomingDdl]
 """Statements up to a position that change tables."""
-_UNSEEN: Final = BinlogStatement("", "what is between can't be read", Position("", 0))
+_UNSEEN: Final = BinlogStatement("", "the binlog in between can't be read", Position("", 0))
 
 
 class FutureDefinition(msgspec.Struct, frozen=True):
@@ -36,8 +36,8 @@ class FutureDefinitions:
     """
     Args:
         schema: as of the stream's position: what its statements have made known.
-        look: asked once, when it matters first; None: nobody can be asked, and no later definition is used for rows
-            without names.
+        look: asked once, when it matters first; None: the server can't be read, and rows without names
+            get no later definition.
     """
 
     def __init__(self, schema: ServerSchema, look: FindUpcomingDdl | None, *, mariadb: bool) -> None:

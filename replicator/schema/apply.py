@@ -182,7 +182,7 @@ class TableBuilder:
         if any(index.name.lower() == name.lower() for index in self.indexes):
             if draft.unless_exists or (draft.kind == PRIMARY and not draft.name):
                 return
-            raise DefinitionMismatch(f"an index {name} already")
+            raise DefinitionMismatch(f"the index {name} already exists")
         columns = tuple(self.columns[self.find(column)].name for column in draft.columns)
         self.indexes.append(Index(name, columns, draft.kind != "INDEX", draft.whole))
 

@@ -72,7 +72,7 @@ class SchemaCatalog:
                 raise _changed_since(table, separates)
             definition = decode(future.definition(key))
         if definition is None:
-            raise _no_column_names(table, "a table that the schema history does not know")
+            raise _no_column_names(table, "a table that is not in the schema history")
         found = table_map_merge.add_column_names(table, definition)
         if isinstance(found, str):
             raise _no_column_names(table, found)
@@ -208,9 +208,10 @@ def _no_column_names(table: Table, found: str) -> DecodeError:
         "E2306",
         f"the table map of {table.qualified} has no column names",
         found=f"binlog_row_metadata = MINIMAL, and {found}",
-        wanted="a definition in the schema history that fits the event",
-        fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE as of these rows; or set "
-        "binlog_row_metadata = FULL and make a new task that starts behind them.",
+        wanted="a definition in the schema history that matches the event",
+        fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE statement at the time of these "
+        "rows; or set "
+        "binlog_row_metadata = FULL and create a new task that starts after them.",
     )
 
 
@@ -218,11 +219,12 @@ def _changed_since(table: Table, separates: BinlogStatement) -> DecodeError:
     where = f"{separates.position}: {' '.join(separates.text.split())[:_SHOWN]}"
     return DecodeError(
         "E2306",
-        f"the table map of {table.qualified} has no column names, and its definition is only known as it is later",
+        f"the table map of {table.qualified} has no column names, and only a later definition of the table is known",
         found=f"binlog_row_metadata = MINIMAL, and at {where}",
         wanted="a definition of the table as it was before that statement",
-        fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE as of these rows, then `replicator "
-        "task retry NAME`; or a new task that starts behind the statement.",
+        fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE statement at the time of these "
+        "rows, then `replicator "
+        "task retry NAME`; or create a new task that starts after the statement.",
     )
 
 
@@ -230,10 +232,11 @@ def _not_understood_error(names: list[Name], text: str, why: str, position: Posi
     tables = ", ".join(f"{database}.{table}" for database, table in names)
     return DecodeError(
         "E2309",
-        f"a statement changes {tables} in a way that can't be understood ({why})",
+        f"a DDL statement on {tables} can't be applied to the schema history ({why})",
         found=text[:_SHOWN],
-        wanted="DDL that can be applied to the schema history",
-        fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE as it is behind the statement, then "
+        wanted="supported DDL",
+        fix="`replicator task schema NAME --set-table FILE` with the CREATE TABLE statement as of the end of the "
+        "statement, then "
         "`replicator task retry NAME`.",
         position=str(position),
         table=tables if len(names) == 1 else "",

@@ -132,9 +132,9 @@ class History:
                 return reading
         raise SourceUnavailable(
             "E2216",
-            "the tables of the source change faster than they can be read",
-            found=f"DDL during each of {_READINGS} readings",
-            wanted="one reading without",
+            "the table definitions of the source changed during each attempt to read them",
+            found=f"DDL during each of {_READINGS} attempts",
+            wanted="one attempt without DDL",
         )
 
     def _as_of(self, records: Sequence[SchemaRecord], position: Position) -> SchemaState:

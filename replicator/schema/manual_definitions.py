@@ -41,7 +41,7 @@ def manual_definition(
     schema.define(schema.key(operation.name), None)
     schema.apply(msgspec.structs.replace(operation, unless_exists=False), operation.name[0])
     if schema.get(schema.key(operation.name)) is None:
-        raise _refused("an index over a column that is not there")
+        raise _refused("an index on a column that does not exist")
     position = (stopped or {}).get(".".join(operation.name), position)
     return SchemaRecord("set", position, text=text[:_SHOWN], data=pack(schema.effects(), folded=schema.folded))
 
@@ -49,8 +49,8 @@ def manual_definition(
 def _refused(found: str) -> ProcessError:
     return ProcessError(
         "E5014",
-        "the table can't be taken from this text",
+        "the statement does not define a table",
         found=found,
         wanted="CREATE TABLE database.table (...), as SHOW CREATE TABLE prints it",
-        fix="Give the statement without what is not understood, as long as columns, types and keys stay.",
+        fix="Remove the clauses that are not supported, but keep columns, types and keys.",
     )

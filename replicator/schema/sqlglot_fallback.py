@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def parse_with_sqlglot(text: str, *, mariadb: bool) -> Parsed:
     """sqlglot reads the statement whole and writes it down in plain MySQL, which our grammar reads.
 
-    Raises NotUnderstood when sqlglot does not read it either, or only as a command of unknown content.
+    Raises NotUnderstood when sqlglot can't parse it either, or only as a command of unknown content.
     """
     tree = _tree(text)
     if tree is None:
-        raise NotUnderstood("sqlglot does not read it either")
+        raise NotUnderstood("sqlglot can't parse it either")
     return parse(tree.sql(dialect="mysql", comments=False), mariadb=mariadb)
 
 

@@ -46,7 +46,7 @@ _OLD: Final = {types.TIME2: types.TIME, types.DATETIME2: types.DATETIME, types.T
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Type byte and metadata; meta None: not told by the declaration."""
+    """Type byte and metadata; meta None: not given by the declaration."""
 
     type: int
     meta: int | None = 0

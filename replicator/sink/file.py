@@ -96,7 +96,7 @@ class FileSink:
         mark = marks.read(term)
         if mark is None:
             if os.fstat(file.fileno()).st_size:
-                raise foreign(self._shown, "it has content and no .position file")
+                raise foreign(self._shown, "it has content but no .position file")
             mark = Mark(term.task, term.uid, term.epoch, 0, new_digest().hexdigest())
             marks.write(mark)
         refuse_unknown(term, mark.epoch, f"an unknown host, at {mark.position}")

@@ -32,7 +32,7 @@ def _look(place: Place) -> None:
     except files.NotUsable as error:
         raise SinkError("E3201", f"{place.shown} can't be written", found=str(error)) from None
     if size and not _exists(place, f"{place.name}.position"):
-        raise foreign(place.shown, "it has content and no .position file")
+        raise foreign(place.shown, "it has content but no .position file")
     _writable(place.name, place, place.shown)
 
 
@@ -46,4 +46,4 @@ def _exists(place: Place, name: str) -> bool:
 
 def _writable(name: str, place: Place, shown: str) -> None:
     if not os.access(name, os.W_OK, dir_fd=place.folder):
-        raise SinkError("E3201", f"{shown} can't be written", found="this user has no right to")
+        raise SinkError("E3201", f"{shown} can't be written", found="this user has no write permission")

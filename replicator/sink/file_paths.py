@@ -28,8 +28,10 @@ class Place(NamedTuple):
             raise SinkError("E3201", f"{self.shown} can't be written", found=str(error)) from None
         if os.fstat(handle).st_nlink != 1:
             os.close(handle)
-            found = "the file has other names, or none any more"
-            raise SinkError("E3203", f"{self.shown} is not a file of this task", found=found, wanted="one hard link")
+            found = "the file has further hard links, or was deleted"
+            raise SinkError(
+                "E3203", f"{self.shown} is not a file of this task", found=found, wanted="exactly one hard link"
+            )
         return os.fdopen(handle, "ab+", buffering=0)
 
     def _descriptor(self) -> int:
@@ -49,13 +51,13 @@ def find(path: str, directory: Path | None) -> Place:
             "E3202",
             "tasks may not write files on this host",
             found="no --file-sink-directory",
-            wanted="a directory for them",
+            wanted="an allowed directory",
             fix="Start the process with --file-sink-directory, or set REPLICATOR_FILE_SINK_DIRECTORY.",
         )
     try:
         parts = files.below(path, directory)
         folder = files.open_folder(directory, parts[:-1])
     except files.NotUsable as error:
-        wanted = f"a file below {directory}, in a directory that is there"
+        wanted = f"a file below {directory}, in an existing directory"
         raise SinkError("E3202", f"tasks may not write to {path!r}", found=str(error), wanted=wanted) from None
     return Place(folder, parts[-1], str(directory.joinpath(*parts)))

@@ -66,14 +66,14 @@ class MarkFile:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise foreign(self.shown, "it is not the position of a file sink") from None
         if not mark.is_of(term):
-            raise foreign(self.shown, "it is of another task, or of one that had this name before")
+            raise foreign(self.shown, "it belongs to another task, or to an earlier task of this name")
         self._ours = True
         return mark
 
     def write(self, mark: Mark) -> None:
         """Raises OSError, and SinkError E3203 where somebody else has made a file of that name since `read`."""
         if not self._ours and self._content() is not None:
-            raise foreign(self.shown, "it was made by another process just now")
+            raise foreign(self.shown, "another process has just created it")
         draft = f".{_short(mark)}.position.new"  # of us alone: a name that has our uid in it
         with contextlib.suppress(FileNotFoundError):
             os.unlink(draft, dir_fd=self._folder)
@@ -97,8 +97,10 @@ class MarkFile:
 
 def foreign(path: str, why: str) -> SinkError:
     """What is not provably ours is not touched, and nothing of it is shown."""
-    fix = "Give `sink.path` another file, or move this one and its .position away."
-    return SinkError("E3203", f"{path} is not a file of this task", found=why, wanted="no file, or ours", fix=fix)
+    fix = "Set `sink.path` to another file, or move this file and its .position file."
+    return SinkError(
+        "E3203", f"{path} is not a file of this task", found=why, wanted="no file, or a file of this task", fix=fix
+    )
 
 
 def _create(folder: int, name: str, shown: str) -> int:

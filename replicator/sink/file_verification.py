@@ -44,10 +44,10 @@ def prove(file: BinaryIO, mark: Mark, term: Term, shown: str) -> hashlib.blake2b
     if size < mark.size:
         raise SinkError(
             "E3201",
-            f"{shown} is shorter than what was committed to it",
+            f"{shown} is shorter than its committed size",
             found=f"{size} bytes",
             wanted=f"at least {mark.size} bytes",
-            fix=f"Restore the file, or delete {shown}.position and begin with a new task.",
+            fix=f"Restore the file, or delete {shown}.position and create a new task.",
         )
     digest = _digest(file, mark.size)
     if digest.hexdigest() != mark.digest:
@@ -112,8 +112,8 @@ def _is_ours(line: bytes, decoder: msgspec.json.Decoder[_Line], term: Term) -> b
 def _meddled(shown: str, at: int) -> SinkError:
     return SinkError(
         "E3203",
-        f"another process has written into {shown}",
-        found=f"content that is not of this task from byte {at} on",
-        wanted="what this task has written, and nothing else",
-        fix=f"Save its content from byte {at} on, cut it off (truncate -s {at} {shown}), and start the task.",
+        f"another process has written to {shown}",
+        found=f"content of another process from byte {at} on",
+        wanted="only content that this task has written",
+        fix=f"Save the content from byte {at} on, truncate the file (truncate -s {at} {shown}), and start the task.",
     )

@@ -48,7 +48,7 @@ class MemoryBroker:
 
     def check(self, task: str, session: int) -> None:
         if self._sessions.get(task) != session:
-            raise SinkFenced("E3104", "a later term writes with our transactional id")
+            raise SinkFenced("E3104", "a later term uses the transactional id of the task")
 
     def append(self, record: Record, stamp: Stamp) -> None:
         topic, key, value = record[0], record[1], record[2]
@@ -98,7 +98,7 @@ class MemorySink:
     ) -> None:
         """The next `call` raises `error` (SinkUnavailable by default). `applied`: after it took effect, so that its
         outcome is unknown to the caller. Several queue up."""
-        fault = error or SinkUnavailable("E3002", f"{call} failed by order of a test")
+        fault = error or SinkUnavailable("E3002", f"{call} failed as requested by a test")
         self._faults[call].append((fault, applied))
 
     @property
@@ -167,7 +167,7 @@ class MemorySink:
     def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         self._ready()
         if self._marks:
-            raise SinkUnavailable("E3002", "not everything was acknowledged in time")
+            raise SinkUnavailable("E3002", "not all records were acknowledged in time")
 
     def close(self) -> None:
         self._term = None

@@ -76,9 +76,11 @@ class StdoutSink:
             while rest:
                 rest = rest[os.write(self._descriptor, rest) :]
         except BrokenPipeError as error:
-            raise SinkError("E3201", "the reader of standard output went away", fix="Nothing: run it again.") from error
+            raise SinkError(
+                "E3201", "the reader of standard output has closed it", fix="Run the command again."
+            ) from error
         except OSError as error:
-            raise SinkError("E3201", "standard output can't be written", found=str(error)) from error
+            raise SinkError("E3201", "standard output is not writable", found=str(error)) from error
 
     @property
     def _opened(self) -> tuple[Term, LineWriter]:

@@ -14,14 +14,14 @@ def refuse_unknown(term: Term, epoch: int, by: str) -> None:
     """
     if term.knows(epoch):
         return
-    before = f", the one before it {term.previous}" if term.previous is not None else ""
+    before = f", or the previous one, {term.previous}" if term.previous is not None else ""
     error = UnknownTerm(
         "E3111",
-        f"the position of '{term.task}' at the sink was written by a term that ZooKeeper does not know",
+        f"the position of '{term.task}' at the sink was written in a term that ZooKeeper does not know",
         found=f"epoch {epoch}, by {by}",
-        wanted=f"our epoch is {term.epoch}{before}",
+        wanted=f"this epoch, {term.epoch}{before}",
         fix="If ZooKeeper was restored to an earlier state and no other process runs this task: `replicator task retry "
-        f"{term.task} --take-over`. Where a copy of this ZooKeeper is in use, stop the Cores of one of them first.",
+        f"{term.task} --take-over`. If a copy of this ZooKeeper is in use, stop the Cores of one of them first.",
     )
     error.epoch = epoch
     raise error

@@ -93,7 +93,7 @@ class MemoryServer:
     def after(self, file: str, offset: int) -> tuple[str, int, bytes] | None:
         """What a stream at `file:offset` sends next, and where it then stands; None: nothing yet. Holds the lock."""
         if file not in self._files:
-            raise SourceUnavailable("E2002", f"{file} was purged under the stream")
+            raise SourceUnavailable("E2002", f"{file} was purged during the stream")
         content = self._files[file]
         if offset < len(content):
             end = self._whole(content, offset)
@@ -145,7 +145,7 @@ class MemoryStream:
         with self._server.changed:
             while True:
                 if self._closed or self.broken:
-                    reason = "it was closed by us" if self._closed else "the server is gone"
+                    reason = "this process closed it" if self._closed else "the server has stopped"
                     raise SourceUnavailable("E2002", "the stream ended", found=reason)
                 if self._first:
                     events, self._first = self._first, b""
@@ -168,7 +168,7 @@ class MemoryStream:
 
 
 class MemorySource:
-    """See `replicator.pipeline.ports.Source`. `start`: as in a task; a Position stands for {file, position}."""
+    """See `replicator.pipeline.ports.Source`. `start`: as in a task; a Position means {file, position}."""
 
     def __init__(self, server: MemoryServer, start: Literal["latest", "earliest"] | Position = "earliest") -> None:
         self._server = server

@@ -89,10 +89,10 @@ class RecordedStream:
                 if data:
                     return data
                 self._shut()
-        raise SourceUnavailable("E2002", "the recording ended", found="closed by us")
+        raise SourceUnavailable("E2002", "the recording ended", found="closed by this process")
 
     def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
-        return SourceError("E2211", "an error packet in a file", found=f"error {errno}: {message}")
+        return SourceError("E2211", "the file contains an error packet", found=f"error {errno}: {message}")
 
     def close(self) -> None:
         with self._reading:

@@ -31,7 +31,7 @@ _OWN_PAGE = frozenset({b"same-origin", b"none"})
 
 
 WITHOUT_TLS: Final = (
-    "open to the network WITHOUT TLS: tokens and contents can be read on the way (--insecure-http); "
+    "listening on the network WITHOUT TLS: tokens and data can be intercepted (--insecure-http); "
     "a proxy that speaks TLS belongs in front, and the listener on 127.0.0.1"
 )
 """What log and health say of a listener that other machines reach."""
@@ -39,10 +39,10 @@ _REACHED: Final = "replicator.reached_from_elsewhere"
 
 
 class Names(NamedTuple):
-    """What may stand in Host.
+    """The accepted values of Host.
 
     Attributes:
-        listen: the host that we were told to listen on.
+        listen: the host to listen on.
         loopback: whether only this machine reaches us.
         allowed: further names, of proxies and service discovery (`--allowed-host`).
     """
@@ -65,7 +65,7 @@ def names(listen: str, bound: str, allowed: Iterable[str] = ()) -> Names:
     for given in allowed:
         host = host_of(given)
         if host is None:
-            raise ProcessError("E5012", "--allowed-host is no name of a host", found=repr(given), wanted="NAME")
+            raise ProcessError("E5012", "--allowed-host is not a host name", found=repr(given), wanted="NAME")
         found.add(host)
     return Names(listen, is_loopback(bound), frozenset(found))
 
@@ -84,12 +84,12 @@ def refusal(method: str, headers: Iterable[tuple[bytes, bytes]], own: Names) -> 
     asked = given.get(b"host", [])
     host = host_of(asked[0].decode("latin-1")) if len(asked) == 1 else None
     if host is None or not own.know(host):
-        fix = "Use the address that it listens on, or start it with --allowed-host NAME."
-        found = f"Host: {host}" if host else "no usable Host"
-        return 421, ProcessError("E5020", "this process is not called so", found=found, fix=fix)
+        fix = "Use the address that the process listens on, or start it with --allowed-host NAME."
+        found = f"Host: {host}" if host else "no valid Host header"
+        return 421, ProcessError("E5020", "the request has an unexpected Host header", found=found, fix=fix)
     if method not in _SAFE and not _from_own_page(given, asked[0], own):
-        fix = "Use the command line, or a client that is no browser."
-        return 403, ProcessError("E5020", "a page from elsewhere may change nothing here", fix=fix)
+        fix = "Use the command line, or a client that is not a browser."
+        return 403, ProcessError("E5020", "cross-site requests may not change anything", fix=fix)
     return None
 
 

@@ -56,7 +56,7 @@ class Address(NamedTuple):
 
 
 class Listen(NamedTuple):
-    """What a process is told of its listener.
+    """The options of a process's listener.
 
     Attributes:
         where: for `parse_listen`.
@@ -102,9 +102,9 @@ def _check_reach(bound: socket.socket, address: Address, insecure_http: bool) ->
         return
     raise ProcessError(
         "E5021",
-        f"on {address.host} everything would go over the network unencrypted",
-        found="plain HTTP off the loopback address",
-        fix="Listen on 127.0.0.1 behind a proxy that speaks TLS, or accept it with --insecure-http.",
+        f"traffic to {address.host} would not be encrypted",
+        found="plain HTTP on a non-loopback address",
+        fix="Listen on 127.0.0.1 behind a proxy with TLS, or allow it with --insecure-http.",
     )
 
 

@@ -32,7 +32,7 @@ class Choice:
             kept &= _kept(source, scope, rule)
         if not kept:
             raise DecodeError(
-                "E2310", f"transforms.columns leave no column of {source.qualified}", wanted="one or more"
+                "E2310", f"transforms.columns exclude all columns of {source.qualified}", wanted="at least one column"
             )
         return view.only(kept)
 
@@ -47,10 +47,10 @@ def _kept(table: Table, scope: Scope, rule: ColumnRule) -> set[int]:
     if lost and not rule.drop_keys:
         raise DecodeError(
             "E2310",
-            f"{scope.where}.{key} drops a part of the primary key of {table.qualified}",
+            f"{scope.where}.{key} excludes a part of the primary key of {table.qualified}",
             found=", ".join(lost),
-            wanted="the whole key: without it records of several rows share a key, or have none",
-            fix="Keep the column, or mask it with a hash; or accept that with `drop_keys: true`.",
+            wanted="the complete key: without it, records of several rows share a key or have none",
+            fix="Keep the column, or mask it with a hash; or allow it with `drop_keys: true`.",
         )
     return kept
 
@@ -87,9 +87,9 @@ def _renamed(source: Table, view: View, scope: Scope, rule: RenameRule) -> View:
         if column.name.lower() in seen:
             raise DecodeError(
                 "E2310",
-                f"{scope.where} gives two columns of {source.qualified} one name",
+                f"{scope.where} gives two columns of {source.qualified} the same name",
                 found=column.name,
-                wanted="a name for each column",
+                wanted="unique names",
             )
         seen.add(column.name.lower())
     table = msgspec.structs.replace(

@@ -43,9 +43,9 @@ class Filters:
         if len(kinds) > 1:
             raise DecodeError(
                 "E2310",
-                f"transforms.filter choose rows and changes of {source.qualified} at once",
+                f"transforms.filter select both rows and changes of {source.qualified}",
                 found="; ".join(text for _, text, _ in found)[:500],
-                wanted="either filters that name before, after or operation, or filters that do not",
+                wanted="filters that all use before, after or operation, or that all do not",
             )
         whole = conditions[0] if len(conditions) == 1 else typed.And(conditions)
         return Filter(whole, rows=not kinds.pop())
@@ -125,7 +125,7 @@ class _Typing:
         names = [each.value.lower() if isinstance(each.value, str) else each.value for each in constants]
         for name in names:
             if name not in _OPERATIONS:
-                self._refuse("names an operation that is none", "'insert', 'update' or 'delete'", repr(name))
+                self._refuse("compares with an unknown operation", "'insert', 'update' or 'delete'", repr(name))
         return tuple(operation for operation in _OPERATIONS if operation in names)
 
     def _listed(self, expression: tree.Listed) -> Condition:
@@ -138,12 +138,12 @@ class _Typing:
     def _matched(self, expression: tree.Matched) -> Condition:
         value, kind, column = self._kind(expression.value)
         if kind != "text":
-            self._refuse(f"asks {column.name} for LIKE", "a column of text", f"it is a {kind}")
+            self._refuse(f"uses LIKE on {column.name}", "a column of text", f"it is a {kind}")
         return typed.Like(value, expression.pattern)
 
     def _value(self, operand: tree.Operand) -> tuple[Of, Column]:
         if not isinstance(operand, tree.Name):
-            self._refuse("asks the operation for what only columns have", "operation = 'insert'")
+            self._refuse("uses a test on the operation that only columns support", "operation = 'insert'")
         column = find(self._table, operand.text)
         if column is None:
             raise no_column(self._table, operand.text, self._where)
@@ -165,7 +165,7 @@ class _Typing:
         if exact and column.type == types.ENUM and column.members and made not in column.members and made != "":
             near = nearest(str(made), column.members)
             wanted = f"'{near}'?" if near else ", ".join(column.members)[:200]
-            self._refuse(f"compares {column.name} with a member that it does not have", wanted, repr(made))
+            self._refuse(f"compares {column.name} with an unknown member", wanted, repr(made))
         return made
 
     def _refuse(self, what: str, wanted: str, found: str = "") -> NoReturn:

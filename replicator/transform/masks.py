@@ -73,9 +73,9 @@ def _check(table: Table, column: Column, rule: MaskRule, where: str) -> None:
     if column.index in key_of(table) and not (rule.keys and rule.hash):
         raise DecodeError(
             "E2310",
-            f"{where}.columns hides a part of the primary key of {table.qualified}",
+            f"{where}.columns masks a part of the primary key of {table.qualified}",
             found=column.name,
-            wanted="a hash, which keeps rows apart, and `keys: true`" if rule.keys else "`keys: true` and a hash",
+            wanted="a hash, which keeps rows distinct, and `keys: true`" if rule.keys else "`keys: true` and a hash",
             fix="Mask other columns, or use `hash` with `keys: true`: keys and rows then carry the digest.",
         )
     refused = (rule.hash is not None and kind is None) or (
@@ -84,7 +84,7 @@ def _check(table: Table, column: Column, rule: MaskRule, where: str) -> None:
     if refused:
         raise DecodeError(
             "E2310",
-            f"{where} can't do that to {table.qualified}.{column.name}",
+            f"{where} can't mask {table.qualified}.{column.name} in this way",
             found=types.NAMES.get(column.type, str(column.type)),
             wanted="fixed or nullify for this type" if rule.hash else "keep_last for text and numbers",
         )

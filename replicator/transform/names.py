@@ -57,10 +57,11 @@ def no_column(table: Table, name: str, rule: str) -> DecodeError:
     near = nearest(name, [column.name for column in table.columns])
     return DecodeError(
         "E2310",
-        f"{rule} names the column '{name}', which {table.qualified} does not have",
+        f"{rule} refers to the column '{name}', which {table.qualified} does not have",
         found=", ".join(column.name for column in table.columns)[:500],
         wanted=f"'{near}'?" if near else "a column of the table",
-        fix=f"Correct `{rule}`" + (f": write {near}." if near else ", or name the tables that have the column."),
+        fix=f"Correct `{rule}`"
+        + (f": write {near}." if near else ", or restrict it to the tables that have the column."),
     )
 
 

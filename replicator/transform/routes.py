@@ -51,8 +51,8 @@ class Routes:
         if find(view.table, name) is not None:
             raise DecodeError(
                 "E2310",
-                f"transforms.route adds the field '{name}' to {source.qualified}, which has such a column",
-                wanted="a name that no column has",
+                f"transforms.route adds the field '{name}' to {source.qualified}, which has a column of that name",
+                wanted="a name that is not used by a column",
             )
         value = source.name if rule.key_value is None else rewrite.expand(match, rule.key_value)
         origin = view.origins[key_of(view.table)[0]]

@@ -25,7 +25,7 @@ class Origin(msgspec.Struct, frozen=True):
         column: its column at the source; of a constant the key column that it is added to.
         constant: JSON text that is there in every row.
         mask: renderer that masks the value.
-        wraps: `mask` goes on with the name of the renderer that the format chose.
+        wraps: `mask` continues with the name of the renderer that the format chose.
         nothing: every value is replaced by NULL.
     """
 

@@ -50,7 +50,7 @@ def check(
         return done
     except (KazooTimeoutError, KazooException) as error:
         why = str(error) or type(error).__name__
-        fix = "Check --zookeeper and that a majority of its servers runs."
+        fix = "Check --zookeeper and that a majority of the servers runs."
         return Checked([Finding("zookeeper.reachable", "fail", f"{hosts}: {why}", "a session", fix)])
     finally:
         with contextlib.suppress(Exception):
@@ -63,7 +63,7 @@ def _timeout(client: Client, asked: float) -> Finding:
     shown = f"{client.negotiated:g} s negotiated, {asked:g} s asked for"
     if abs(client.negotiated - asked) < 0.001:
         return Finding.ok("zookeeper.session_timeout", shown)
-    wanted = "the same: take-over after a crash takes as long as the negotiated one"
+    wanted = "the same: take-over after a crash takes the negotiated time"
     fix = "Change minSessionTimeout / maxSessionTimeout of the ensemble (2 and 20 ticks by default)."
     return Finding("zookeeper.session_timeout", "warn", shown, wanted, fix)
 

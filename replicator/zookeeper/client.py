@@ -47,7 +47,7 @@ _CHANGES: dict[str, Change] = {
 
 
 class ZookeeperCoordinator:
-    """`replicator.coordination.ports.Coordinator` over one kazoo client; the contract stands there.
+    """`replicator.coordination.ports.Coordinator` over one kazoo client; see there for the contract.
 
     It connects in the background, tries for ever, and replaces a lost session by a new one by itself.
 
@@ -117,7 +117,7 @@ class ZookeeperCoordinator:
                 left = end - time.monotonic()
                 if left <= 0:
                     raise NotConnected(
-                        "E4001", f"no ZooKeeper answers at {self.hosts}", found=f"nothing within {timeout:g} s"
+                        "E4001", f"no ZooKeeper server answers at {self.hosts}", found=f"nothing within {timeout:g} s"
                     )
                 self._lock.wait(left)
 
@@ -173,7 +173,7 @@ class ZookeeperCoordinator:
                 return self._ask(path, lambda: self._create(path, data, ephemeral, sequential))
             except NodeMissing:
                 self._ensure(path.rpartition("/")[0])
-        raise NodeMissing("E4004", f"the parent of {path} is deleted as fast as it is made")
+        raise NodeMissing("E4004", f"the parent of {path} was deleted after each attempt to create it")
 
     def _create(self, path: str, data: bytes, ephemeral: bool, sequential: bool) -> AsyncResult[str]:
         return self._client.create_async(path, data, acl=self._acl, ephemeral=ephemeral, sequence=sequential)

@@ -52,4 +52,4 @@ class Entry:
         self._others = False
         if self._barred > 2 * self._hosts:
             self._since, self._barred, self._session = None, 0, False
-            raise SessionExpiredError("the servers know less than we have seen")
+            raise SessionExpiredError("the servers are behind the last transaction that this client has seen")

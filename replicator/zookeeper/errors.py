@@ -40,7 +40,7 @@ def translate(error: BaseException, path: str, found: str = "") -> CoordinationE
     if isinstance(error, kazoo.NoNodeError):
         return NodeMissing("E4004", f"{path} does not exist", found=found)
     if isinstance(error, kazoo.NodeExistsError):
-        return NodeExists("E4005", f"{path} exists already", found=found)
+        return NodeExists("E4005", f"{path} already exists", found=found)
     if isinstance(error, kazoo.NotEmptyError):
         return NodeExists("E4005", f"{path} has children", found=found)
     if isinstance(error, kazoo.BadVersionError):

@@ -50,7 +50,7 @@ def replace_task(
     "/tasks/{name}",
     status_code=204,
     operation_id="deleteTask",
-    responses=documented(responses.Task, 202, "not yet gone"),
+    responses=documented(responses.Task, 202, "deletion not finished"),
 )
 def delete_task(
     operations: OperationsOf, name: Name, by: By, wait: Annotated[float, Query(ge=0, le=60, description="seconds")] = 10

@@ -205,7 +205,7 @@ def test_16_both_own_znodes_deleted_by_an_operator(make_bus: MakeBus) -> None:
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
     assert after.epoch > before.epoch
-    assert "its node is gone" in taken_over(bus)
+    assert "its znode is gone" in taken_over(bus)
 
 
 def taken_over(bus: Bus) -> str:

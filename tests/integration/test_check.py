@@ -114,7 +114,7 @@ def test_tables(server: Database) -> None:
         logged = isinstance(server, MySQL)  # MySQL 9.7 logs what a foreign key cascades to
         assert found["foreign_keys"].severity == ("ok" if logged else "warn")
         found = findings(server, tables=[f"{name}.good", f"{name}.absent"])
-        assert (found["tables"].severity, found["tables"].found) == ("fail", f"not there: {name}.absent")
+        assert (found["tables"].severity, found["tables"].found) == ("fail", f"missing: {name}.absent")
         assert findings(server, tables=[f"{name}.none_*"])["tables"].severity == "warn"
     finally:
         server.execute(f"DROP DATABASE {name}")

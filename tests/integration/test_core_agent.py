@@ -263,7 +263,7 @@ def test_both_own_nodes_deleted_by_hand(site):
     site.worker(b)
     assert time.monotonic() - deleted >= TIMEOUT * 2 / 3, "the lease of the old one may still have run"
     assert old.killed
-    assert "its node is gone" in eventually(lambda: lost_reason(site))
+    assert "its znode is gone" in eventually(lambda: lost_reason(site))
 
 
 def test_a_session_that_ended_is_not_waited_for(site):

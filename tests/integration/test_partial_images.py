@@ -162,5 +162,5 @@ def test_partial_json_in_partial_images(mysql: MySQL) -> None:
     assert told(mysql, "NOBLOB", JSON, (*JSON_CHANGES, *noblob)) == whole
     changed = [set(found["data"]) for _, found in told(mysql, "MINIMAL", JSON, JSON_CHANGES)]
     assert changed == [{"id", "j", "v", "k"}, {"v"}, {"j"}, {"v", "k"}, {"j", "v"}]
-    with pytest.raises(DecodeError, match=r"E2304 .*images\.j comes with changes to a document"):
+    with pytest.raises(DecodeError, match=r"E2304 .*images\.j has changes to a JSON document"):
         told(mysql, "MINIMAL", JSON, (*JSON_CHANGES[:2], "UPDATE j SET k = JSON_SET(k, '$[0]', 2)"))

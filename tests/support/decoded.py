@@ -97,4 +97,4 @@ def told(server: Database, statements: Iterator[str]) -> tuple[list[object], Cou
 
 
 def _no_error(errno: int, sqlstate: str, message: str) -> ReplicatorError:
-    raise AssertionError(f"an error packet in a file: {errno} {sqlstate} {message}")
+    raise AssertionError(f"the file contains an error packet: {errno} {sqlstate} {message}")

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from dev.fuzz.bend import bent
+from dev.fuzz.bend import FORMS, bent
 from dev.fuzz.case import Case, cases
-from dev.fuzz.check import Broken, _check_prefix, check, outcome
+from dev.fuzz.check import SINKS, Broken, _check_prefix, check, outcome
 from dev.fuzz.seeds import KEPT, recorded, seeds
 from replicator import compiled
 from replicator.decode.decoder import BinlogDecoder
+from replicator.decode.native.compiled_decoder import CompiledDecoder
 
 RECORDED = dict(recorded())
 SEEDS = list(seeds())
@@ -54,11 +55,20 @@ def test_what_the_fuzzer_begins_with_is_decoded_to_its_end() -> None:
     assert sorted(errors) == ["E2303", "E2303", "E2304", "E2306"]
 
 
+def test_every_format_decodes_what_the_fuzzer_begins_with() -> None:
+    """Rows among it. That both decoders make the same of it, tests/unit/compiled says."""
+    assert len(SINKS) == FORMS
+    case = next(case for case in SEEDS if 30 in [kind for kind, _, _ in case.events])
+    for form in range(FORMS):
+        found = outcome(CompiledDecoder, replace(case, form=form))
+        assert found[0][0], SINKS[form]
+
+
 def test_bent_events() -> None:
     """A minute of the fuzzer in a second: without coverage, and always the same."""
     dice = random.Random(4)
     for _ in range(150):
-        case = replace(dice.choice(SEEDS), form=dice.randrange(5))
+        case = replace(dice.choice(SEEDS), form=dice.randrange(FORMS))
         for _ in range(dice.randrange(1, 4)):
             case = bent(case, dice, lambda body, most: body[:most], SEEDS)
         check(case)

@@ -1,7 +1,8 @@
 """Words that user-facing text must not contain: plain technical English, as in the manuals of MySQL and Kafka.
 
 User-facing are string literals of the product (error texts, remedies, CLI options), help texts of commands, the
-dashboard's templates, README.md and docs/. Other docstrings and comments are not looked at.
+dashboard's templates, README.md and docs/. So are DESIGN.md files. Other docstrings and comments
+are not looked at.
 """
 
 from __future__ import annotations
@@ -15,16 +16,20 @@ from typing import Final
 from dev.paths import TREE
 
 REFUSED: Final = re.compile(
-    r"\b(anew|whoever|whosoever|heir|knocks?|mend(s|ed)?|somebody|nobody|stands?|steer(s|ed)?|deeds?)\b"
-    r"|\b(to be had|go(es)? on|of its own|becomes? of|without an end|told)\b"
+    r"\b(anew|whoever|whosoever|heir|knocks?|mend(s|ed)?|somebody|nobody|anybody|everybody|stands?|standing|stood)\b"
+    r"|\b(steer(s|ed)?|deeds?|to be had|go(es)? on|went on|of its own|bec(o|a)mes? of|without an end|told)\b"
+    r"|\b(cut short|put back to|make a new task|as fast as it is|does not let|wants (a|no) login)\b"
+    r"|\b(encrypted connections only|comes without|beyond measure|by order of|asks for the password)\b"
+    r"|\bis none of\b|(?<!there )\bis no (address|browser|file|id|member|message|reply|server|template|version)\b"
     r"|(?<![/\w])(trail|beside)\b",
     re.I,
 )
 """Write instead: again, the client that, its successor, probes, corrects, another process, no Core, is at or is a
 contender for, controls, commands; available, continues, separate, is done with, unterminated, informed; position
-history, next to."""
-_KEYS: Final = {"mended", "nobody"}
-"""Strings that are no text: a key that configurations of an earlier version have, and an account of Unix."""
+history, next to; truncated, was restored to, create a new task, during each attempt, refuses, does not support,
+requires a login; accepts only encrypted connections, lacks, is not a."""
+_KEYS: Final = {"mended", "nobody", "stood"}
+"""Not text: a key of configurations of an earlier version, an account of Unix, an argument of a command."""
 
 PRODUCT: Final = ("replicator", "core", "server", "monitor")
 EXCEPTIONS: Final = {
@@ -55,7 +60,9 @@ def _texts() -> Iterator[tuple[str, str]]:
             for line, text in _literals(path):
                 yield f"{path.relative_to(TREE)}:{line}", text
     templates = sorted((TREE / "monitor" / "templates").glob("*"))
-    for path in (*templates, TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))):
+    designs = sorted(path for path in TREE.rglob("DESIGN.md") if not {".venv", "build"} & set(path.parts))
+    written = (TREE / "README.md", *sorted((TREE / "docs").glob("*.md")), *designs)
+    for path in (*templates, *written):
         name = str(path.relative_to(TREE))
         if name not in EXCEPTIONS:
             yield from ((f"{name}:{number}", line) for number, line in enumerate(path.read_text().splitlines(), 1))
@@ -86,6 +93,8 @@ def test_the_list_refuses() -> None:
     for text in (
         "it is decided anew", "Whoever answers", "somebody stands before us", "positions stand under that id",
         "the task goes on", "how to mend it", "nobody is promoted", "nothing is to be had", "in a place of its own",
+        "a GTID event is cut short", "it was put back to an earlier state", "the listener wants no login",
+        "what answers is no server", "make a new task behind it", "the node may still be standing",
     ):  # fmt: skip
         assert REFUSED.search(text), text
     assert not REFUSED.search("is on standby; the standby; renewed; recommended; understands")

@@ -42,7 +42,7 @@ def _refuse_misfits(config: TaskConfig) -> None:
 
     found = check_transforms(config)
     if found is None:
-        click.echo("transforms: not checked, as the source can't be asked from here", err=True)
+        click.echo("transforms: not checked, because the source can't be reached from here", err=True)
     for finding in found or ():
         if finding.severity == "fail" and finding.id != "transforms.keys":
             raise ConfigError("E1011", finding.found, wanted=finding.wanted, fix=finding.fix)

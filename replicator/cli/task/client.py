@@ -33,7 +33,7 @@ def find_token(token_file: Path | None) -> str:
         return os.environ["REPLICATOR_TOKEN"].strip()
     named = token_file or (Path(text) if (text := os.environ.get("REPLICATOR_TOKEN_FILE")) else None)
     if named is None and not default_token_file().exists():
-        raise ProcessError("E5006", "no token to show to the Server", found=f"no file {default_token_file()}")
+        raise ProcessError("E5006", "there is no token for the Server", found=f"no file {default_token_file()}")
     return read_token(named or default_token_file())
 
 
@@ -51,7 +51,7 @@ class Client:
                 verify=self.server.startswith("https:"),  # loading the authorities takes longer than most answers
             )
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
-            raise ProcessError("E5005", f"{server!r} is no address of a Server", found=str(error)) from None
+            raise ProcessError("E5005", f"{server!r} is not the address of a Server", found=str(error)) from None
 
     def __enter__(self) -> Client:
         return self
@@ -128,13 +128,13 @@ class Client:
         try:
             answer = self._http.request(method, path, **options)
         except httpx.TimeoutException:
-            raise ProcessError("E5005", f"the Server at {self.server} does not answer in time") from None
+            raise ProcessError("E5005", f"the Server at {self.server} did not answer in time") from None
         except httpx.UnsupportedProtocol:
             raise ProcessError(
-                "E5005", f"{self.server!r} is no address of a Server", wanted="http://HOST:PORT"
+                "E5005", f"{self.server!r} is not the address of a Server", wanted="http://HOST:PORT"
             ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ProcessError("E5005", f"no Server at {self.server}", found=str(error)) from None
+            raise ProcessError("E5005", f"the Server at {self.server} can't be reached", found=str(error)) from None
         if answer.status_code == 204:
             return {}
         try:
@@ -142,8 +142,8 @@ class Client:
         except ValueError:
             content = None
         if not isinstance(content, dict) or not ("apiVersion" in content or "error" in content):
-            found = f"HTTP {answer.status_code} without our JSON"
-            raise ProcessError("E5005", f"what answers at {self.server} is no Server of ours", found=found)
+            found = f"HTTP {answer.status_code} without the JSON of a Server"
+            raise ProcessError("E5005", f"the process that answers at {self.server} is not a Server", found=found)
         if "error" in content:
             raise _error(content)
         return content
@@ -160,9 +160,9 @@ def _check_way(server: str) -> None:
     if not closed and os.environ.get(INSECURE) not in ("1", "true"):
         raise ProcessError(
             "E5021",
-            f"the token would go to {server} over the network unencrypted",
+            f"the token would be sent to {server} unencrypted",
             wanted="https://, or a Server on this machine",
-            fix=f"Use a proxy that speaks TLS, or accept it: export {INSECURE}=1",
+            fix=f"Use a proxy with TLS, or allow it: export {INSECURE}=1",
         )
 
 

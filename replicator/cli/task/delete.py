@@ -52,5 +52,5 @@ def _wait(client: Client, name: str, deadline: float) -> None:
             return
         if time.monotonic() >= deadline:
             hosts = ", ".join(one["host"] for one in task["instances"])
-            raise ProcessError("E5009", f"'{name}' is still being deleted", found=f"standing: {hosts or 'nobody'}")
+            raise ProcessError("E5009", f"'{name}' is still being deleted", found=f"contenders: {hosts or 'none'}")
         time.sleep(_POLL)

@@ -26,7 +26,7 @@ def command(name: str, which: str, new: str, dry_run: bool, client: Client) -> N
     """
     answer = client.act(name, "replay", dry_run=dry_run, table=which, name=new)
     if dry_run:
-        click.echo("nothing is in the way (dry run)")
+        click.echo("the replay is possible (dry run)")
     elif answer["name"] == name:
         click.echo(f"{clean(name)} delivers what it left out of {clean(which)}, and then continues with it")
     else:

@@ -93,7 +93,7 @@ def _local(state: Path, name: str, mariadb: bool, statement: str) -> dict[str, A
     with _opened(state, name, mariadb) as (definitions, position):
         if statement:
             if position is None:
-                raise ProcessError("E5007", f"'{name}' has no position yet", fix="Start it once.")
+                raise ProcessError("E5007", f"'{name}' has no position yet", fix="Start the task once.")
             definitions.define(statement, position)
         items: list[dict[str, Any]] = []
         for key, found in definitions.tables().items():

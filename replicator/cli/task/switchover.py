@@ -46,5 +46,5 @@ def _wait(client: Client, name: str, epoch: int, deadline: float) -> str:
             return str(task["host"])
         if time.monotonic() >= deadline:
             found = f"{task['state']} on {task['host'] or 'no host'}"
-            raise ProcessError("E5009", f"the switchover of '{name}' is not done yet", found=found)
+            raise ProcessError("E5009", f"the switchover of '{name}' has not finished yet", found=found)
         time.sleep(_POLL)

@@ -123,7 +123,7 @@ def _deliver(events: Sequence[Event]) -> None:
 
 
 class MemoryCoordinator:
-    """`replicator.coordination.ports.Coordinator` in memory; the contract stands there."""
+    """`replicator.coordination.ports.Coordinator` in memory; see there for the contract."""
 
     def __init__(self, ensemble: MemoryEnsemble, timeout: float) -> None:
         self._ensemble = ensemble
@@ -303,7 +303,7 @@ class MemoryCoordinator:
         if self._state is not Connection.CONNECTED:
             raise NotConnected("E4002", f"a request for {path} was not sent", found=self._state.value)
         if self.silent_since is not None:
-            raise NotConnected("E4002", f"a request for {path} got no answer", found="silence")
+            raise NotConnected("E4002", f"a request for {path} got no answer", found="no reply in time")
         if not self._ensemble.alive(self._session):
             raise SessionLost("E4003", f"the session ended during a request for {path}")
 

@@ -113,7 +113,7 @@ class Tree:
         if sequential:
             path = f"{path}{parent.sequence:010d}"
         if path in self._entries:
-            raise NodeExists("E4005", f"{path} exists already")
+            raise NodeExists("E4005", f"{path} already exists")
         self._keep(above)
         self._keep(path)
         parent.sequence += 1

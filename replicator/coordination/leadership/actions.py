@@ -22,8 +22,8 @@ class Stand(Action, frozen=True):
 
 
 class Sweep(Action, frozen=True):
-    """Delete nodes of our session that we don't stand with: left by a create whose reply was lost. Nobody else would,
-    and they would block the task for as long as we live."""
+    """Delete election znodes of this session other than the known one, left by a create whose reply was lost.
+    They would block the task for the life of the process."""
 
     names: tuple[str, ...]
 
@@ -33,13 +33,13 @@ class Stood(Action, frozen=True):
 
 
 class Withdraw(Action, frozen=True):
-    """Delete our node without having led under it. We stand again by the next decision, unless we are leaving."""
+    """Delete our node without having led under it. The next decision joins again, unless the process is leaving."""
 
     reason: str
 
 
 class Lose(Action, frozen=True):
-    """Our node is gone, or is no longer the one we knew: kill the worker, write nothing, begin anew."""
+    """Our node is gone, or is no longer the one we knew: kill the worker, write nothing, start again."""
 
     reason: str
 
@@ -109,7 +109,7 @@ class Retry(Action, frozen=True):
 
 
 class ConfirmFencing(Action, frozen=True):
-    """Ask ZooKeeper itself whether our node stands; if so, whoever fences us out is not of this election."""
+    """Ask ZooKeeper whether the election znode exists; if so, the producer that fences is not of this election."""
 
 
 class Fail(Action, frozen=True):
@@ -120,7 +120,7 @@ class Release(Action, frozen=True):
     """End the term on purpose: lastCommit released, our node deleted, the command done, in one transaction.
 
     Attributes:
-        successor: guid, or "" for whoever is next.
+        successor: guid, or "" for the next in the queue.
         command: path of the command that asked for it, or "".
     """
 
@@ -150,7 +150,7 @@ class SetPosition(Action, frozen=True):
 
 
 class RemoveTask(Action, frozen=True):
-    """The task is deleted and nobody stands for it any more."""
+    """The task is deleted and has no contenders."""
 
 
 def problem(code: str, what: str, found: str = "", wanted: str = "", fix: str = "") -> Problem:

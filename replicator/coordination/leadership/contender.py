@@ -22,7 +22,7 @@ class Leading(msgspec.Struct, frozen=True):
     Attributes:
         name, czxid: of our node.
         uid: of the task's incarnation.
-        epoch: what the sink and its consumers are told; previous: of the term before, None: not known (`epochs`).
+        epoch: as the sink and its consumers see it; previous: of the term before, None: not known (`epochs`).
         above: as lastCommit has it.
     """
 
@@ -35,7 +35,7 @@ class Leading(msgspec.Struct, frozen=True):
 
 
 class Workers(Protocol):
-    """What a participant asks of whoever runs the data path."""
+    """The interface of a participant to the data path."""
 
     def start(self, term: Leading, config: Config, checkpoint: Checkpoint | None) -> None:
         """Starts a worker under a lease that is confirmed first. Raises NotConnected and LeadershipLost; nothing was

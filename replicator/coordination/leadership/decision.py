@@ -44,7 +44,7 @@ def decide(facts: Facts, view: TaskView, now: float) -> Actions:
         now: monotonic seconds, taken after the view was read.
     """
     if not view.exists:
-        return [] if facts.state is State.ABSENT else [Lose("the task is gone")]
+        return [] if facts.state is State.ABSENT else [Lose("the task was deleted")]
     ghosts = tuple(entry.name for entry in view.field.contenders if entry.owner == view.session and entry != view.own)
     if ghosts:
         return [Sweep(ghosts)]
@@ -54,7 +54,7 @@ def decide(facts: Facts, view: TaskView, now: float) -> Actions:
     if facts.state is State.ABSENT:
         return [Stood()]
     if own.czxid != facts.czxid:
-        return [Lose("another node of ours has taken our place")]
+        return [Lose("another znode of this process is in the election")]
     if facts.stopping or view.desired == "deleted":
         return _leave(facts, view, now)
     if facts.fenced is not None:
@@ -68,7 +68,7 @@ def decide(facts: Facts, view: TaskView, now: float) -> Actions:
 def _outside(facts: Facts, view: TaskView) -> Actions:
     """No node of ours stands."""
     if facts.state is not State.ABSENT:
-        return [Lose("our node is gone")]
+        return [Lose("the election znode of this process is gone")]
     if view.desired == "deleted":
         return [] if view.field.contenders else [RemoveTask()]
     return [] if facts.stopping else [Stand()]
@@ -133,19 +133,19 @@ def _wait(facts: Facts, view: TaskView, own: Contender, now: float) -> Actions:
 def _epoch_would_fall(recorded: int, own: int) -> dict[str, str]:
     return problem(
         "E4009",
-        "lastCommit names a later term than ours: ZooKeeper was put back to an earlier state, or replaced",
+        "lastCommit is from a later term: ZooKeeper was restored to an earlier state, or replaced",
         found=f"epoch {recorded}",
         wanted=f"below {own}",
-        fix="Make a new task with `source.start` set to the position in lastCommit.",
+        fix="Create a new task with `source.start` set to the position in lastCommit.",
     )
 
 
 def _other_incarnation(task: str) -> dict[str, str]:
     return problem(
         "E4009",
-        f"lastCommit is of an earlier task named '{task}'",
-        found="the uid of another incarnation",
-        wanted="the uid of this one, or no lastCommit",
+        f"lastCommit belongs to an earlier task named '{task}'",
+        found="the uid of another task",
+        wanted="the uid of this task, or no lastCommit",
         fix=f"`replicator task delete {task}`, then create the task again.",
     )
 
@@ -153,9 +153,9 @@ def _other_incarnation(task: str) -> dict[str, str]:
 def _position_lost(task: str) -> dict[str, str]:
     return problem(
         "E4004",
-        f"the progress of '{task}' is gone: lastCommit was deleted",
+        f"the position of '{task}' is lost: lastCommit was deleted",
         found="no lastCommit",
-        wanted="the position up to which everything is delivered",
-        fix="`replicator task position history NAME` shows where it was; `replicator task position set NAME --at TIME` "
-        "(or --gtid, or --file and --offset) and `replicator task retry NAME` continue there.",
+        wanted="the position up to which all transactions are delivered",
+        fix="`replicator task position history NAME` shows earlier positions; `replicator task position set NAME --at "
+        "TIME` (or --gtid, or --file and --offset) and `replicator task retry NAME` continue there.",
     )

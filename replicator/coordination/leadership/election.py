@@ -14,13 +14,13 @@ from replicator.errors import CoordinationError, NodeMissing
 
 
 class Contender(msgspec.Struct, frozen=True):
-    """One instance that stands.
+    """One instance in the election of a task.
 
     Attributes:
         sequence: the smallest one is RUNNING.
         czxid: becomes the epoch when it leads.
         owner: session that holds it.
-        record: None when its content is not understood; it stands all the same.
+        record: None when its content is not understood; it is a contender all the same.
     """
 
     name: str

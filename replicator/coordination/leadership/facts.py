@@ -12,7 +12,7 @@ from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Config, Problem
 from replicator.model.checkpoint import Checkpoint
 
-Side: TypeAlias = Literal["source", "sink", "host"]
+Side: TypeAlias = Literal["source", "sink", "registry", "host"]
 DRAIN_LIMIT, DRAIN_MOST = 20.0, 60.0
 """Seconds after which a draining worker is killed; its sink then drops what is open. The first without any progress of
 its position, the second in all: what was sent and is acknowledged only after the kill is sent again (at_least_once)."""
@@ -32,16 +32,21 @@ class WorkerFacts(msgspec.Struct, frozen=True):
 
 
 class Stuck(msgspec.Struct, frozen=True):
-    """The worker runs and can't do its work. side: "source" or "sink", which it does not reach, or "host", which lacks
-    something; since: monotonic s; code: of the error that it waits with."""
+    """The worker runs and can't do its work. side: "source", "sink" or "registry" (of schemas), which it does not
+    reach, or "host", which lacks something; since: monotonic s; code: of the error that it waits with."""
 
     side: Side
     since: float
     code: str = ""
 
+    @property
+    def until_progress(self) -> bool:
+        """It ends with acknowledged progress, not with a stream that opens: that one opens each time."""
+        return self.side in ("registry", "host")
+
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a task is FAILED, under which versions of its configuration and of the orders beside it, and since when
+    """Why a task is FAILED, under which versions of its configuration and of the table orders, and since when
     (monotonic s). epoch: of the position at the sink, where an unknown term's is the reason (E3111)."""
 
     error: Problem
@@ -52,7 +57,7 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Fenced(msgspec.Struct, frozen=True):
-    """What the sink told a worker of another term; `epoch`: of that term, 0: not known."""
+    """What the sink reported to a worker of another term; `epoch`: of that term, 0: not known."""
 
     error: Problem
     epoch: int = 0
@@ -61,7 +66,7 @@ class Fenced(msgspec.Struct, frozen=True):
 class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Attributes:
     guid: our identity in this election; a new session brings a new one.
-    czxid: of the node we stand with; the epoch once we lead. 0 while ABSENT.
+    czxid: of our election znode; the epoch once we lead. 0 while ABSENT.
     opened: we have opened a term under this node.
     opened_zxid: transaction that did so, 0 when its answer was lost.
     worker: None when there is none.

@@ -32,9 +32,9 @@ def pause(times: tuple[float, ...]) -> float | None:
 def fenced_for_ever(task: str, error: Problem) -> Problem:
     return problem(
         "E3113",
-        f"'{task}' was fenced out at the sink {MOST} times while it was first in its election",
+        f"'{task}' was fenced at the sink {MOST} times although it was first in its election",
         found=f"{error.get('code', '')} {error.get('what', '')}: {error.get('found', '')}",
-        wanted="one producer with the task's transactional id",
-        fix="Find the other one (`kafka-transactions.sh list`) and stop it: a copy of this installation, or a program "
-        f"that uses our transactional id. Then `replicator task retry {task}`.",
+        wanted="a single producer with the transactional id of the task",
+        fix="Find the other producer (`kafka-transactions.sh list`) and stop it: a copy of this installation, or a "
+        f"program that uses the same transactional id. Then `replicator task retry {task}`.",
     )

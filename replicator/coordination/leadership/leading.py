@@ -158,7 +158,7 @@ def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Acti
 
 def _retry(facts: Facts, pending: Pending, by: str, take_over: bool) -> Actions:
     if take_over and not (facts.failure is not None and facts.failure.epoch):
-        return [Complete(pending.path, "refused", "retry: there is nothing to take over", by)]
+        return [Complete(pending.path, "refused", "retry: there is no position to take over", by)]
     return [Retry("retry", by, take_over), Complete(pending.path, "retry", "", by)]
 
 
@@ -175,7 +175,7 @@ def _set_position(facts: Facts, view: TaskView, pending: Pending) -> Action:
     stored = view.commit.checkpoint
     if record.arguments.get("stood", "").encode() != stood(stored):
         now_at = str(stored.position) if stored else "none"
-        return Complete(pending.path, "refused", f"position: it is {now_at} by now", record.by)
+        return Complete(pending.path, "refused", f"position: it is now {now_at}", record.by)
     return SetPosition(pending.path, wanted, record.arguments.get("reason", ""), record.by)
 
 
@@ -187,7 +187,7 @@ def _skip(facts: Facts, view: TaskView, pending: Pending) -> Actions:
         return [Complete(pending.path, "refused", f"skip: the task is {facts.state.value}", record.by)]
     asked, reason = record.arguments.get("transaction", ""), record.arguments.get("reason", "")
     if not asked:
-        return [Complete(pending.path, "refused", "skip: no transaction is named", record.by)]
+        return [Complete(pending.path, "refused", "skip: no transaction is given", record.by)]
     mariadb = config.data.get("source", {}).get("type") == "mariadb"
     try:
         move = skip(view.task, view.commit.checkpoint, facts.failure.error, asked, mariadb)
@@ -204,9 +204,9 @@ def _switchover(facts: Facts, view: TaskView, pending: Pending, now: float) -> A
     if view.maintenance:
         return [Complete(pending.path, "refused", "switchover: maintenance, no standby is promoted", record.by)]
     if not target and pending.czxid < facts.opened_zxid:
-        return [Complete(pending.path, "refused", "switchover: overtaken by a change of RUNNING", record.by)]
+        return [Complete(pending.path, "refused", "switchover: another Core became RUNNING before it", record.by)]
     if target and _names(view.own, target):
-        return [Complete(pending.path, "switchover", "is RUNNING already", record.by)]
+        return [Complete(pending.path, "switchover", "is already RUNNING", record.by)]
     successor = _successor(view, target)
     if successor is None:
         wanted = f"'{target}' is not on standby" if target else "there is no standby"

@@ -193,8 +193,8 @@ class Participant:
         if worker is None:
             return
         first, stuck = self.facts.state is State.STARTING, self.facts.stuck
-        # A host that has no room reaches its source each time, and delivers nothing.
-        lacking = stuck if stuck is not None and stuck.side == "host" else None
+        # A host that has no room, or no schema registry, reaches its source each time, and delivers nothing.
+        lacking = stuck if stuck is not None and stuck.until_progress else None
         self.move(Event.STREAMING, worker=msgspec.structs.replace(worker, streaming=True), stuck=lacking)
         self._deaths = 0
         if first:
@@ -221,7 +221,7 @@ class Participant:
         """The sink acknowledges something: a worker that drains gets its time anew, and a host lacks nothing."""
         worker, stuck = self.facts.worker, self.facts.stuck
         self._deaths_in_vain = 0
-        if stuck is not None and stuck.side == "host":
+        if stuck is not None and stuck.until_progress:
             self.facts = msgspec.structs.replace(self.facts, stuck=None)
         if worker is not None and worker.drain_reason:
             limit = STOP_LIMIT if worker.drain_reason == "stop" else DRAIN_LIMIT

@@ -86,7 +86,7 @@ class TermProgress:
         if commit.record is not None and commit.record.epoch != self._epoch:
             raise LeadershipLost(
                 "E4008",
-                f"lastCommit of '{self._task}' is not of our term",
+                f"lastCommit of '{self._task}' is from another term",
                 found=f"epoch {commit.record.epoch}",
                 wanted=f"epoch {self._epoch}",
             )

@@ -50,11 +50,16 @@ def side_of(code: str) -> Side | None:
         return "source"
     if code.startswith("E30"):
         return "sink"
+    if code == "E3301":
+        return "registry"
     return "host" if scope_of(code) == "host" else None
 
 
 def _reason(stuck: Stuck) -> str:
-    return f"{stuck.code} on this host" if stuck.side == "host" else f"the {stuck.side} is not reached from here"
+    if stuck.side == "host":
+        return f"{stuck.code} on this host"
+    side = "schema registry" if stuck.side == "registry" else stuck.side
+    return f"the {side} can't be reached from this host"
 
 
 def patience(facts: Facts) -> float:

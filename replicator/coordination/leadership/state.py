@@ -108,4 +108,4 @@ def step(state: State, event: Event) -> State:
     try:
         return TRANSITIONS[state][event]
     except KeyError:
-        raise ProcessError("E5011", f"a task that is {state.value} can't meet '{event.value}'") from None
+        raise ProcessError("E5011", f"unexpected event '{event.value}' in state {state.value}") from None

@@ -145,7 +145,7 @@ class Steps:
                 if kind != "retry":
                     self.note(kind, reason=reason, by=by)
             case _:
-                raise ProcessError("E5011", f"no step for {type(action).__name__}")
+                raise ProcessError("E5011", f"no step implements {type(action).__name__}")
 
     def refused(self, action: Action, error: CoordinationError) -> None:
         """The coordinator said no, for a reason other than the connection. Most of it mends itself by reading again
@@ -190,7 +190,7 @@ class Steps:
         commit = self._commits.write(self._owner.task, self._own, before, record)
         last = before.record
         if last is not None and last.epoch and not last.released and last.epoch != record.epoch:
-            why = "its session ended" if self._owner.facts.memory.ended == last.epoch else "its node is gone"
+            why = "its session ended" if self._owner.facts.memory.ended == last.epoch else "its znode is gone"
             self.note("lost", host=last.host, epoch=last.epoch, reason=f"{why}; {self._owner.identity.host} takes over")
         self._owner.move(
             Event.OPENED, opened=True, opened_zxid=commit.mzxid, checkpoint=None, above=above, previous=previous
@@ -211,7 +211,7 @@ class Steps:
         facts, path = owner.facts, owner.layout.contender(owner.task, self._own)
         stat = owner.coordinator.confirm([path])[0]
         if stat is None or stat.czxid != facts.czxid:
-            raise LeadershipLost("E4008", f"our node in the election of '{owner.task}' is gone")
+            raise LeadershipLost("E4008", f"the election znode of this process for '{owner.task}' is gone")
         assert facts.fenced is not None  # noqa: S101 - decided on it
         error, epoch = facts.fenced.error, facts.fenced.epoch
         times = fencing.counted(facts.fencings, owner.clock())

@@ -40,7 +40,7 @@ Validate: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Config(msgspec.Struct, frozen=True):
-    """A validated configuration and what operators have ordered of tables beside it; both with the version of the znode
+    """A validated configuration and the orders of operators for tables; both with the version of the znode
     they stand in, -1 for none. A worker is started with both, and takes up a change of either."""
 
     version: int
@@ -65,7 +65,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
         exists: the task's znode is there.
         config: None when there is none, or none that can be used; `config_error` says why. Nor is one used where the
             orders beside it can't be read: tables that are left out would come back.
-        field, own: who stands, and which of them we are.
+        field, own: the contenders, and which of them we are.
         desired: "running", "paused", "deleted", or UNKNOWN with `status_error`.
         commit: lastCommit; `commit_error` when its content is not understood.
         delivered: there is no lastCommit, and position history or history show that the task has had a position.
@@ -133,8 +133,8 @@ class ViewReader:
     def read(
         self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str = "", failing: bool = False
     ) -> TaskView:
-        """Raises NotConnected. `stuck`: what we don't reach, "source" or "sink", or "host", which lacks something;
-        `failing`: we have failed, perhaps by a fault of our host.
+        """Raises NotConnected. `stuck`: what we don't reach, "source", "sink" or "registry", or "host", which lacks
+        something; `failing`: we have failed, perhaps by a fault of our host.
 
         The parts are read one by one. A task that is removed meanwhile, or created again, is read again as a whole:
         half a task looks like one that has lost its progress.
@@ -143,7 +143,7 @@ class ViewReader:
             view = self._read(guid, watches, commands, machines, stuck)
             if view is not None:
                 return self._with_others(view, stuck, failing)
-        raise NotConnected("E4002", f"'{self._task}' changes as fast as it is read", found="several incarnations")
+        raise NotConnected("E4002", f"'{self._task}' was changed during each read", found="several incarnations")
 
     def _read(self, guid: str, watches: Watches, commands: bool, machines: bool, stuck: str) -> TaskView | None:
         """None when the parts may be of several incarnations.
@@ -191,7 +191,7 @@ class ViewReader:
         return msgspec.structs.replace(
             view,
             gave_up=_gave_up(recent),
-            reaching=healthy if stuck == "host" else frozenset(one.guid for one in figures if one.reach.get(stuck)),
+            reaching=healthy if stuck == "host" else frozenset(one.guid for one in figures if _reaches(one, stuck)),
             tried=_tried(recent) if failing else (),
             healthy=healthy,
         )
@@ -261,7 +261,7 @@ class ViewReader:
             if config.get("name") != self._task:
                 raise ConfigError(
                     "E1003",
-                    f"the configuration under '{self._task}' is of another task",
+                    f"the configuration of '{self._task}' belongs to another task",
                     found=str(config.get("name")),
                     wanted=self._task,
                 )
@@ -310,6 +310,11 @@ class ViewReader:
 
 _NEW_ROUND = frozenset({"created", "configured", "retry", "resumed", "resume", "position"})
 """Deeds of operators after which every host may try again."""
+
+
+def _reaches(one: TaskFigures, side: str) -> bool:
+    """The schema registry is of no use without source and sink."""
+    return one.reach.get(side, False) and (side != "registry" or all(one.reach.values()))
 
 
 def _gave_up(recent: list[Entry]) -> int:

@@ -84,4 +84,4 @@ class Machines:
 def _taken(name: str, machine: MachineNode | None) -> NodeExists:
     record = machine.record if machine else None
     found = f"process {record.pid} ({record.process[:8]})" if record else "a session of another process"
-    return NodeExists("E5002", f"another Core goes by the name '{name}'", found=found)
+    return NodeExists("E5002", f"another Core has the name '{name}'", found=found)

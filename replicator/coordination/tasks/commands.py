@@ -16,7 +16,7 @@ from replicator.errors import CoordinationError, NodeMissing
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A command that nobody has carried out yet. `record` None: its content is not understood. `czxid` orders it
+    """A command that has not been executed yet. `record` None: its content is not understood. `czxid` orders it
     against everything else that ever happened in the coordinator."""
 
     path: str

@@ -62,7 +62,7 @@ class Commits:
         except NodeMissing as error:
             if self._coordinator.exists(contender) is not None:
                 raise  # lastCommit itself was deleted by hand
-            raise LeadershipLost("E4008", f"our node in the election of '{task}' is gone") from error
+            raise LeadershipLost("E4008", f"the election znode of this process for '{task}' is gone") from error
         written = results[1]
         version, mzxid = (written.version, written.mzxid) if isinstance(written, Stat) else (0, 0)
         return Commit(record, version, mzxid)
@@ -91,7 +91,7 @@ def refuse_backward(task: str, before: Checkpoint | None, after: Checkpoint | No
     if after is None or behind(after.position, before.position):
         raise PositionBehind(
             "E4012",
-            f"the position of '{task}' would move back",
+            f"the new position of '{task}' is before the last commit",
             found=str(after.position) if after else "none",
             wanted=f"at least {before.position}",
         )

@@ -27,7 +27,7 @@ def create_in_task(coordinator: Coordinator, layout: Layout, task: str, node: Cr
         except NodeMissing:
             parent = node.path.rpartition("/")[0]
             _create_parent(coordinator, layout, task, parent)
-    raise NodeMissing("E4004", f"the parent of {node.path} is deleted as fast as it is created")
+    raise NodeMissing("E4004", f"the parent of {node.path} was deleted after each attempt to create it")
 
 
 def _create_parent(coordinator: Coordinator, layout: Layout, task: str, parent: str) -> None:

@@ -117,7 +117,7 @@ def _begun_again(present: Position) -> tuple[str, str, str]:
 def _normal(text: str, mariadb: bool) -> str:
     normal = str(MariaDBPosition.parse(text) if mariadb else GtidSet.parse(text))
     if not normal:
-        raise SourceError("E2209", "a GTID set that is empty", wanted="uuid:1-5,... or 0-1-100,...")
+        raise SourceError("E2209", "the GTID set is empty", wanted="uuid:1-5,... or 0-1-100,...")
     return normal
 
 
@@ -170,7 +170,7 @@ def _compared_mariadb(before: Position, after: Position) -> tuple[str, str, str]
         return "back", f"everything after {after.gtid} up to {before.gtid}", ""
     if ours.subset(theirs):
         return "forward", "", f"everything after {before.gtid} up to {after.gtid}"
-    return "unknown", f"what is after {after.gtid} and not after {before.gtid}", "and the other way round"
+    return "unknown", f"everything after {after.gtid} that is not after {before.gtid}", "and the reverse"
 
 
 def moment(text: str) -> int:
@@ -183,6 +183,6 @@ def moment(text: str) -> int:
     except (ValueError, OverflowError, OSError):
         raise ProcessError(
             "E5007",
-            f"{text[:60]!r} is no time",
+            f"{text[:60]!r} is not a time",
             wanted=f"for instance '{time.strftime('%Y-%m-%d %H:%M')}', in the Server's local time, or with an offset",
         ) from None

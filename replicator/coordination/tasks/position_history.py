@@ -20,7 +20,7 @@ MOST_BYTES: Final = 400_000
 
 
 class PositionHistory:
-    """Written by RUNNING alone, together with a check of its own node."""
+    """Written by RUNNING alone, together with a check of its election znode."""
 
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
         self._coordinator = coordinator

@@ -42,6 +42,8 @@ class Quarantines:
         try:
             self._coordinator.multi([Check(self._layout.task(task)), change])
         except (VersionConflict, NodeExists) as error:
-            raise VersionConflict("E4006", f"another operator ordered a quarantine of '{task}' meanwhile") from error
+            raise VersionConflict(
+                "E4006", f"another operator has changed the quarantine of '{task}' in the meantime"
+            ) from error
         except NodeMissing:
             raise NodeMissing("E5003", f"there is no task '{task}'") from None

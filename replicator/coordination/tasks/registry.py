@@ -24,7 +24,7 @@ _TRIES: Final = 3
 
 
 class TaskNode(msgspec.Struct, frozen=True):
-    """A task as it stands in its znode. `version` is the configuration's version: give it back to `configure`.
+    """A task as stored in its znode. `version` is the configuration's version: give it back to `configure`.
     `czxid`: of the node, as far as it was read."""
 
     name: str
@@ -84,7 +84,7 @@ class Registry:
         if present.record is record:
             return present
         if present.configured:
-            raise NodeExists("E5004", f"task '{task}' exists")
+            raise NodeExists("E5004", f"task '{task}' already exists")
         if orders is not None:
             quarantines = Quarantines(self._coordinator, self._layout)
             quarantines.write(task, orders, quarantines.read(task).version)
@@ -98,7 +98,7 @@ class Registry:
             except NodeExists:
                 with contextlib.suppress(NodeMissing):
                     return self.read(task)
-        raise NodeMissing("E5003", f"task '{task}' is deleted as fast as it is created")
+        raise NodeMissing("E5003", f"task '{task}' was deleted after each attempt to create it")
 
     def _make(self, task: str, record: TaskRecord, orders: Orders | None = None) -> TaskNode:
         self.names()

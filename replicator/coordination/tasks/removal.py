@@ -59,7 +59,11 @@ class Removal:
                 continue
             self._release_ids(node)
             return True
-        raise ProcessError("E5007", f"'{self._task}' is written to as fast as it is removed", fix="It is tried again.")
+        raise ProcessError(
+            "E5007",
+            f"'{self._task}' was written to during each attempt to delete it",
+            fix="None required: the process retries.",
+        )
 
     def _is_deleted(self) -> bool:
         path = self._layout.status(self._task)

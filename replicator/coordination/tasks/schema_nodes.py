@@ -41,7 +41,7 @@ class SchemaNodes:
     """Implements `ports.HistoryStore`.
 
     Args:
-        own: name of our contender node: each write checks that it stands. "": written by an operator while nobody runs.
+        own: name of our contender node: each write checks that it exists. "": written by an operator, no worker runs.
     """
 
     def __init__(self, coordinator: Coordinator, layout: Layout, task: str, own: str) -> None:
@@ -80,7 +80,9 @@ class SchemaNodes:
             return msgspec.msgpack.decode(raw, type=SchemaRecord)
         except msgspec.MsgspecError as error:
             where = self._layout.schema(self._task)
-            raise CoordinationError("E4009", f"a record of the schema history in {where}", found=str(error)) from error
+            raise CoordinationError(
+                "E4009", f"a record of the schema history in {where} can't be read", found=str(error)
+            ) from error
 
     def _write(self, change: Create) -> str:
         for attempt in range(2):
@@ -103,7 +105,7 @@ class SchemaNodes:
         except NodeMissing as error:
             if self._coordinator.exists(contender) is not None:
                 raise
-            raise LeadershipLost("E4008", f"our node in the election of '{self._task}' is gone") from error
+            raise LeadershipLost("E4008", f"the election znode of this process for '{self._task}' is gone") from error
 
     def _clear(self, first: str) -> None:
         """Deletes what is before a base's first part."""

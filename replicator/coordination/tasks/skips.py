@@ -33,9 +33,9 @@ def skip(
     if asked and not _same(asked, transaction, mariadb):
         raise ProcessError(
             "E5016",
-            f"'{task}' did not fail at the transaction that is to be skipped",
+            f"'{task}' did not fail at the transaction to skip",
             found=asked[:100],
-            wanted=f"{transaction}, at which {error.get('code', '')} was met",
+            wanted=f"{transaction}, at which {error.get('code', '')} occurred",
             position=error.get("position", ""),
         )
     if before is None:
@@ -49,13 +49,13 @@ def skip(
 
 
 def _not_one(task: str, error: Mapping[str, str] | None) -> ProcessError:
-    found = "no error is known" if error is None else f"{error.get('code', '')} {error.get('what', '')}"
+    found = "no recorded error" if error is None else f"{error.get('code', '')} {error.get('what', '')}"
     return ProcessError(
         "E5016",
-        f"the error of '{task}' is not of one transaction",
+        f"the error of '{task}' does not concern a single transaction",
         found=found,
         wanted="an error that names its transaction",
-        fix=f"Correct what `replicator task describe {task}` says.",
+        fix=f"Correct the cause: see `replicator task describe {task}`.",
     )
 
 
@@ -90,10 +90,10 @@ def _beyond(task: str, position: Position, transaction: str, end: str, mariadb: 
     if not end:
         raise SourceError(
             "E2209",
-            f"the log of the source does not say where transaction {transaction} ends",
-            found=f"{transaction}, without a GTID that counts",
+            f"the binlog of the source does not show where transaction {transaction} ends",
+            found=f"{transaction}, without a GTID",
             wanted="GTIDs, or MySQL 8.0 or later",
-            fix=f"`mysqlbinlog -v` shows the place behind it; then `replicator task position set {task} --file FILE "
+            fix=f"`mysqlbinlog -v` shows the offset after it; then `replicator task position set {task} --file FILE "
             "--offset OFFSET`.",
         )
     file, _, offset = end.rpartition(":")
@@ -124,7 +124,7 @@ def _with(executed: str, gtid: str, mariadb: bool) -> str:
 def _passed(task: str, transaction: str) -> ReplicatorError:
     return ProcessError(
         "E5007",
-        f"transaction {transaction} is behind the position of '{task}' already",
-        fix="Where it is of a table whose left-out rows are delivered now: "
+        f"the position of '{task}' is already after transaction {transaction}",
+        fix="If it belongs to a table whose rows are being replayed: "
         f"`replicator task quarantine {task} DATABASE.TABLE`.",
     )

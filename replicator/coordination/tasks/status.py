@@ -39,7 +39,9 @@ class Status:
             return None
         if record.desired not in DESIRED:
             wanted = " or ".join(DESIRED)
-            raise CoordinationError("E4010", f"{path} has an unknown wish", found=repr(record.desired), wanted=wanted)
+            raise CoordinationError(
+                "E4010", f"{path} has an unknown desired state", found=repr(record.desired), wanted=wanted
+            )
         return record
 
     def set(self, task: str, desired: str, by: str, reason: str = "") -> StatusRecord:
@@ -51,13 +53,13 @@ class Status:
             ValueError: a word that is not in DESIRED.
         """
         if desired not in DESIRED:
-            raise ValueError(f"desired state {desired!r} is none of {DESIRED}")
+            raise ValueError(f"desired state {desired!r} is not one of {DESIRED}")
         record = StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason)
         for _ in range(_TRIES):
             with contextlib.suppress(VersionConflict, NodeExists):
                 self._write(task, record)
                 return record
-        raise VersionConflict("E4006", f"the status of '{task}' changes as fast as it is read")
+        raise VersionConflict("E4006", f"the status of '{task}' was changed during each read")
 
     def _write(self, task: str, record: StatusRecord) -> None:
         path = self._layout.status(task)
@@ -67,7 +69,7 @@ class Status:
             create_in_task(self._coordinator, self._layout, task, Create(path, dump(record)))
             return
         if record.desired != "deleted" and _is_deleted(node.data, path):
-            raise ProcessError("E5007", f"task '{task}' is being deleted", fix="Wait until it is gone.")
+            raise ProcessError("E5007", f"task '{task}' is being deleted", fix="Wait until the deletion has finished.")
         try:
             self._coordinator.set(path, dump(record), node.stat.version)
         except NodeMissing:

@@ -76,8 +76,8 @@ def parse(table: Table, operation: Operation, header: bytes, *, accept_partial: 
         start = len(count) + number * size
         found[image] = int.from_bytes(header[start : start + size], "little") & every
         if found[image] != every and not accept_partial:
-            fix = "Or let the task take such rows, with `source.row_image: accept_partial`. "
-            refuse(table, "comes without all of its columns", _absent(table, found[image])[0], fix)
+            fix = "Or accept such rows with `source.row_image: accept_partial`. "
+            refuse(table, "lacks columns", _absent(table, found[image])[0], fix)
     return Presence(found)
 
 
@@ -88,13 +88,13 @@ def refuse(table: Table, what: str, absent: str, fix: str = "") -> NoReturn:
         f"a row of {table.qualified} {what}",
         found=f"no '{absent}' (binlog_row_image MINIMAL or NOBLOB in that session)",
         wanted="binlog_row_image = FULL",
-        fix="SET GLOBAL binlog_row_image = 'FULL'; and in the sessions that are open, or let them reconnect; "
-        f"then make a new task, as these rows are not complete in the binlog. {fix}".rstrip(),
+        fix="SET GLOBAL binlog_row_image = 'FULL'; set it in open sessions, or reconnect them; "
+        f"then create a new task, because these rows are not complete in the binlog. {fix}".rstrip(),
     )
 
 
 def damaged(what: str) -> NoReturn:
-    raise DecodeError("E2302", f"a row event can't be read: {what}", wanted="whole rows")
+    raise DecodeError("E2302", f"a row event can't be read: {what}", wanted="complete rows")
 
 
 def _every(table: Table) -> int:

@@ -86,7 +86,7 @@ class Pieces:
 class PacketFraming:
     """Packets of the client/server protocol: length 3, sequence 1, status 1 (0 event, 0xFF error, 0xFE end), event.
 
-    A payload of 16 MiB - 1 goes on in the next packet, without a status byte there.
+    A payload of 16 MiB - 1 continues in the next packet, without a status byte there.
 
     Args:
         take: asked before each event.
@@ -205,4 +205,4 @@ class FileFraming:
 
 
 def _damaged(found: str) -> DecodeError:
-    return DecodeError("E2302", "the stream can't be cut into events", found=found, wanted="whole binlog events")
+    return DecodeError("E2302", "the stream can't be split into events", found=found, wanted="whole binlog events")

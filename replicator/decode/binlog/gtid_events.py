@@ -50,7 +50,7 @@ def mysql(b: bytes, p: int, end: int) -> tuple[bytes, int, int, int]:
     two are 0 before MySQL 8.0."""
     size = end - p
     if size < _FIRST_SIZE or _FIRST_SIZE < size < _CLOCK_SIZE:
-        raise DecodeError("E2302", "a GTID event is cut short", found=f"{size} bytes")
+        raise DecodeError("E2302", "a GTID event is truncated", found=f"{size} bytes")
     _, uuid, number = _MYSQL(b, p)
     if size < _CLOCK_SIZE + _TIME_SIZE or b[p + _FIRST_SIZE] != _CLOCK_TYPE:
         return uuid, number, 0, 0
@@ -72,7 +72,7 @@ def _length(b: bytes, p: int, end: int) -> int:
 def mariadb(b: bytes, p: int, end: int) -> tuple[int, int, int]:
     """(sequence number, domain, flags)."""
     if p + 13 > end:
-        raise DecodeError("E2302", "a GTID event is cut short", found=f"{end - p} bytes")
+        raise DecodeError("E2302", "a GTID event is truncated", found=f"{end - p} bytes")
     number, domain, flags = _MARIADB(b, p)
     return number, domain, flags
 
@@ -87,7 +87,7 @@ def tagged(b: bytes, p: int, end: int) -> Tagged:
     version, size = reader.unsigned(), reader.unsigned()
     reader.unsigned()  # number of the last field that a reader must know
     if (version != 1 and version != 2) or size > end - p:
-        raise DecodeError("E2301", "a GTID_TAGGED_LOG_EVENT in a version that is not known", found=f"version {version}")
+        raise DecodeError("E2301", "a GTID_TAGGED_LOG_EVENT in an unknown version", found=f"version {version}")
     fields: dict[int, bytes | int] = {}
     for wanted in range(7):
         field = reader.unsigned()
@@ -127,6 +127,6 @@ class _Varlen:
     def _take(self, size: int) -> bytes:
         at = self._at
         if at + size > self._end:
-            raise DecodeError("E2302", "a GTID event is cut short", found=f"{self._end - at} bytes")
+            raise DecodeError("E2302", "a GTID event is truncated", found=f"{self._end - at} bytes")
         self._at = at + size
         return self._b[at : self._at]

@@ -48,12 +48,12 @@ def _inflate(raw: memoryview, width: int, bits: int, what: str) -> bytes:
     """`width`: bytes of the length in front. No more is held than was stated, nor than zlib can make of the bytes."""
     length = int.from_bytes(raw[:width], "big")
     if not 1 <= width <= 4 or length > LONGEST:
-        raise unsupported_events.structure(f"{what} states an impossible length", f"{length} in {width} bytes")
+        raise unsupported_events.structure(f"{what} has an invalid length field", f"{length} in {width} bytes")
     inflater = zlib.decompressobj(bits)
     try:
         found = inflater.decompress(raw[width:], length + 1)
     except zlib.error as error:
         raise unsupported_events.structure(f"{what} can't be decompressed", str(error)) from error
     if len(found) != length or not inflater.eof or inflater.unused_data:
-        raise unsupported_events.structure(f"{what} is not as long as it states", f"{len(found)} of {length} bytes")
+        raise unsupported_events.structure(f"{what} does not have its stated length", f"{len(found)} of {length} bytes")
     return found

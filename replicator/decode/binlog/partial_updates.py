@@ -86,7 +86,7 @@ class PartialRows:
             else:
                 at += size
         if at > end:
-            raise self._damaged("a row over the end")
+            raise self._damaged("a row beyond the end of the event")
         return at, values
 
     def _after(
@@ -109,8 +109,8 @@ class PartialRows:
         for place, index in enumerate(self._json):
             if partial >> place & 1 and index in values:
                 if index not in columns[0]:
-                    what = "comes with changes to a document, and without the document before them"
-                    fix = "SET GLOBAL binlog_row_value_options = '' has whole documents logged."
+                    what = "has changes to a JSON document, but not the document before them"
+                    fix = "With SET GLOBAL binlog_row_value_options = '', complete documents are logged."
                     column_presence.refuse(self._table, what, self._table.columns[index].name, fix)
                 prefix, stop = values[index]
                 out.append(b[start:prefix])
@@ -128,9 +128,9 @@ class PartialRows:
             value = json_diff.apply(b[before[0] + prefix : before[1]], b[start + prefix : stop])
             return len(value).to_bytes(prefix, "little") + value
         except (ValueError, LookupError, ArithmeticError, struct.error) as error:
-            raise self._damaged(f"changes that do not fit '{name}' before them: {error}") from error
+            raise self._damaged(f"changes that do not match the earlier value of '{name}': {error}") from error
 
     def _damaged(self, found: str) -> DecodeError:
         return DecodeError(
-            "E2302", f"a partial update of {self._table.qualified} can't be read", found=found, wanted="whole rows"
+            "E2302", f"a partial update of {self._table.qualified} can't be read", found=found, wanted="complete rows"
         )

@@ -27,7 +27,7 @@ class Statement(msgspec.Struct, frozen=True):
     """
     Attributes:
         argument: the savepoint's name or the XA identifier as written.
-        target: (database or "", table) that a CHANGE is known to change; None when that can't be told.
+        target: (database or "", table) that a CHANGE is known to change; None when that is unknown.
     """
 
     kind: Kind

@@ -46,13 +46,13 @@ def parse(raw: bytes, *, mariadb: bool) -> TableMap:
     database, name = _identifier(reader), _identifier(reader)
     count = reader.packed()
     if not 0 < count <= _MAX_COLUMNS:
-        raise DecodeError("E2302", "a table map with an impossible number of columns", found=f"{count} columns")
+        raise DecodeError("E2302", "a table map has an invalid number of columns", found=f"{count} columns")
     kinds = reader.take(count)
     block = reader.part(reader.packed())
     columns = [_column(index, kind, block) for index, kind in enumerate(kinds)]
     if block:
         raise DecodeError(
-            "E2302", "the metadata of a table map's columns has another length", found=f"{database}.{name}"
+            "E2302", "the column metadata of a table map has an invalid length", found=f"{database}.{name}"
         )
     bits = int.from_bytes(reader.take((count + 7) // 8), "little")
     for column in columns:
@@ -68,7 +68,7 @@ def parse(raw: bytes, *, mariadb: bool) -> TableMap:
 def _identifier(reader: ByteReader) -> str:
     text = reader.name(reader.byte())
     if reader.byte():
-        raise DecodeError("E2302", "a name in a table map does not end where it should", found=repr(text))
+        raise DecodeError("E2302", "a name in a table map is not terminated", found=repr(text))
     return text
 
 

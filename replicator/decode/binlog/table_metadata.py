@@ -135,5 +135,5 @@ class OptionalMetadata:
     @staticmethod
     def _at(fields: list[ColumnMetadata], index: int) -> ColumnMetadata:
         if index >= len(fields):
-            raise DecodeError("E2302", "a table map names a column that it does not have", found=f"column {index}")
+            raise DecodeError("E2302", "a table map refers to a column that it does not have", found=f"column {index}")
         return fields[index]

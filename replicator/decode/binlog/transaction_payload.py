@@ -66,17 +66,17 @@ def header(b: bytes, p: int, end: int) -> Payload:
     while (field := reader.packed()) != _END:
         part = reader.part(reader.packed())
         if field in fields:
-            raise unsupported_events.structure("a compressed transaction states a field twice", f"field {field}")
+            raise unsupported_events.structure("a compressed transaction has a duplicate field", f"field {field}")
         if field <= _UNCOMPRESSED:  # later fields may be other than numbers
             fields[field] = part.packed()
             if part:
                 raise unsupported_events.structure(
-                    "a field of a compressed transaction has another length", f"field {field}"
+                    "a field of a compressed transaction has an invalid length", f"field {field}"
                 )
     size, compression = fields.get(_SIZE, -1), fields.get(_COMPRESSION, _NONE)
     if size != end - reader.at:
         raise unsupported_events.structure(
-            "a compressed transaction states another size", f"{size}, not {end - reader.at} bytes"
+            "the stated size of a compressed transaction is wrong", f"{size}, not {end - reader.at} bytes"
         )
     if compression not in (_ZSTD, _NONE):
         raise unsupported_events.compression(compression)
@@ -121,8 +121,8 @@ def inside(b: bytes, p: int, end: int, take: Take | None = None) -> Iterator[Eve
     left = len(held) - last if last <= len(held) else len(held)
     if found != payload.uncompressed or left:
         raise unsupported_events.structure(
-            "a compressed transaction is not as long as it states",
-            f"{found} of {payload.uncompressed} bytes, {left} behind its last whole event",
+            "a compressed transaction does not have its stated size",
+            f"{found} of {payload.uncompressed} bytes, {left} after its last complete event",
         )
     if held:
         yield held, 0, last

@@ -38,10 +38,10 @@ def check(plan: TablePlan, table: Table) -> None:
         names = ", ".join(virtual[index] for index in read)
         raise DecodeError(
             "E2304",
-            f"rows of {table.qualified} come without the values of its VIRTUAL columns: {names}",
+            f"rows of {table.qualified} lack the values of its VIRTUAL columns: {names}",
             found="MariaDB before 10.5, which logs NULL in their place",
-            wanted="no VIRTUAL columns in the records, or a release that logs them",
-            fix=f"Leave them out: a rule in `transforms.columns` with tables: [{table.qualified}], exclude: [{names}].",
+            wanted="records without VIRTUAL columns, or a release that logs their values",
+            fix=f"Exclude them: a rule in `transforms.columns` with tables: [{table.qualified}], exclude: [{names}].",
             table=table.qualified,
         )
 

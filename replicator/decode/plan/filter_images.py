@@ -33,7 +33,7 @@ class FilterImages:
             return None
         there = self._presence.source(image, of.column)
         if there is None:
-            refuse(self._table, "comes without a column of its filter", self._table.columns[of.column].name)
+            refuse(self._table, "lacks a column of its filter", self._table.columns[of.column].name)
         return there, of.column
 
 

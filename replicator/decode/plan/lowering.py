@@ -120,7 +120,7 @@ class Lowering:
             return None
         for step in template:
             if isinstance(step, Value) and self._source(step) is None:
-                refuse(self._table, "comes without a column of its key", self._table.columns[step.column].name)
+                refuse(self._table, "lacks a column of its key", self._table.columns[step.column].name)
         return self._template(template)
 
     def _template(self, template: Template) -> Lowered:

@@ -121,7 +121,7 @@ class Function:
         prelude += [f" {name} = []" for name in self._text.lists.values()]
         # An event of rows without columns has no bytes for them and is one row.
         each = " for _ in (0,):" if self._bodiless else " while _p < _end:"
-        loop = [each, *body, "  _row += 1", " if _p != _end: _damaged('a row over the end')"]
+        loop = [each, *body, "  _row += 1", " if _p != _end: _damaged('a row beyond the end of the event')"]
         source = "\n".join([*prelude, *self._text.event_lines, *loop, *last, " return _row, _size"])
         out.lines = [f"_damaged = {out.bind('damaged', damaged)}"]
         out.lines += [f"_from_bytes = {out.bind('int', int.from_bytes)}", source]

@@ -198,7 +198,7 @@ class TableVersions:
                 f"the table map of {table.qualified} has no column names",
                 found="binlog_row_metadata = MINIMAL",
                 wanted="binlog_row_metadata = FULL",
-                fix="SET GLOBAL binlog_row_metadata = 'FULL'; then make a new task that starts behind these rows.",
+                fix="SET GLOBAL binlog_row_metadata = 'FULL'; then create a new task that starts after these rows.",
             )
         if plan is not None and not self._virtual_logged:
             virtual_columns.check(plan, table)

@@ -96,7 +96,7 @@ def rendering(name: str, column: Column, table: Table, keys: Mapping[str, bytes]
     if column.type not in accepted:
         raise DecodeError(
             "E2301",
-            f"column {where} can't be written as '{name}'",
+            f"column {where} can't be represented as '{name}'",
             found=f"type {types.NAMES.get(column.type, 'unknown')} ({column.type})",
             wanted=", ".join(sorted(types.NAMES[code] for code in accepted)),
         )

@@ -50,7 +50,7 @@ def comparable(column: Column, table: Table) -> Comparable:
     if kind is None:
         raise DecodeError(
             "E2310",
-            f"column {table.qualified}.{column.name} can be compared with nothing",
+            f"column {table.qualified}.{column.name} can't be used in comparisons",
             found=types.NAMES.get(column.type, str(column.type)),
             wanted="numbers, text, bytes, dates and times",
         )
@@ -85,7 +85,7 @@ def _members(column: Column, cut: str) -> Comparable:
         index = _little(raw)
         if index >= len(every):
             raise DecodeError(
-                "E2302", f"'{column.name}' holds {index}, which is no member", found=f"{len(texts)} members"
+                "E2302", f"'{column.name}' has the value {index}, which is not a member", found=f"{len(texts)} members"
             )
         return every[index]
 

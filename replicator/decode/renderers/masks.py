@@ -63,7 +63,7 @@ def mask(name: str, column: Column, table: Table, base: Base, keys: Mapping[str,
         return _wrapped(inner, column, table, int(count), base) if inner else _last(column, table, int(count))
     encoding, _, reference = rest.partition(":")
     if reference not in keys:
-        raise ConfigError("E1006", f"the key {reference} of a mask was not resolved")
+        raise ConfigError("E1006", f"the key {reference} of a mask could not be read")
     return _hash(column, table, keys[reference], encoding)
 
 
@@ -166,7 +166,7 @@ def _last(column: Column, table: Table, count: int) -> Rendering:
     def show(value: Any) -> str:
         text = plain(value)
         if isinstance(text, bytes):
-            raise DecodeError("E2310", f"'{column.name}' of {table.qualified} holds bytes, which have no characters")
+            raise DecodeError("E2310", f"'{column.name}' of {table.qualified} contains bytes, not characters")
         return quote(starred(text, count))
 
     name = f"last_{column.index}"

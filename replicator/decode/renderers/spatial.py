@@ -35,15 +35,15 @@ def _point(raw: bytes) -> str:
     try:
         order, kind, x, y = _POINT_WKB.unpack_from(raw, 4)
     except struct.error as error:
-        raise DecodeError("E2302", "a POINT is cut short", found=raw.hex()) from error
+        raise DecodeError("E2302", "a POINT is truncated", found=raw.hex()) from error
     if (order, kind) != (1, _POINT):
-        raise DecodeError("E2302", "a POINT column holds something else", found=f"byte order {order}, type {kind}")
+        raise DecodeError("E2302", "a POINT column contains another type", found=f"byte order {order}, type {kind}")
     return f'{{"x":{java_floats.double(x)},"y":{java_floats.double(y)},{_wkb(raw)}}}'
 
 
 def _wkb(raw: bytes) -> str:
     if len(raw) < 9:
-        raise DecodeError("E2302", "a geometry is cut short", found=raw.hex())
+        raise DecodeError("E2302", "a geometry is truncated", found=raw.hex())
     srid = int.from_bytes(raw[:4], "little")
     return f'"wkb":{base64(raw[4:])},"srid":{srid or "null"}'
 
@@ -56,7 +56,7 @@ def vector(column: Column, table: Table) -> Rendering:
 def vector_text(raw: bytes) -> str:
     """JSON array of its numbers. Raises DecodeError E2302 for half a number."""
     if len(raw) % 4:
-        raise DecodeError("E2302", "a VECTOR is cut short", found=f"{len(raw)} bytes", wanted="a multiple of 4")
+        raise DecodeError("E2302", "a VECTOR is truncated", found=f"{len(raw)} bytes", wanted="a multiple of 4")
     return "[" + ",".join(map(java_floats.single, struct.unpack(f"<{len(raw) // 4}f", raw))) + "]"
 
 

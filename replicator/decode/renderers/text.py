@@ -122,7 +122,7 @@ def no_member(column: Column, table: Table, value: int) -> DecodeError:
     kind = "ENUM" if column.type == types.ENUM else "SET"
     return DecodeError(
         "E2302",
-        f"column {table.qualified}.{column.name} holds {value}, which is no value of its {kind}",
+        f"column {table.qualified}.{column.name} has the value {value}, which is not a member of its {kind}",
         found=f"{len(column.members)} members",
     )
 

@@ -65,9 +65,9 @@ class BatchCollector:
         """A GTID event: a transaction begins with it."""
         state = self.state
         if not (0 <= commit_us < _MOST and 0 <= length < _MOST):
-            raise unsupported_events.structure("a GTID event has an impossible time or length")
+            raise unsupported_events.structure("a GTID event has an invalid time or length")
         if state.phase != Phase.BETWEEN:
-            raise unsupported_events.structure("a transaction begins before the one before it has ended")
+            raise unsupported_events.structure("a transaction begins before the previous one has ended")
         state.phase = Phase.ANNOUNCED
         state.gtid = gtid
         state.commit_us, state.length = commit_us, length
@@ -84,7 +84,7 @@ class BatchCollector:
         if state.phase == Phase.BETWEEN:
             self.announce(None, 0)
         elif state.phase == Phase.OPEN and state.row:
-            raise unsupported_events.structure("a transaction begins before the one before it has ended")
+            raise unsupported_events.structure("a transaction begins before the previous one has ended")
         state.phase = Phase.OPEN
 
     def next_event(self) -> None:
@@ -267,7 +267,7 @@ class BatchCollector:
 
     def roll_back_to(self, name: str, statement: str) -> None:
         if name not in self._savepoints:
-            raise unsupported_events.structure("ROLLBACK TO a savepoint that was not set", statement)
+            raise unsupported_events.structure("ROLLBACK TO SAVEPOINT of an unknown savepoint", statement)
         row, rows, told, self.counts = self._savepoints[name]
         if self._skip is not None:
             # An earlier stream that has come past this had sent nothing of it.

@@ -49,7 +49,7 @@ class ControlEvents:
     def between(self) -> None:
         """Raises DecodeError E2302 inside a transaction."""
         if not self._collector.between:
-            raise unsupported_events.structure("a transaction is not finished where its file ends or begins")
+            raise unsupported_events.structure("a transaction is unfinished at the end or start of a file")
 
     def format_description(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         """Binlog version 2 bytes, server version 50, created 4, header length 1, post-header lengths, checksum 1 (none
@@ -63,7 +63,7 @@ class ControlEvents:
         usual = mapped and version == 4 and header == event_types.HEADER_SIZE
         if not usual or algorithm > 1:
             found = f"binlog version {version}, headers of {header} bytes, checksum algorithm {algorithm}"
-            raise unsupported_events.structure("the binlog's format is not known", found)
+            raise unsupported_events.structure("the format of the binlog is unknown", found)
         self.checksum = algorithm == 1
         self._progress.described(timestamp)
         self._versions.forget_ids()
@@ -73,7 +73,7 @@ class ControlEvents:
         self.between()
         offset, file = int.from_bytes(b[p : p + 8], "little"), b[p + 8 : end].decode("utf-8")
         if not file or not file.isprintable() or offset < 4:
-            raise unsupported_events.structure("a rotation to a file without a name", repr(file))
+            raise unsupported_events.structure("a ROTATE event without a file name", repr(file))
         _check_offset(offset)
         moved = (file, offset) != (self._progress.file, self._state.offset)
         self._progress.rotate(file, offset)
@@ -114,7 +114,7 @@ class ControlEvents:
         """Count 4 (upper 4 bits: flags), then domain 4, server 4, sequence 8 each; a domain's last one counts."""
         count = int.from_bytes(b[p : p + 4], "little") & 0x0FFFFFFF
         if p + 4 + 16 * count > end:
-            raise unsupported_events.structure("a GTID list is cut short")
+            raise unsupported_events.structure("a GTID list is truncated")
         executed = MariaDBPosition()
         for at in range(p + 4, p + 4 + 16 * count, 16):
             executed.add(*struct.unpack_from("<IIQ", b, at))
@@ -141,4 +141,4 @@ class ControlEvents:
 
 def _check_offset(offset: int) -> None:
     if offset >= _FARTHEST:
-        raise unsupported_events.structure("the stream continues where no file is", f"byte {offset}")
+        raise unsupported_events.structure("the stream continues without a file", f"byte {offset}")

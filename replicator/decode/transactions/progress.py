@@ -59,7 +59,9 @@ class Progress:
             if kind == HEARTBEAT:
                 return
             raise DecodeError(
-                "E2302", "the binlog goes backwards", found=f"end position {log_pos} after {state.offset} (mod 4 GiB)"
+                "E2302",
+                "positions in the binlog decrease",
+                found=f"end position {log_pos} after {state.offset} (mod 4 GiB)",
             )
         state.offset += step
         state.at = state.offset - size
@@ -70,7 +72,7 @@ class Progress:
         if self._server and self._described and Position(file, offset).order < Position(self.file, state.offset).order:
             raise SourceError(
                 "E2218",
-                "the binlog was reset while it was read",
+                "the binlog was reset during reading",
                 found=f"{file}:{offset} behind {self.file}:{state.offset}",
                 wanted="a later file",
             )
@@ -95,7 +97,7 @@ class Progress:
         if known.created and known.created != created:
             raise SourceError(
                 "E2218",
-                f"{self.file} is another file than the one that was read before",
+                f"{self.file} is not the file that was read before",
                 found=f"created at {created} (s since the epoch)",
                 wanted=f"created at {known.created}",
             )

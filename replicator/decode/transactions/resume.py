@@ -65,6 +65,6 @@ class Resumed:
         have, delivered, what = (event, self._event, "row events") if self._by_event else (row, self.rows, "rows")
         if have < delivered:
             raise unsupported_events.structure(
-                f"the transaction at the position has fewer {what} than were delivered of it",
+                f"the transaction at the position has fewer {what} than were delivered",
                 f"{have} {what}, {delivered} delivered",
             )

@@ -27,7 +27,7 @@ UPDATE: Final = 1
 
 class RowEvents:
     """Every handler gets (buffer, first byte of the body, end of the body, timestamp, server id). One that returns an
-    iterator has not done all: that goes on with it, and gives True wherever the batches should leave.
+    iterator has not done all: that continues with it, and gives True wherever the batches should leave.
 
     Attributes:
         text: the buffer as latin-1.
@@ -115,7 +115,7 @@ class RowEvents:
 
     def table_map(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> None:
         if p + 8 > end:
-            raise unsupported_events.structure("a table map is cut short")
+            raise unsupported_events.structure("a table map is truncated")
         table_id = int.from_bytes(b[p : p + 6], "little")
         raw = b[p + 6 : end]
         version = self._ids.get(table_id)
@@ -132,7 +132,7 @@ class RowEvents:
     def rows_v2(self, b: bytes, p: int, end: int, timestamp: int, server_id: int, operation: int) -> None:
         extra = b[p + 8] | b[p + 9] << 8
         if extra < 2:
-            raise unsupported_events.structure("a row event's extra data has an impossible length", f"{extra} bytes")
+            raise unsupported_events.structure("the extra data of a row event has an invalid length", f"{extra} bytes")
         self._rows(b, p, p + 8 + extra, end, timestamp, server_id, operation)
 
     def _rows(self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int) -> None:

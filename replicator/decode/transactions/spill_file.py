@@ -85,10 +85,10 @@ def _full_disk() -> Iterator[None]:
     except OSError as error:
         raise SourceUnavailable(
             "E2311",
-            "rows that wait for the end of their transaction can't be kept",
+            "rows of an unfinished transaction can't be buffered",
             found=f"{error.strerror or error}{_where()}",
-            wanted="room for the largest transaction",
-            fix="Make room there, or set TMPDIR to a larger disk.",
+            wanted="space for the largest transaction",
+            fix="Free disk space there, or set TMPDIR to a directory on a larger disk.",
         ) from error
 
 

@@ -70,7 +70,7 @@ class TransactionEvents(RowEvents):
         thread, _, database_size, _, status_size = _QUERY(b, p)
         at = p + 13 + status_size + database_size + 1
         if at > end:
-            raise unsupported_events.structure("a query event is cut short")
+            raise unsupported_events.structure("a query event is truncated")
         text = b[at:end]
         if text == b"BEGIN":
             self._begin(thread)
@@ -164,7 +164,7 @@ class TransactionEvents(RowEvents):
         """one_phase: XA COMMIT ... ONE PHASE, an ordinary commit. Else the rows wait for XA COMMIT."""
         branch = self._xa
         if p + 13 > end or branch is None:
-            raise unsupported_events.structure("XA_PREPARE_LOG_EVENT is cut short, or has no transaction before it")
+            raise unsupported_events.structure("an XA_PREPARE_LOG_EVENT is truncated, or has no transaction before it")
         if b[p]:
             return self._commit(branch, timestamp, server_id)
         xid = xid_text(b[p + 1 : end])
@@ -265,5 +265,5 @@ def xid_text(raw: bytes) -> str:
     form, first, second = struct.unpack_from("<III", raw)
     data = raw[12:]
     if first + second > len(data):
-        raise unsupported_events.structure("XA_PREPARE_LOG_EVENT is cut short")
+        raise unsupported_events.structure("an XA_PREPARE_LOG_EVENT is truncated")
     return f"X'{data[:first].hex()}',X'{data[first : first + second].hex()}',{form}"

@@ -84,7 +84,7 @@ class XaTransaction:
 
     def roll_back_to(self, name: str, statement: str) -> None:
         if name not in self._savepoints:
-            raise unsupported_events.structure("ROLLBACK TO a savepoint that was not set", statement)
+            raise unsupported_events.structure("ROLLBACK TO SAVEPOINT of an unknown savepoint", statement)
         self.spill.truncate(self._savepoints[name])
         self._mapped.clear()
         self._query = None

@@ -16,7 +16,7 @@ class ByteReader:
     def take(self, size: int) -> bytes:
         at = self.at
         if size < 0 or at + size > self.end:
-            raise DecodeError("E2302", f"{self.what} is cut short", found=f"{size} bytes wanted at byte {at}")
+            raise DecodeError("E2302", f"{self.what} is truncated", found=f"{size} bytes required at byte {at}")
         self.at = at + size
         return self.raw[at : self.at]
 
@@ -29,7 +29,7 @@ class ByteReader:
         if first < 251:
             return first
         if first in (251, 255):
-            raise DecodeError("E2302", f"{self.what} holds a length that is none", found=f"byte {first}")
+            raise DecodeError("E2302", f"{self.what} contains an invalid length", found=f"byte {first}")
         return int.from_bytes(self.take((2, 3, 8)[first - 252]), "little")
 
     def name(self, size: int) -> str:

@@ -116,10 +116,10 @@ def charset(collation: int) -> str:
     except KeyError:
         raise DecodeError(
             "E2307",
-            f"the character set of collation {collation} is not known",
+            f"the character set of collation {collation} is unknown",
             found=f"collation id {collation}",
             wanted="a collation of MySQL 9.7 or MariaDB 11",
-            fix="ALTER the column to a collation of utf8mb4; information_schema.COLLATIONS names the id.",
+            fix="ALTER the column to a collation of utf8mb4; information_schema.COLLATIONS lists the ids.",
         ) from None
 
 

@@ -73,7 +73,7 @@ def fixed_size(column: Column) -> int | None:
         return None
     raise DecodeError(
         "E2301",
-        f"the type of column '{column.name}' is not known",
+        f"the type of column '{column.name}' is unknown",
         found=f"{types.NAMES.get(kind, 'type')} ({kind})",
         wanted="a type of MySQL 9.7 or MariaDB 10.11",
         fix="Exclude the table from `source.tables`, or ALTER the column to another type.",
@@ -110,5 +110,5 @@ def _among(sizes: frozenset[int], column: Column, what: str) -> int:
 
 
 def _impossible(column: Column, found: str, wanted: str) -> DecodeError:
-    what = f"a table map says of column '{column.name}' ({types.NAMES[column.type]}) what can't be"
+    what = f"a table map has invalid metadata for column '{column.name}' ({types.NAMES[column.type]})"
     return DecodeError("E2302", what, found=found, wanted=wanted)

@@ -52,7 +52,7 @@ def _path(text: str) -> list[Leg]:
             legs.append(int(index) if index else -1 - int(from_end or 0))
         at = match.end()
     if at != len(text) or not legs:
-        raise ValueError(f"no path: {text[:100]!r}")
+        raise ValueError(f"invalid path: {text[:100]!r}")
     return legs
 
 
@@ -87,7 +87,7 @@ def _change_array(array: list[Node], operation: int, index: int, value: Node | N
     elif operation == _REMOVE:
         del array[index]
     else:
-        raise ValueError(f"no such operation: {operation}")
+        raise ValueError(f"unknown operation: {operation}")
 
 
 def _change_object(members: dict[bytes, Node], operation: int, name: bytes, value: Node | None) -> None:
@@ -98,4 +98,4 @@ def _change_object(members: dict[bytes, Node], operation: int, name: bytes, valu
     elif value is not None and operation in (_REPLACE, _INSERT):
         members[name] = value
     else:
-        raise ValueError(f"no such operation: {operation}")
+        raise ValueError(f"unknown operation: {operation}")

@@ -66,7 +66,7 @@ def ask(client: httpx.Client, method: str, url: str, body: dict[str, str] | None
         for chunk in response.iter_bytes():
             size += len(chunk)
             if size > _MOST or time.monotonic() > end:
-                raise TooLong("the answer has no end")
+                raise TooLong("the answer is incomplete")
             chunks.append(chunk)
         return Answer(response.status_code, b"".join(chunks))
 

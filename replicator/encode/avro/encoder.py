@@ -41,7 +41,9 @@ class Encoder:
         try:
             fastavro.parse_schema(schema)
         except fastavro.schema.SchemaParseException as error:
-            raise DecodeError("E2307", f"{subject} can't have a schema in Avro", found=str(error)) from error
+            raise DecodeError(
+                "E2307", f"the schema of {subject} can't be represented in Avro", found=str(error)
+            ) from error
         self._write = Writer(parsed)
         self._head = b""
 
@@ -51,7 +53,7 @@ class Encoder:
             body = self._write(text)
         except (msgspec.MsgspecError, OverflowError, UnicodeEncodeError) as error:
             raise DecodeError(
-                "E2307", f"a value does not fit the schema of {self._subject}", found=str(error)
+                "E2307", f"a value does not match the schema of {self._subject}", found=str(error)
             ) from error
         return (self._head or self._register()) + body
 

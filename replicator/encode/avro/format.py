@@ -21,13 +21,17 @@ from replicator.model.table import Table
 
 
 class AvroDebezium(Debezium):
-    """Plans write the JSON of a record; `TablePlan.encode` makes Avro of it. Subjects are TOPIC-key and TOPIC-value."""
+    """Plans write the JSON of a record; `TablePlan.encode` makes Avro of it. Subjects are TOPIC-key and TOPIC-value.
 
-    def __init__(self, name: str, sink: Records, server: str) -> None:
+    Args:
+        registry: in place of the one that the options name.
+    """
+
+    def __init__(self, name: str, sink: Records, server: str, registry: Registry | None = None) -> None:
         super().__init__(name, sink, server)
         if self._options.schema_registry is None:
-            raise ConfigError("E1004", "`converter: avro` needs `sink.debezium.schema_registry`")
-        self._registry = Registry(self._options.schema_registry)
+            raise ConfigError("E1004", "`converter: avro` requires `sink.debezium.schema_registry`")
+        self._registry = registry or Registry(self._options.schema_registry)
         self._encoders: dict[tuple[str, str], Encoder] = {}
         self._envelopes: dict[str, str] = {}
         """By topic, of the table that was planned last."""
@@ -66,9 +70,9 @@ class AvroDebezium(Debezium):
         if topic not in self._envelopes:
             raise DecodeError(
                 "E2307",
-                f"the schema of TRUNCATE {database}.{name} is that of its rows, and nothing is known of them",
-                wanted="the schema history, or a row before it",
-                fix="Leave `t` in `skipped_operations`.",
+                f"the schema of TRUNCATE {database}.{name} is the one of its rows, which is unknown",
+                wanted="a table definition in the schema history, or an earlier row",
+                fix="Keep `t` in `skipped_operations`.",
             )
         return self._envelopes[topic]
 

@@ -36,7 +36,7 @@ class Registry:
     """Schemas -> ids. Nothing is connected before the first question; secrets are resolved then.
 
     Ids are remembered, as a registry never gives one again. Every method raises RegistryUnavailable (E3301), and
-    RegistryError: E3304, it does not let us in; E3303, it refuses what we ask; ConfigError E1006 for a secret or a file
+    RegistryError: E3304, it denies access; E3303, it refuses what we ask; ConfigError E1006 for a secret or a file
     that can't be had.
     """
 
@@ -84,7 +84,7 @@ class Registry:
         if _missing(response):
             raise RegistryError(
                 "E3305",
-                f"the schema registry has no such schema under {subject}",
+                f"the schema registry does not have the schema under {subject}",
                 found=shown_schema(self.latest(subject)),
                 wanted=schema,
                 fix="Register it, or set `schema_registry.auto_register: true`.",
@@ -95,11 +95,11 @@ class Registry:
         """Both schemas, and what the registry has against it."""
         return RegistryError(
             "E3302",
-            f"the schema registry takes no such version of {subject}: {response.message}",
+            f"the schema registry refuses the new version of {subject}: {response.message}",
             found=shown_schema(self.latest(subject)),
             wanted=schema,
-            fix=f"Let the subject take it (PUT /config/{subject} with a weaker `compatibility`, NONE say), register it "
-            "by hand, or undo the change of the table; then start the task again.",
+            fix=f"Lower the compatibility level of the subject (PUT /config/{subject}, for instance NONE), register it "
+            "manually, or revert the change of the table; then retry the task.",
         )
 
     def _answer(self, response: Answer, about: str, kind: type[T], schema: str = "") -> T:
@@ -107,11 +107,11 @@ class Registry:
             try:
                 return msgspec.json.decode(response.content, type=kind)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                found = f"HTTP {response.status} without a registry's JSON"
-                raise RegistryError("E3303", "what answers is no schema registry", found=found) from None
+                found = f"HTTP {response.status} without the JSON of a registry"
+                raise RegistryError("E3303", "the server that answers is not a schema registry", found=found) from None
         found = f"HTTP {response.status} {response.message}"
         if response.status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
-            raise RegistryError("E3304", f"the schema registry does not let us see or change {about}", found=found)
+            raise RegistryError("E3304", f"the schema registry denies access to {about}", found=found)
         raise RegistryError("E3303", f"the schema registry refuses {about}", found=found, wanted=schema)
 
     def _ask(self, method: str, path: str, body: dict[str, str] | None = None) -> Answer:

@@ -61,7 +61,7 @@ def fitting(table: Table, mode: Adjustment) -> Table:
     for column in table.columns:
         name = names.adjusted(column.name, mode)
         if not names.fits(name):
-            raise _refused(table, f"Avro has no name like {quote(column.name)}", column.name)
+            raise _refused(table, f"Avro does not allow the name {quote(column.name)}", column.name)
         if name in seen:
             raise _refused(table, f"two columns get the name {name}", f"{seen[name]}, {column.name}")
         seen[name] = column.name
@@ -72,8 +72,8 @@ def fitting(table: Table, mode: Adjustment) -> Table:
 def _refused(table: Table, what: str, found: str) -> DecodeError:
     return DecodeError(
         "E2307",
-        f"columns of {table.qualified} can't be fields of Avro: {what}",
+        f"columns of {table.qualified} can't be Avro fields: {what}",
         found=found,
-        wanted="letters, digits and _, each name once",
-        fix="Set `field_name_adjustment_mode: avro_unicode`, or give the columns other names with `transforms.rename`.",
+        wanted="unique names of letters, digits and _",
+        fix="Set `field_name_adjustment_mode: avro_unicode`, or rename the columns with `transforms.rename`.",
     )

@@ -21,7 +21,7 @@ Bytes = bytes | bytearray | memoryview
 
 
 class Written(NamedTuple):
-    """What became of a partition's batch. message: the broker's words, often ""."""
+    """The result of a partition's batch. message: the broker's words, often ""."""
 
     error: int
     offset: int

@@ -25,9 +25,9 @@ from replicator.sink.kafka.security import security
 
 SECONDS: Final = 3.0
 
-_CA = "Set `sink.tls.ca` to the authority of the broker's certificate, `sink.bootstrap_servers` to a name in it."
-_CERT = "Set `sink.tls.cert` and `sink.tls.key`: the broker wants a certificate of ours that it trusts."
-_LISTENER = "Name the brokers' encrypted listener in `sink.bootstrap_servers`, or remove `sink.tls`."
+_CA = "Set `sink.tls.ca` to the CA of the broker's certificate, and `sink.bootstrap_servers` to a name in it."
+_CERT = "Set `sink.tls.cert` and `sink.tls.key`: the broker requires a client certificate that it trusts."
+_LISTENER = "Set `sink.bootstrap_servers` to the encrypted listener of the brokers, or remove `sink.tls`."
 
 
 def certificate_days(config: KafkaSink) -> dict[str, float]:
@@ -61,7 +61,7 @@ def refusal(config: KafkaSink) -> ReplicatorError | None:
 def no_connection(config: KafkaSink, error: Exception) -> ReplicatorError:
     """The error of ours for a client that could not be connected; probes the brokers for the reason."""
     brokers = ", ".join(config.bootstrap_servers)
-    what = f"no login at {brokers}"
+    what = f"the login at {brokers} failed"
     refused = refusal(config)
     if refused is None and (translated := translate(error, what)).code in ("E3103", "E3110"):
         refused = translated
@@ -113,12 +113,12 @@ def _trusting() -> ssl.SSLContext:
 
 
 def _takes_tls_only(where: str) -> SinkError:
-    fix = "Add `sink.tls: {ca: /path/to/ca.pem}`, or name another listener in `sink.bootstrap_servers`."
-    return SinkError("E3110", f"{where} takes encrypted connections only", found="no sink.tls", fix=fix)
+    fix = "Add `sink.tls: {ca: /path/to/ca.pem}`, or set `sink.bootstrap_servers` to another listener."
+    return SinkError("E3110", f"{where} accepts only encrypted connections", found="no sink.tls", fix=fix)
 
 
 def _no_tls(where: str, failure: ConnectionFailure, fix: str) -> SinkError:
-    return SinkError("E3110", f"no encrypted connection to {where} could be made", found=str(failure), fix=fix)
+    return SinkError("E3110", f"no encrypted connection to {where} could be established", found=str(failure), fix=fix)
 
 
 def _wants_login(where: str, host: str, port: int, ours: Security) -> SinkError | None:
@@ -134,7 +134,7 @@ def _wants_login(where: str, host: str, port: int, ours: Security) -> SinkError 
     if code != UNSUPPORTED_MECHANISM:
         return None
     wanted, fix = f"one of {', '.join(offered)}", "Add `sink.sasl: {mechanism, user, password}`."
-    return SinkError("E3103", f"{where} wants a login", found="no sink.sasl", wanted=wanted, fix=fix)
+    return SinkError("E3103", f"{where} requires a login", found="no sink.sasl", wanted=wanted, fix=fix)
 
 
 def _no_login(config: KafkaSink, where: str, failure: ConnectionFailure) -> ReplicatorError | None:
@@ -146,17 +146,17 @@ def _no_login(config: KafkaSink, where: str, failure: ConnectionFailure) -> Repl
     if not failure.final:
         return None
     if failure.code == UNSUPPORTED_MECHANISM:
-        what, fix = f"{where} knows no login by {sasl.mechanism}", "Set `sink.sasl.mechanism` to one of those."
+        what, fix = f"{where} does not support logins by {sasl.mechanism}", "Set `sink.sasl.mechanism` to one of these."
         return SinkError("E3103", what, found=sasl.mechanism, wanted=", ".join(failure.mechanisms), fix=fix)
     if failure.code == ILLEGAL_SASL_STATE:
-        fix = "Remove `sink.sasl`, or name another listener in `sink.bootstrap_servers`."
-        return SinkError("E3103", f"{where} wants no login", found=f"error {failure.code}", fix=fix)
+        fix = "Remove `sink.sasl`, or set `sink.bootstrap_servers` to another listener."
+        return SinkError("E3103", f"{where} does not support logins", found=f"error {failure.code}", fix=fix)
     return _no_entry(sasl, where, failure)
 
 
 def _no_entry(sasl: Sasl, where: str, failure: ConnectionFailure) -> SinkError:
     if sasl.mechanism == "OAUTHBEARER":
-        what, fix = f"{where} does not accept the token", "Correct `sink.sasl.token`, or what `token_command` prints."
+        what, fix = f"{where} does not accept the token", "Correct `sink.sasl.token`, or the output of `token_command`."
     else:
-        what, fix = f"{where} does not let '{sasl.user}' in", "Correct `sink.sasl.user` / `sink.sasl.password`."
+        what, fix = f"{where} refuses the login of '{sasl.user}'", "Correct `sink.sasl.user` / `sink.sasl.password`."
     return SinkError("E3103", what, found=str(failure), fix=fix)

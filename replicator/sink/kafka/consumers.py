@@ -31,10 +31,10 @@ def check_consumers(admin: KafkaAdminClient, retention_ms: Mapping[str, int]) ->
         return []
     wrong = [line for lines in groups.values() for line in lines]
     if not wrong:
-        return [Finding.ok("sink.consumers", f"{len(groups)} consumer groups read well within the retention")]
+        return [Finding.ok("sink.consumers", f"{len(groups)} consumer groups are well within the retention time")]
     more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
     shown = "; ".join(wrong[:_SHOWN]) + more
-    return [Finding("sink.consumers", "warn", shown, "every group reads what is written before it is deleted", _FIX)]
+    return [Finding("sink.consumers", "warn", shown, "every group reads records before they are deleted", _FIX)]
 
 
 def late_consumers(admin: KafkaAdminClient, retention_ms: Mapping[str, int]) -> dict[str, str]:

@@ -30,8 +30,8 @@ _LOUD_EACH: Final = 1000
 class DeadLetters:
     """Of one task, over all its sessions.
 
-    A record counts as too large by itself, wherever it stands among others, so that a row that is sent again takes the
-    same way again.
+    A record counts as too large independent of its place among others, so that a row that is sent again is handled
+    in the same way.
 
     Attributes:
         topic: where they go.

@@ -56,11 +56,11 @@ def translate(error: BaseException, what: str) -> ReplicatorError:
         return cause
     found = describe(cause)
     if isinstance(cause, _FENCED):
-        return SinkFenced("E3104", "a later term writes with our transactional id", found=found)
+        return SinkFenced("E3104", "a later term uses the transactional id of the task", found=found)
     if isinstance(cause, _NOT_ALLOWED):
         return SinkError("E3103", f"{what}: the broker does not allow it", found=found)
     if isinstance(cause, _TOO_LARGE):
-        return SinkError("E3102", f"{what}: the broker refuses its size", found=found)
+        return SinkError("E3102", f"{what}: the broker refuses the size", found=found)
     if isinstance(cause, _RESUMABLE) or type(cause) is KafkaError:
         return SinkUnavailable("E3002", what, found=found)
     return SinkError("E3107", what, found=found)
@@ -68,7 +68,7 @@ def translate(error: BaseException, what: str) -> ReplicatorError:
 
 def _of_connection(failure: ConnectionFailure, what: str) -> ReplicatorError:
     if failure.final and failure.kind == "authentication":
-        return SinkError("E3103", f"{what}: the broker does not let us in", found=str(failure))
+        return SinkError("E3103", f"{what}: the broker refuses the login", found=str(failure))
     if failure.final and failure.kind == "tls":
         return SinkError("E3110", what, found=str(failure))
     return SinkUnavailable("E3002", what, found=str(failure))
@@ -85,10 +85,12 @@ def refused_size(cause: BaseException, topic: Topic, size: int, single: Record |
         return None
     if single is not None and not topic.lenient:
         return too_large(single, size, topic.record_bytes)
-    what = f"a batch for topic '{topic.name}' was refused for its size; smaller ones from now on"
+    what = f"a batch for topic '{topic.name}' was refused because of its size; smaller batches are sent from now on"
     if single is not None:
         topic.refused(size - BATCH_OVERHEAD)
-        what = f"a record for topic '{topic.name}' was refused for its size; it goes to the dead letters"
+        what = (
+            f"a record for topic '{topic.name}' was refused because of its size; it is written to the dead letter topic"
+        )
     else:
         topic.batch_bytes = max(BATCH_OVERHEAD + 1, size // 2)
     return SinkUnavailable("E3002", what, found=f"{size} bytes")

@@ -180,11 +180,11 @@ class ExactlyOnceSink:
             return error
         return SinkUnavailable(
             "E3002",
-            "the broker ended a transaction that was open for too long",
+            "the broker aborted a transaction that was open for too long",
             found=f"{open_for:.0f} s",
             wanted=f"less than sink.transaction_timeout_ms ({self._config.transaction_timeout_ms} ms)",
-            fix="Raise sink.transaction_timeout_ms (the broker allows transaction.max.timeout.ms), or set "
-            "max_transaction_bytes, by which consumers may see a part of a large transaction.",
+            fix="Raise sink.transaction_timeout_ms (up to transaction.max.timeout.ms of the broker), or set "
+            "max_transaction_bytes: consumers may then see a part of a large transaction.",
         )
 
     @property

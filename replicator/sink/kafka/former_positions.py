@@ -34,8 +34,8 @@ log: Final = logging.getLogger(__name__)
 
 
 class Inherited(msgspec.Struct, frozen=True):
-    """position: of this task, under its old names; old: the topic it stood in, where the first commit says that it has
-    moved. left: the position of somebody else of that name."""
+    """position: of this task, under its old names; old: the topic that it was in, to which the first commit writes the
+    move. left: the position of another task of that name."""
 
     position: Position | None = None
     old: Topic | None = None
@@ -57,7 +57,7 @@ def find(config: KafkaSink, topics: Topics, term: Term) -> Inherited:
     mine = found.get(former)
     if mine is not None and mine.uid == term.uid:  # its producer had our transactional id, and is fenced out already
         refuse_unknown(mine, term)
-        log.warning("the position in '%s' continues in '%s'", former, own)
+        log.warning("the position in '%s' was moved to '%s'", former, own)
         return Inherited(mine.position, topics.position(former))
     mine = found.get(plain)
     if mine is not None and mine.uid == term.uid:
@@ -91,16 +91,16 @@ def _carry_over(config: KafkaSink, topics: Topics, term: Term, plain: str) -> In
     if record is None or record.uid != term.uid:
         return Inherited(left=record.position if record is not None else None)
     refuse_unknown(record, term)
-    log.warning("the position in '%s' continues under the installation's id, %s", plain, term.installation)
+    log.warning("the position in '%s' was moved to the key with the installation id, %s", plain, term.installation)
     return Inherited(record.position, topics.position(plain))
 
 
 def _moved(record: PositionRecord, term: Term) -> SinkError:
     return SinkError(
         "E3112",
-        "this task has delivered under the id of another installation",
+        "this task has a position under the id of another installation",
         found=f"installation {record.installation}, up to {record.position}, by {record.host or 'an unknown host'}",
-        wanted=f"installation {term.installation}, which is in the node `installation` of ZooKeeper's tree",
-        fix="Give the node `installation` its former id back and restart the Cores. In a copy of another "
-        "installation's ZooKeeper delete the tasks, and create them again.",
+        wanted=f"installation {term.installation}, as in the znode `installation`",
+        fix="Restore the former id in the znode `installation` and restart the Cores. In a copy of another "
+        "installation's ZooKeeper, delete the tasks and create them again.",
     )

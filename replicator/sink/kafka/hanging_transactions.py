@@ -54,7 +54,7 @@ class HangingTransactions:
 
     def look(self) -> None:
         """How the last transaction was decided. Raises SinkUnavailable, SinkError."""
-        self._commit = self._topics.ask("the last transaction could not be looked up", self._decided)
+        self._commit = self._topics.ask("the last transaction could not be read", self._decided)
 
     def settle(self, producer: Producer) -> None:
         """Ends what hangs, with a transaction of the fenced producer that has those partitions in it and no record.
@@ -72,15 +72,15 @@ class HangingTransactions:
         shown = ", ".join(f"{place.topic} {place.partition}" for place in found[:5])
         log.warning("a hanging transaction in %d partitions is %s: %s", len(found), word, shown)
         deadline = time.monotonic() + _SECONDS
-        with translating("a hanging transaction could not be ended"):
+        with translating("a hanging transaction could not be completed"):
             _end(producer, found, self._commit, deadline)
-        fix = "Find it with kafka-transactions.sh find-hanging, and abort it; the task then continues."
-        self._wait(self._own[:1], deadline, "a transaction with our position in it does not end", fix)
+        fix = "Find it with `kafka-transactions.sh find-hanging` and abort it. The task then continues."
+        self._wait(self._own[:1], deadline, "a transaction that contains the position of the task does not end", fix)
 
     def refuse(self) -> None:
         """Between two transactions. Raises SinkUnavailable where one is without an end, or may be: a term that begins
         anew settles it."""
-        what = "the broker that decides on our transactions was away, and one has no end"
+        what = "the transaction coordinator was not available, and a transaction of the task is hanging"
         self._wait(self._written(), time.monotonic() + _REFUSE_SECONDS, what)
 
     def _decided(self, admin: AdminClient) -> bool | None:
@@ -97,7 +97,7 @@ class HangingTransactions:
 
     def _undecided(self, topics: Sequence[str]) -> list[TopicPartition]:
         deadline = time.monotonic() + _SECONDS
-        what = "open transactions could not be looked up"
+        what = "open transactions could not be read"
         return self._topics.ask(what, lambda admin: admin.undecided(topics, deadline))
 
     def _wait(self, topics: Sequence[str], deadline: float, what: str, fix: str = "") -> None:

@@ -92,7 +92,7 @@ def dead_letter_topic(template: str, task: str) -> str:
     if len(name) > _MOST:
         raise ConfigError(
             "E1007",
-            "`sink.dead_letter_topic` makes a name that Kafka refuses",
+            "`sink.dead_letter_topic` gives a topic name that Kafka does not allow",
             found=f"'{name[:60]}' ({len(name)} characters)",
             wanted=f"1 to {_MOST} characters",
         )

@@ -85,9 +85,9 @@ def changed(topic: str, recorded: int, found: int) -> SinkError:
     """E3106."""
     return SinkError(
         "E3106",
-        f"the topic '{topic}' has another number of partitions than when the task first wrote to it",
+        f"the topic '{topic}' has a different number of partitions than when the task first wrote to it",
         found=f"{found}",
         wanted=f"{recorded}",
-        fix="Set `sink.partitions_changed`: accept takes the new number, after which changes of a key may be in "
+        fix="Set `sink.partitions_changed`: accept uses the new number, after which changes of a key may be in "
         f"another partition than earlier ones; keep uses only the first {recorded}. Or restore the former number.",
     )

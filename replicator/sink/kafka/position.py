@@ -43,7 +43,7 @@ class PositionRecord(msgspec.Struct, kw_only=True):
 
 
 class MovedRecord(msgspec.Struct, kw_only=True):
-    """What stands in the topic from before installations had ids, once the position has moved to the installation's."""
+    """The record in the topic from before installations had ids, once the position has moved to the installation's."""
 
     v: int = MOVED
     uid: str

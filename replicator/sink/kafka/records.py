@@ -158,7 +158,7 @@ def too_large(record: Record, size: int, most: int) -> SinkError:
         f"a record for topic '{topic}' is too large",
         found=f"{size} bytes, key {shown}, row {row} of its transaction",
         wanted=f"at most {most} bytes (sink.max_record_bytes and the topic's max.message.bytes)",
-        fix="Raise both, or set `sink.oversize: dead_letter`: such rows then go to another topic as references.",
+        fix="Raise both, or set `sink.oversize: dead_letter`: references to such rows then go to another topic.",
         position=position.decode("ascii", "replace"),
         transaction=position.decode("ascii", "replace"),
     )

@@ -76,7 +76,7 @@ def _token_source(sasl: SaslConfig) -> Callable[[], str]:
             raise TokenUnavailable(str(error), final=True) from error
         found = found.strip()
         if not found or not found.isascii() or not found.isprintable() or " " in found:
-            raise TokenUnavailable("what `sink.sasl` names as a token is none: one line of printable ASCII is expected")
+            raise TokenUnavailable("the token of `sink.sasl` is invalid: one line of printable ASCII is expected")
         return found
 
     return token
@@ -91,14 +91,14 @@ def _printed(command: tuple[str, ...]) -> str:
             "E1012",
             f"tasks may not run the command {command[0]!r}",
             found=str(error),
-            wanted="a program in a directory that is set aside for it",
-            fix="Put it there, or start the process with --commands-directory.",
+            wanted="a program in an allowed directory",
+            fix="Move the program there, or start the process with --commands-directory.",
         ) from None
     except files.NotUsable as error:
         what = f"the command {command[0]!r} can't be run"
         raise ConfigError("E1006", what, found=str(error), wanted="a program that prints a token") from None
     except commands.CommandFailed as error:
-        raise TokenUnavailable(f"the command {command[0]!r} gave no token: {error}") from None
+        raise TokenUnavailable(f"the command {command[0]!r} printed no token: {error}") from None
 
 
 class _ClosingSocket(ssl.SSLSocket):

@@ -71,7 +71,7 @@ class Session:
             return BatchProducer(ours, self._stamp, window, guard, seconds, CODECS[config.compression])
         if transactional_id is None:
             ours.close(_CLOSE_SECONDS)
-        log.warning("records are sent one by one, which is many times slower, and uncompressed")
+        log.warning("records are sent one by one and uncompressed, which is many times slower")
         try:
             make = partial(connect_plain, config, transactional_id)
             return RecordProducer(make, ours, self._stamp, window, guard, seconds)

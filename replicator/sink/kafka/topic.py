@@ -10,7 +10,7 @@ class Topic:
     partitions: the number that keys are spread over.
     record_bytes: the most that one record may have.
     batch_bytes: the size at which a batch is closed; lowered when the broker refuses one.
-    recorded: the number of partitions stands in the task's counts topic.
+    recorded: the number of partitions is in the task's counts topic.
     lenient: larger records go elsewhere, so that a refused one only lowers `record_bytes`.
     """
 

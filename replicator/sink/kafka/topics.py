@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def _gone(name: str) -> SinkError:
-    return SinkError("E3101", f"the topic '{name}' is gone", fix="Restore or create it; then resume the task.")
+    return SinkError("E3101", f"the topic '{name}' was deleted", fix="Restore or create it; then retry the task.")
 
 
 class Topics:
@@ -156,14 +156,14 @@ class Topics:
 
     def _describe(self, name: str) -> int | None:
         """The number of partitions, None for a topic that does not exist."""
-        answer = self.ask(f"the topic '{name}' could not be looked up", lambda admin: admin.describe([name]))[0]
+        answer = self.ask(f"the topic '{name}' could not be described", lambda admin: admin.describe([name]))[0]
         code = answer.error
         if code == _MISSING:
             return None
         if code == _NOT_ALLOWED:
-            raise SinkError("E3103", f"the topic '{name}' may not be described", fix=f"Grant Describe on {name}.")
+            raise SinkError("E3103", f"no permission to describe the topic '{name}'", fix=f"Grant Describe on {name}.")
         if code:
-            raise translate(for_code(code)(), f"the topic '{name}' could not be looked up")
+            raise translate(for_code(code)(), f"the topic '{name}' could not be described")
         return len(answer.partitions)
 
     def _create(self, name: str, partitions: int, settings: dict[str, str]) -> None:

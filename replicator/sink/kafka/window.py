@@ -103,7 +103,7 @@ class Window:
                 return
             if deadline is not None and time.monotonic() >= deadline:
                 raise SinkUnavailable(
-                    "E3002", "not everything was acknowledged in time", found=f"{self.bytes} bytes still in flight"
+                    "E3002", "not all records were acknowledged in time", found=f"{self.bytes} bytes in flight"
                 )
             if self._await_report():
                 continue

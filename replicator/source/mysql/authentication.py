@@ -87,10 +87,10 @@ def refusing_plugins(where: str) -> dict[str, Any]:
         def authenticate(self, packet: object) -> None:
             raise SourceError(
                 "E2105",
-                f"{where} asks for the password in clear",
+                f"{where} requests the password in clear text",
                 found="one of " + ", ".join(CLEAR),
-                wanted="a connection that is encrypted and verified",
-                fix="Add `source.tls: {ca: /path/to/ca.pem}`, or give the account another plugin.",
+                wanted="an encrypted connection to a verified server",
+                fix="Add `source.tls: {ca: /path/to/ca.pem}`, or use another authentication plugin for the account.",
             )
 
     return dict.fromkeys(CLEAR, Refused)
@@ -98,5 +98,5 @@ def refusing_plugins(where: str) -> dict[str, Any]:
 
 def protocol_error(error: Exception, where: str) -> SourceError:
     asks = isinstance(error, RuntimeError)  # PyMySQL: this, or a missing package that we require
-    found = "it asks for a file of this machine (LOAD DATA LOCAL)" if asks else type(error).__name__
-    return SourceError("E2211", f"{where} is no server that we can talk to", found=found)
+    found = "the server requests a local file (LOAD DATA LOCAL)" if asks else type(error).__name__
+    return SourceError("E2211", f"the protocol of {where} is not supported", found=found)

@@ -107,9 +107,9 @@ def _four_bytes(position: Position) -> int:
     if position.offset > 0xFFFFFFFF:
         raise SourceError(
             "E2209",
-            "the position is beyond 4 GiB of its binlog file, where only GTIDs reach",
+            "the position is beyond 4 GiB of its binlog file, which requires GTIDs",
             found=f"{position.file}:{position.offset}",
-            wanted="gtid_mode = ON, or smaller binlog files (max_binlog_size bounds all but the largest transaction)",
+            wanted="gtid_mode = ON, or smaller binlog files (max_binlog_size, which a single transaction may exceed)",
             position=str(position),
         )
     return position.offset

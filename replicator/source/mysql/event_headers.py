@@ -81,7 +81,7 @@ def _first(
     session = Session(config, password)
     try:
         if read_server(session).identity != server.identity:
-            raise SourceUnavailable("E2002", f"two connections to {session.where} reached two servers")
+            raise SourceUnavailable("E2002", f"two connections to {session.where} reached different servers")
         replica_id = derived(f"{task}:scan:{uuid.uuid4().hex}")
         dump.start(session, server, config, task, replica_id, Position(at.file, at.offset))
         stream = MySQLStream(session, at, 2 * config.heartbeat_s, config.connect_timeout_s)
@@ -110,5 +110,5 @@ def _read(stream: MySQLStream, wanted: Callable[[_Header], bool], deadline: floa
                 break
             held = held[size:]
     raise SourceUnavailable(
-        "E2002", f"the event at {stream.position.file}:{stream.position.offset} did not come in time"
+        "E2002", f"the event at {stream.position.file}:{stream.position.offset} was not received in time"
     )

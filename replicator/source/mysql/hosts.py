@@ -38,10 +38,10 @@ def check_member(server: Server, config: Config) -> None:
     if not server.gtid:
         raise SourceError(
             "E2210",
-            f"{config.host}:{config.port} has no GTIDs: a position in its files says nothing about another server",
+            f"{config.host}:{config.port} has no GTIDs: a position in its files is not valid on another server",
             found=f"gtid_mode = {server.get('gtid_mode') or 'none'}",
             wanted="gtid_mode = ON on all of `source.hosts`",
-            fix="SET PERSIST gtid_mode = ON step by step, or name one server with `source.host`.",
+            fix="SET PERSIST gtid_mode = ON step by step, or set a single server with `source.host`.",
         )
     if server.get("read_only") == "ON":
         raise SourceUnavailable(
@@ -91,9 +91,9 @@ def _joined(errors: list[tuple[Config, ReplicatorError]]) -> ReplicatorError:
     if any(error.transient for _, error in errors):
         return SourceUnavailable(
             "E2001",
-            f"none of {len(errors)} servers can be read from",
+            f"none of the {len(errors)} servers can be read",
             found=said,
-            wanted="one that is writable and has everything that this task has delivered",
+            wanted="a writable server with all transactions that this task has delivered",
         )
     fields = {**first.to_dict(), "found": said}
     return SourceError(fields.pop("code"), fields.pop("what"), **fields)

@@ -23,9 +23,9 @@ def check_tables_exist(session: Session, config: MySQLSource) -> None:
     if missing:
         raise SourceError(
             "E2205",
-            f"the task names tables that the server does not have: {', '.join(missing)}",
+            f"the server does not have these tables: {', '.join(missing)}",
             found="no such table",
-            wanted="every table that is named without * or ?",
+            wanted="every table that is given without * or ?",
             fix="Create them, or correct `source.tables`.",
         )
 

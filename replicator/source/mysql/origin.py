@@ -45,7 +45,7 @@ def confirm(
     if by_gtid and not (known.server == server and known.created):
         return msgspec.structs.replace(position, server=str(Origin(server, 0)))
     if (known.server and known.server != server) or known.created == 0:
-        raise _refused(position, "the position is of another server's binlog", server, known.server)
+        raise _refused(position, "the position belongs to the binlog of another server", server, known.server)
     log = next((log for log in logs if log.file == position.file), None)
     if log is None:
         if known.created is None or _purged(position, logs):
@@ -57,10 +57,10 @@ def confirm(
         raise _refused(position, "the binlog was reset or restored", found, f"one created at {known.created}")
     if known.created and position.offset > log.size:
         found = f"{position.file} ends at {log.size}"
-        raise _refused(position, "the binlog was restored, or has lost its end", found)
+        raise _refused(position, "the binlog was restored, or its end was lost", found)
     if known.ended is not None and known.ended != now.ended:
-        found = f"no event of the time {known.ended.time} (s since the epoch) from byte {known.ended.at} to there"
-        raise _refused(position, "the binlog before the position is not the one that was read", found)
+        found = f"no event with the time {known.ended.time} (s since the epoch) from byte {known.ended.at} to there"
+        raise _refused(position, "the binlog before the position differs from the one that was read", found)
     return msgspec.structs.replace(position, server=str(now))
 
 
@@ -73,11 +73,12 @@ def _purged(position: Position, logs: Sequence[Log]) -> bool:
 def _refused(position: Position, what: str, found: str, wanted: str = "") -> SourceError:
     return SourceError(
         "E2218",
-        f"{what}: what follows {position} there is not what follows what this task has delivered",
+        f"{what}: the binlog after {position} does not continue what this task has delivered",
         found=found,
         wanted=wanted or f"the server that wrote {position}",
-        fix="Point the task back at that server. To read from this one: `replicator task position set`, with --gtid or "
-        "with --file and --offset of this server's binlog; what lies in between is repeated, or lost, as its preview "
-        "says. (`replicator run`: give another --state, and `source.start`.)",
+        fix="Connect the task to that server again. To read from this server: `replicator task position set`, with "
+        "--gtid or with --file and --offset of its binlog; transactions in between are repeated or lost, as the "
+        "preview "
+        "shows. (With `replicator run`: another --state, and `source.start`.)",
         position=str(position),
     )

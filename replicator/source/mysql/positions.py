@@ -36,7 +36,7 @@ def end_position(session: Session, server: Server) -> Position:
         end = Position(str(status[0]), int(status[1]), one_line("".join(status[4:5]))) if status is not None else None
     if end is None:
         check_log_bin(server)
-        raise SourceError("E2201", "the server shows no binlog", found="an empty status", wanted="log_bin = ON")
+        raise SourceError("E2201", "the server reports no binlog", found="an empty status", wanted="log_bin = ON")
     return end
 
 
@@ -111,7 +111,7 @@ def _start_at_gtid(server: Server, start: GtidPosition, first: Log) -> Position:
     if not server.gtid:
         raise SourceError(
             "E2210",
-            "the task starts at a GTID set and the server does not give every transaction a GTID",
+            "the task starts at a GTID set, but not every transaction of the server has a GTID",
             found=f"gtid_mode = {server.get('gtid_mode')}",
             wanted="gtid_mode = ON",
             fix="Start from a file and position, or SET PERSIST gtid_mode = ON step by step.",
@@ -148,13 +148,13 @@ def _check_file(session: Session, server: Server, position: Position) -> None:
     if int(event[1]) != position.offset:
         raise _unknown(position, f"no event begins there; the next one begins at {event[1]}")
     if not transaction_boundaries.is_between_transactions(session, server, position, event):
-        raise _unknown(position, f"an event {event[2]}, which is inside a transaction")
+        raise _unknown(position, f"an event {event[2]} inside a transaction")
 
 
 def _check_mysql(session: Session, position: Position) -> None:
     missing = one_line(session.value("SELECT GTID_SUBTRACT(@@GLOBAL.gtid_purged, %s)", (position.gtid,)))
     if missing:
-        raise purged(f"gtid_purged holds transactions that we have not delivered: {missing}", missing, position)
+        raise purged(f"gtid_purged contains transactions that the task has not delivered: {missing}", missing, position)
     # A transaction can reach us moments before its server counts it as executed: give it that time.
     for _ in range(_GTID_LAG_TRIES):
         ahead = one_line(session.value("SELECT GTID_SUBTRACT(%s, @@GLOBAL.gtid_executed)", (position.gtid,)))
@@ -183,10 +183,10 @@ def _check_mariadb(session: Session, server: Server, position: Position) -> None
 def purged(found: str, lost: str, position: Position) -> SourceError:
     return SourceError(
         "E2206",
-        f"the binlog that this task still needs is deleted; lost would be {lost}",
+        f"binlog that this task still needs was purged; this would be lost: {lost}",
         found=found,
         wanted=f"everything after {position.gtid or position}",
-        fix="Restore the binlog files, or delete the task and make a new one (its topics then lack these changes).",
+        fix="Restore the binlog files, or delete the task and create a new one (its topics then lack these changes).",
         position=str(position),
     )
 
@@ -195,9 +195,9 @@ def _ahead(what: str, position: Position) -> SourceError:
     return SourceError(
         "E2209",
         f"the server lacks transactions that this task has already delivered: {what}",
-        found="a server that is behind, restored, or has lost its newest transactions",
+        found="the server lags, was restored, or has lost its newest transactions",
         wanted=f"a server that has executed {position.gtid}",
-        fix="Point the task at the server that has them, or make a new task.",
+        fix="Connect the task to the server that has them, or create a new task.",
         position=str(position),
     )
 

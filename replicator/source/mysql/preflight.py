@@ -23,20 +23,20 @@ _SETTINGS: Final = (
 def set_global(server: Server, name: str, value: str) -> str:
     """The statement that mends a global variable for good: SET PERSIST came with MySQL 8.0, MariaDB has none."""
     if server.mariadb or server.version < (8, 0):
-        return f"SET GLOBAL {name} = {value}; and the same in the server's configuration file."
+        return f"SET GLOBAL {name} = {value}; and set it in the server's configuration file."
     return f"SET PERSIST {name} = {value};"
 
 
 def set_for_sessions(server: Server, name: str, value: str) -> str:
     """The same for a variable that each session copies when it connects."""
-    return f"{set_global(server, name, value)} Then reconnect the applications' sessions."
+    return f"{set_global(server, name, value)} Then reconnect the sessions of the applications."
 
 
 def check_flavour(server: Server, config: MySQLSource) -> None:
     if server.flavour != config.type:
         raise SourceError(
             "E2212",
-            f"the server is not what the task says: source.type is {config.type}",
+            f"the server is not of the configured type: source.type is {config.type}",
             found=f"{server.get('version')} ({server.get('version_comment')})",
             wanted=config.type,
             fix=f"Set `source.type: {server.flavour}`.",
@@ -54,7 +54,7 @@ def check_release(server: Server) -> None:
         wanted = f"{server.flavour} {'.'.join(map(str, oldest))} or later"
         raise SourceError(
             "E2204",
-            "the server's release is older than those whose binlog is known",
+            "the release of the server is not supported",
             found=f"{server.get('version')} ({server.get('version_comment')})",
             wanted=wanted,
             fix=f"Upgrade the server to {wanted}.",

@@ -18,7 +18,7 @@ def describe_other_replicas(session: Session, server_id: int) -> str:
     with contextlib.suppress(ReplicatorError):
         dumps = [str(row[2]) for row in session.rows("SHOW PROCESSLIST") if str(row[4]).startswith("Binlog Dump")]
         if dumps:
-            parts.append(f"binlog is sent to {', '.join(dumps[:5])}")
+            parts.append(f"its binlog is sent to {', '.join(dumps[:5])}")
     return "; ".join(parts)
 
 

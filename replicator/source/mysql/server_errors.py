@@ -37,11 +37,11 @@ _PRIVILEGES = re.compile(r"you need \(at least one of\) the (.+?) privilege")
 _BEHIND = "the server lacks transactions that this task has already delivered"
 
 _BINLOG_TEXTS: tuple[tuple[str, str, str], ...] = (
-    ("same server_uuid/server_id", "E2207", "another replica reads with our server id"),
-    ("same server_id", "E2207", "another replica reads with our server id"),
-    ("purged", "E2206", "the server has deleted binlog files that this task still needs"),
-    ("Could not find first log file", "E2206", "the binlog file of our position is gone"),
-    ("Could not find GTID state", "E2206", "the server has deleted binlog files that this task still needs"),
+    ("same server_uuid/server_id", "E2207", "another replica uses the same server id"),
+    ("same server_id", "E2207", "another replica uses the same server id"),
+    ("purged", "E2206", "the server has purged binlog files that this task still needs"),
+    ("Could not find first log file", "E2206", "the binlog file of the position does not exist"),
+    ("Could not find GTID state", "E2206", "the server has purged binlog files that this task still needs"),
     ("missing the GTID", "E2209", _BEHIND),
     (
         "which is not in the master's binlog",
@@ -49,9 +49,9 @@ _BINLOG_TEXTS: tuple[tuple[str, str, str], ...] = (
         _BEHIND,
     ),
     ("GTIDs than the", "E2209", _BEHIND),
-    ("GTID_MODE", "E2210", "the server's gtid_mode does not fit our position"),
-    ("impossible position", "E2209", "our position lies behind the end of the server's binlog"),
-    ("bogus data", "E2209", "our position is not the start of an event"),
+    ("GTID_MODE", "E2210", "the gtid_mode of the server does not match the position"),
+    ("impossible position", "E2209", "the position is after the end of the server's binlog"),
+    ("bogus data", "E2209", "the position is not the start of an event"),
 )
 
 
@@ -76,7 +76,9 @@ def connect_error(error: Exception, where: str, user: str) -> SourceError:
     number, message = _parts(error)
     if isinstance(cause, ssl.SSLError) or number in TLS:
         text = str(cause if isinstance(cause, ssl.SSLError) else message)
-        return SourceError("E2102", f"no encrypted connection to {where}", found=text, fix=_tls_fix(number, text))
+        return SourceError(
+            "E2102", f"no encrypted connection to {where} could be established", found=text, fix=_tls_fix(number, text)
+        )
     if number in LOGIN or number in GRANT:
         return SourceError("E2101", f"{where} refuses the account '{user}'", found=message)
     if number in UNAVAILABLE or isinstance(cause, OSError):
@@ -88,7 +90,7 @@ def query_error(error: Exception, where: str, user: str) -> SourceError:
     """For an exception of a statement or command on a connection that was logged in."""
     number, message = _parts(error)
     if number in UNAVAILABLE or isinstance(error, OSError):
-        return SourceUnavailable("E2002", f"the connection to {where} is lost", found=message)
+        return SourceUnavailable("E2002", f"the connection to {where} was lost", found=message)
     return stream_error(number, message, where, user)
 
 
@@ -126,18 +128,18 @@ def _binlog_error(message: str, where: str, position: str) -> SourceError:
             if code == "E2207":
                 return _replica_id_taken(message, position)
             return SourceError(code, what, found=message, position=position)
-    return SourceError("E2211", f"{where} can't send its binlog", found=f"error 1236: {message}", position=position)
+    return SourceError("E2211", f"{where} can't send the binlog", found=f"error 1236: {message}", position=position)
 
 
 def _replica_id_taken(message: str, position: str) -> SourceError:
-    return SourceError("E2207", "another replica reads with our server id", found=message, position=position)
+    return SourceError("E2207", "another replica uses the same server id", found=message, position=position)
 
 
 def _tls_fix(number: int, text: str) -> str:
     if number == 3159:
-        return "Add `source.tls` to the task: the server takes encrypted connections only."
+        return "Set `source.tls`: the server accepts only encrypted connections."
     if "CERTIFICATE_VERIFY_FAILED" in text:
-        return "Set `source.tls.ca` to the authority of the server's certificate, and `source.host` to a name in it."
+        return "Set `source.tls.ca` to the CA of the server's certificate, and `source.host` to a name in it."
     return ""
 
 

@@ -34,7 +34,7 @@ class Session:
         if config.host is None or config.port is None:
             raise ValueError("a session is with one server: see `hosts.candidates`")
         if config.hosts and (config.host, config.port) not in addresses(config.hosts):
-            raise ValueError(f"{config.host}:{config.port} is none of `source.hosts`")
+            raise ValueError(f"{config.host}:{config.port} is not in `source.hosts`")
         self.where = f"{config.host}:{config.port}"
         self.user = config.user
         context, timeout = _context(config), max(1, config.connect_timeout_s)

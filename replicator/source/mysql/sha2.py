@@ -141,21 +141,21 @@ def unverified(where: str, plugin: str) -> SourceError:
     """The error of a login that would send the password over TLS to a server that is not verified."""
     return SourceError(
         "E2105",
-        f"{where} asks for the password over TLS that does not verify the server",
+        f"{where} requests the password over TLS without verification of the server",
         found=f"{plugin} with source.tls.insecure",
         wanted="a server that is verified",
-        fix="Set `source.tls.ca` to the authority of the server's certificate and remove `source.tls.insecure`. "
-        "`source.send_password_unverified: true` gives the password to any server that answers.",
+        fix="Set `source.tls.ca` to the CA of the server's certificate and remove `source.tls.insecure`. "
+        "`source.send_password_unverified: true` sends the password to any server that answers.",
     )
 
 
 def _unknown_key(where: str, plugin: str) -> SourceError:
     return SourceError(
         "E2105",
-        f"{where} asks for the password under a key that it gives itself",
+        f"{where} requests the password encrypted with a key that it sends itself",
         found=f"{plugin} without TLS, and no source.server_public_key",
-        wanted="a server that is verified, or whose key is known",
-        fix="Add `source.tls: {ca: /path/to/ca.pem}`, or the server's public_key.pem as `source.server_public_key` "
+        wanted="a server that is verified or whose key is known",
+        fix="Set `source.tls: {ca: /path/to/ca.pem}`, or `source.server_public_key` to the server's public_key.pem "
         "(SHOW STATUS LIKE '%rsa_public_key' on the server shows it). `source.get_server_public_key: true` accepts "
         "any key.",
     )

@@ -93,7 +93,7 @@ class MySQLStream:
                 quiet_until = max(self._heard + self._silence, self._patient_until)
                 self._poll.poll(max(1.0, (min(deadline, quiet_until) - now) * 1000))
             if self._closed:
-                raise self._lost("the stream was closed by us")
+                raise self._lost("this process closed the stream")
             if self._held:
                 data, self._held = self._held, b""
                 return data
@@ -104,7 +104,7 @@ class MySQLStream:
                 self._heard = now
                 return data
             if now >= max(self._heard + self._silence, self._patient_until):
-                raise self._lost(f"nothing, not even a heartbeat, for {now - self._heard:.1f} s")
+                raise self._lost(f"no event and no heartbeat for {now - self._heard:.1f} s")
             if now >= deadline:
                 return b""
 

@@ -129,7 +129,7 @@ def test_another_replica_takes_our_id(local: Local) -> None:
     config = parse_task(local.config)
     source = MySQLSource(config.source, "rival", local.server.replicator[1], ours)
     stream = source.open(source.end_position())
-    first.end().refused("E2207", "another replica reads with our server id", "Fix: Set `source.server_id`")
+    first.end().refused("E2207", "another replica uses the same server id", "Fix: Set `source.server_id`")
     stream.close()
     local.insert()
     local.arrives()

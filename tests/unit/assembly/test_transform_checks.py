@@ -49,7 +49,7 @@ def test_what_fits() -> None:
         ({"filter": [{"tables": ["shop.user"], "where": "age = 'old'"}]}, "fit", "a number"),
         ({"partition_by": [{"by": "columns", "columns": ["age", "citi"]}]}, "fit", "'city'"),
         ({"mask": [{"tables": ["shop.user"], "columns": ["city"], "hash": "env:NOT_SET_HERE"}]}, "keys", "a value"),
-        ({"rename": [{"tables": ["*.*"], "table": "one", "database": "all"}]}, "fit", "different names"),
+        ({"rename": [{"tables": ["*.*"], "table": "one", "database": "all"}]}, "fit", "names that differ"),
     ],
 )
 def test_what_does_not(transforms: dict[str, Any], finding: str, said: str) -> None:

@@ -62,7 +62,9 @@ def test_apply_names_every_problem_and_its_line(cli: Cli, world: World, file: Pa
     result = cli("task", "apply", "-f", str(file))
     assert result.exit_code == 1 and result.stdout == ""
     first, second = result.stderr.splitlines()
-    assert first.startswith("E1002 config: source.prot is not known. Found: line 5.") and first.endswith("Write port")
+    assert first.startswith("E1002 config: source.prot is not a known key. Found: line 5.") and first.endswith(
+        "Write port"
+    )
     assert second.startswith("E1005 config: source.password") and "hunter2" not in second
 
 

@@ -119,7 +119,7 @@ def test_bombs_are_refused(text: str) -> None:
             "name: copy_hot_item",
             "name: copy_hot_item\nbootstrap_servers: [a]",
             "bootstrap_servers",
-            "Write it under sink",
+            "Move it to sink",
         ),
         (
             "start: latest",
@@ -133,7 +133,7 @@ def test_an_unknown_key_comes_with_its_path_and_the_nearest_known_one(
     written: str, meant: str, path: str, fix: str
 ) -> None:
     error = only(GOOD.replace(written, meant))
-    assert (error.code, error.what, error.fix) == ("E1002", f"{path} is not known", fix)
+    assert (error.code, error.what, error.fix) == ("E1002", f"{path} is not a known key", fix)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_wrong_value_comes_with_path_line_and_what_is_wanted(
     written: str, meant: str, path: str, found: str, wanted: str
 ) -> None:
     error = only(GOOD.replace(written, meant))
-    assert (error.code, error.what) == ("E1003", f"{path} has a wrong value")
+    assert (error.code, error.what) == ("E1003", f"{path} has an invalid value")
     assert (error.found, error.wanted) == (found, wanted)
 
 
@@ -215,7 +215,7 @@ def test_a_login_by_token() -> None:
         "",
     ):
         error = only(sink(wrong))
-        assert error.code == "E1003" and "does not fit its mechanism" in error.what, wrong
+        assert error.code == "E1003" and "does not match its mechanism" in error.what, wrong
     assert only(sink(f"{mechanism}, token: hunter2")).code == "E1005"
     assert "hunter2" not in str(only(sink(f"{mechanism}, token: hunter2")))
     for tls in ("", "  tls: {insecure: true}\n"):

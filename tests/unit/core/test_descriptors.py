@@ -19,11 +19,11 @@ _SCRIPT = (
 @pytest.mark.parametrize(
     ("soft", "hard", "printed"),
     [
-        (20, 20, "E5019 a limit of 20 open files"),
-        (63, 63, "E5019 a limit of 63 open files"),
+        (20, 20, "E5019 20 open files"),
+        (63, 63, "E5019 63 open files"),
         (64, 64, "64 64"),
         (20, 300, "300 300"),
-        (20, 30, "E5019 a limit of 30 open files"),
+        (20, 30, "E5019 30 open files"),
     ],
 )
 def test_a_limit(soft: int, hard: int, printed: str) -> None:

@@ -51,7 +51,7 @@ def test_what_cannot_be(kind, meta, found, wanted):
         column_sizes.check(Table("shop", "t", (column(types.LONG, 0), column(kind, meta))))
     error = caught.value
     assert (error.code, error.found, error.wanted) == ("E2302", found, wanted)
-    assert error.what == f"a table map says of column 'c' ({types.NAMES[kind]}) what can't be"
+    assert error.what == f"a table map has invalid metadata for column 'c' ({types.NAMES[kind]})"
 
 
 def test_an_unknown_type():

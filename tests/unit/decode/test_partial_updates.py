@@ -212,7 +212,7 @@ def test_images_without_some_columns():
 
 def test_changes_without_the_document_before():
     made = decoder(row_image="accept_partial")
-    with pytest.raises(DecodeError, match=r"E2304 .*shop\.docs comes with changes to a document.*no 'j'"):
+    with pytest.raises(DecodeError, match=r"E2304 .*shop\.docs has changes to a JSON document.*no 'j'"):
         made.feed(partial_image(diff(REPLACE, "$[0]", 7), before=0b0001, after=0b1110))
 
 

@@ -114,7 +114,7 @@ def test_both_schemas_are_shown_where_they_do_not_go_together(url: str) -> None:
     [
         ((422, {"error_code": 42201, "message": "not a schema"}), "E3303", "HTTP 422 not a schema"),
         ((404, "<html>"), "E3303", "HTTP 404 without a message"),
-        ((200, "<html>"), "E3303", "without a registry's JSON"),
+        ((200, "<html>"), "E3303", "without the JSON of a registry"),
         ((403, {"error_code": 40301, "message": "not yours"}), "E3304", "HTTP 403 not yours"),
     ],
 )

@@ -120,7 +120,7 @@ def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ConnectionFailure) as caught:
             AdminClient([(broker.host, broker.port)], PLAINTEXT)
         assert caught.value.kind == "timeout"
-    with pytest.raises(ConnectionFailure, match="no broker is named"):
+    with pytest.raises(ConnectionFailure, match="no broker is given"):
         AdminClient([], PLAINTEXT)
 
 

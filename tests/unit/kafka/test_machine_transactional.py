@@ -166,7 +166,7 @@ class Faulty(RuleBasedStateMachine):
         if not hasattr(self, "network"):
             return
         error = self.network.machine.error
-        assert error is None or "was away" in str(error), error
+        assert error is None or "was not available" in str(error), error
         if self.open is not None and self.decision is not None and self.state is State.READY and error is None:
             if self.decision:
                 for place, records in self.open.items():
@@ -384,7 +384,7 @@ def test_no_transaction_begins_over_another_connection(second: bool) -> None:
     net.machine.transactions.begin(net.peers)
     net.append(("a", 0), b"2")
     net.settle()
-    assert "was away" in str(net.machine.error)
+    assert "was not available" in str(net.machine.error)
     assert [each.records for each in net.cluster.logs["a", 0].stored] == [b"1"]
 
 

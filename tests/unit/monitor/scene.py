@@ -241,11 +241,11 @@ def night() -> Bus:
         reason="E2104 the account 'replicator' may not read the binlog",
     )
     bus.happened("clickstream_sessions", "running", 4000, host=rack)
-    bus.happened("clickstream_sessions", "lost", 12, host="host-b", reason="its session or its node is gone")
+    bus.happened("clickstream_sessions", "lost", 12, host="host-b", reason="its session or its znode is gone")
     bus.happened("sessions_of_three_servers", "position", 9000, by="jan", position="binlog.000042:4")
     bus.happened("sessions_of_three_servers", "running", 8000, host="host-a", epoch=7)
     bus.happened("sessions_of_three_servers", "gave up", 601, host="host-a", epoch=7, seconds=0.2,
-                 reason="the source is not reached from here; to host-b")  # fmt: skip
+                 reason="the source can't be reached from this host; to host-b")  # fmt: skip
     bus.happened("sessions_of_three_servers", "running", 600.6, host="host-b", epoch=8, seconds=0.1)
     bus.happened("sessions_of_three_servers", "maintenance", 4000, by="jan", reason="on: new switches in rack b")
     bus.happened("audit_trail", "configured", 95, by="jan", reason="version 7")

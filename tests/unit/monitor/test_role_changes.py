@@ -25,7 +25,7 @@ def test_first_term() -> None:
 def test_a_term_that_was_not_released_is_a_fail_over() -> None:
     change = told(
         happened("running", 10, "a", epoch=1),
-        happened("lost", 98, "b", epoch=1, reason="its session or its node is gone"),
+        happened("lost", 98, "b", epoch=1, reason="its session or its znode is gone"),
         happened("running", 99, "b", epoch=2, seconds=1.0),
     )[-1]
     assert (change.kind, change.previous, change.host, change.seconds) == ("fail-over", "a", "b", 1.0)
@@ -56,11 +56,11 @@ def test_an_ordered_switchover_names_who_ordered_it() -> None:
 def test_a_leader_that_gave_up_is_no_switchover() -> None:
     change = told(
         happened("running", 10, "a", epoch=1),
-        happened("gave up", 50, "a", epoch=1, reason="the source is not reached from here; to b"),
+        happened("gave up", 50, "a", epoch=1, reason="the source can't be reached from this host; to b"),
         happened("running", 50.4, "b", epoch=2, seconds=0.1),
     )[-1]
     assert (change.kind, change.previous, change.host, change.tone) == ("gave up", "a", "b", "warn")
-    assert change.reason == "the source is not reached from here"
+    assert change.reason == "the source can't be reached from this host"
 
 
 def test_a_position_that_was_set_is_told() -> None:
@@ -80,7 +80,7 @@ def test_a_release_that_is_written_after_the_next_term_began() -> None:
 def test_a_switchover_to_the_running_one_changes_nothing() -> None:
     lines = told(
         happened("running", 10, "a", epoch=1),
-        happened("switchover", 20, "a", epoch=1, reason="is RUNNING already"),
+        happened("switchover", 20, "a", epoch=1, reason="is already RUNNING"),
         happened("running", 99, "b", epoch=2),
     )
     assert [line.kind for line in lines] == ["started", "fail-over"]

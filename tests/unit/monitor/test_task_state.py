@@ -86,7 +86,7 @@ def test_notes_name_the_reason() -> None:
     paused = task("paused", desired="paused", desired_by="maria", desired_reason="maintenance")
     assert condition(paused, [], NOW).notes == ("paused by maria: maintenance",)
     old = TaskFigures(state="running", last_event_ms=1_000_000, checkpoint_ms=900_000)
-    assert condition(task(figures=old), [], NOW).notes == ("checkpoint is old",)
+    assert condition(task(figures=old), [], NOW).notes == ("checkpoint overdue",)
 
 
 def test_a_former_leader_that_still_says_running_is_an_alarm() -> None:

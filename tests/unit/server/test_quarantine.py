@@ -233,5 +233,5 @@ def test_nothing_to_replay(made: World) -> None:
     reached(made, msgspec.structs.replace(LASTING, until=UNTIL, replayed=True))
     status, answer = said(made, "replay", table="shop.item")
     assert (status, answer["error"]["code"]) == (409, "E5007")
-    assert "has been delivered" in answer["error"]["found"]
+    assert "have been delivered" in answer["error"]["found"]
     assert said(made, "replay", table="shop.other")[1]["error"]["found"] == "it was not in quarantine"

@@ -233,7 +233,7 @@ def test_a_file_that_lost_committed_lines_is_refused(opened: Open, path: Path) -
     put(sink, batch(4, b"1"))
     sink.close()
     path.write_bytes(b"")
-    with pytest.raises(SinkError, match="shorter than what was committed"):
+    with pytest.raises(SinkError, match="shorter than its committed size"):
         opened(path)
 
 

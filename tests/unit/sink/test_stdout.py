@@ -52,7 +52,7 @@ def test_a_reader_that_went_away() -> None:
     sink = StdoutSink(writer)
     sink.open(Term.unlimited("copy"))
     sink.write(batch(b"1"))
-    with pytest.raises(SinkError, match="went away") as raised:
+    with pytest.raises(SinkError, match="has closed it") as raised:
         sink.commit(AT)
     assert raised.value.code == "E3201"
     assert sink.acknowledged() is None

@@ -44,12 +44,12 @@ def test_hosts_have_no_default_beside_them() -> None:
 
 def test_hosts_and_host_are_refused() -> None:
     for given in ({"host": "db1"}, {"port": 3307}, {"host": "127.0.0.1", "port": 3307}):
-        with pytest.raises(ValidationError, match="both say where"):
+        with pytest.raises(ValidationError, match="are both given"):
             Config.model_validate({"type": "mysql", "user": "u", "password": "env:P", "hosts": ["db1:1"], **given})
     old = {"host": "127.0.0.1", "port": 3306}  # defaults, as earlier versions wrote them out
     kept = Config.model_validate({"type": "mysql", "user": "u", "password": "env:P", "hosts": ["db1:1"], **old})
     assert [(one.host, one.port) for one in candidates(kept)] == [("db1", 1)]
-    with pytest.raises(ValueError, match="none of"):
+    with pytest.raises(ValueError, match="is not in"):
         Session(kept, "secret")
 
 

@@ -120,6 +120,6 @@ def test_close_during_a_read_and_many_at_once() -> None:
     for thread in [*closers, reader]:
         thread.join(2)
         assert not thread.is_alive()
-    assert ended == ["the stream was closed by us"]
+    assert ended == ["this process closed the stream"]
     assert stream._socket.fileno() == -1  # the descriptor is given back
     server.close()

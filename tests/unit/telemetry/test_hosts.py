@@ -79,7 +79,7 @@ def test_pages_of_somebody_else_may_look_and_change_nothing() -> None:
     for header in (("origin", "http://localhost:80"), ("origin", "https://bus.example"), ("sec-fetch-site", "none")):
         assert status(LOOPBACK, host, header, method="POST") == 200
     assert status(LOOPBACK, host, ("origin", "http://localhost:80"), foreign[0], method="POST") == 403
-    assert status(LOOPBACK, host, method="POST") == 200, "no browser"
+    assert status(LOOPBACK, host, method="POST") == 200, "not a browser"
 
 
 @pytest.mark.parametrize("name", ["", "a b", "http://bus", "*", "a,b"])

@@ -61,7 +61,7 @@ def test_a_wildcard_takes_the_columns_that_are_there() -> None:
 
 def test_nothing_left() -> None:
     rule = {"tables": ["shop.user"], "exclude": ["id", "email", "age", "city"], "drop_keys": True}
-    with pytest.raises(DecodeError, match=r"E2310.*no column of shop.user"):
+    with pytest.raises(DecodeError, match=r"E2310.*all columns of shop.user"):
         run(task(columns=[rule]), INSERTS)
 
 
@@ -92,21 +92,21 @@ def test_rules_name_columns_as_the_source_does() -> None:
 
 
 def test_two_columns_of_one_name() -> None:
-    with pytest.raises(DecodeError, match=r"E2310.*one name.*Email"):
+    with pytest.raises(DecodeError, match=r"E2310.*same name.*Email"):
         run(task(rename=[{"tables": ["shop.user"], "columns": {"city": "Email"}}]), INSERTS)
 
 
 @pytest.mark.parametrize(
     ("transforms", "said"),
     [
-        ({"columns": [{"tables": ["shop.user"]}]}, "needs include or exclude"),
-        ({"columns": [{"tables": ["shop.user"], "include": ["a"], "exclude": ["b"]}]}, "needs include or exclude"),
-        ({"columns": [{"tables": ["user"], "include": ["a"]}]}, "no database"),
+        ({"columns": [{"tables": ["shop.user"]}]}, "requires include or exclude"),
+        ({"columns": [{"tables": ["shop.user"], "include": ["a"], "exclude": ["b"]}]}, "requires include or exclude"),
+        ({"columns": [{"tables": ["user"], "include": ["a"]}]}, "without database"),
         ({"columns": [{"tables": ["shop.user"], "exclude": []}]}, "at least one"),
-        ({"rename": [{"tables": ["shop.user"]}]}, "renames nothing"),
+        ({"rename": [{"tables": ["shop.user"]}]}, "without new names"),
         ({"route": [{"match": "(", "topic": "x"}]}, "regular expression"),
-        ({"route": [{"match": r"shop\.(\w+)", "topic": "$2"}]}, r"\$2 refers to no group"),
-        ({"route": [{"match": r"shop\.(\w+)", "topic": "${shard}"}]}, "refers to no group"),
+        ({"route": [{"match": r"shop\.(\w+)", "topic": "$2"}]}, r"\$2 is not a group"),
+        ({"route": [{"match": r"shop\.(\w+)", "topic": "${shard}"}]}, "is not a group"),
         ({"route": [{"match": "shop.a", "topic": "x", "key_value": "1"}]}, "without key_field"),
     ],
 )

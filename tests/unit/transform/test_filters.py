@@ -146,7 +146,7 @@ def test_a_filter_may_name_what_records_do_not_have() -> None:
         ("at = '2026-02-03T00:00:00Z'", "datetime"),
         ("operation = 'upsert'", "'upsert'"),
         ("operation > 'insert'", "compares the operation"),
-        ("operation IS NULL", "asks the operation"),
+        ("operation IS NULL", "uses a test on the operation"),
         ("1 = 1", "two literals"),
         ("word = X'00'", "the column is a text"),
         ("raw = 'a'", "the column is a bytes"),

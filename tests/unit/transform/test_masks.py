@@ -152,7 +152,7 @@ def test_rules_that_do_not_fit(rule: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("rule", [{}, {"fixed": "x", "keep_last": 1}, {"hash": "env:A", "nullify": True}])
 def test_rules_that_are_none(rule: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=r"E1003.*one way of masking"):
+    with pytest.raises(ConfigError, match=r"E1003.*exactly one method"):
         masked({"columns": ["email"], **rule})
 
 

@@ -94,8 +94,8 @@ def test_formats_without_keys_and_without_rekey() -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ({"by": "columns"}, "go together"),
-        ({"by": "table", "columns": ["a"]}, "go together"),
+        ({"by": "columns"}, "and the reverse"),
+        ({"by": "table", "columns": ["a"]}, "and the reverse"),
         ({"by": "moon"}, "E1003"),
     ],
 )

@@ -54,7 +54,7 @@ def check(config: MySQLSource, task: str, password: str, server_id: int, positio
 
 
 def _encryption(config: MySQLSource, session: Session) -> list[Finding]:
-    fix = "Give the server a new certificate; ALTER INSTANCE RELOAD TLS (MySQL) or FLUSH SSL (MariaDB)."
+    fix = "Renew the certificate of the server; then ALTER INSTANCE RELOAD TLS (MySQL) or FLUSH SSL (MariaDB)."
     return [
         encryption_checks.encrypted("source", config.tls, [config.host or ""]),
         *login(config),
@@ -63,7 +63,9 @@ def _encryption(config: MySQLSource, session: Session) -> list[Finding]:
     ]
 
 
-_CACHED: Final = "caching_sha2_password logs in only while the server has the password in its cache, until its restart"
+_CACHED: Final = (
+    "caching_sha2_password logins succeed only while the server has the password in its cache, until its restart"
+)
 
 
 def login(config: MySQLSource) -> list[Finding]:
@@ -74,10 +76,10 @@ def login(config: MySQLSource) -> list[Finding]:
         return _login_over_tls(config) if config.tls.insecure else []
     if config.server_public_key is not None:
         return []
-    fix = "Add `source.tls`, or the server's public_key.pem as `source.server_public_key`."
-    wanted = "a server that is verified, or whose key is known"
+    fix = "Set `source.tls`, or set `source.server_public_key` to the server's public_key.pem."
+    wanted = "a server that is verified or whose key is known"
     if config.get_server_public_key:
-        found = "the password goes out under any key that a server sends (source.get_server_public_key)"
+        found = "the password is encrypted with any key that the server sends (source.get_server_public_key)"
         return [Finding("source.login", "warn", found, wanted, fix)]
     if config.type != "mysql":
         return []
@@ -87,12 +89,12 @@ def login(config: MySQLSource) -> list[Finding]:
 def _login_over_tls(config: MySQLSource) -> list[Finding]:
     fix = "Set `source.tls.ca` and remove `source.tls.insecure`."
     if config.send_password_unverified:
-        found = "any server that answers gets the password (source.send_password_unverified)"
+        found = "the password is sent to any server that answers (source.send_password_unverified)"
     elif config.type == "mysql":
         found = _CACHED
     else:
         return []
-    return [Finding("source.login", "warn", found, "a server that is verified", fix)]
+    return [Finding("source.login", "warn", found, "a verified server", fix)]
 
 
 def _ask(
@@ -134,7 +136,7 @@ def _position(
         except SourceError as error:
             return Finding.of_error("source.position", error)
         gtid = f", after {found.gtid}" if found.gtid else ""
-        return Finding.ok("source.position", f"{found}{gtid}: still there")
+        return Finding.ok("source.position", f"{found}{gtid}: available")
 
     if position is not None:
         return answer(lambda: position)
@@ -151,7 +153,13 @@ def _clock(session: Session, server: Server) -> Finding:
         theirs = float(session.value("SELECT UNIX_TIMESTAMP()")) + 0.5
     after = time.time()
     skew = theirs - (before + after) / 2
-    shown = f"{skew:+.3f} s against ours"
+    shown = f"{skew:+.3f} s relative to this host"
     if abs(skew) - (after - before) / 2 <= 1:
         return Finding.ok("source.clock", shown)
-    return Finding("source.clock", "warn", shown, "within 1 s: lag is shown wrong", "Synchronise both clocks (NTP).")
+    return Finding(
+        "source.clock",
+        "warn",
+        shown,
+        "within 1 s: otherwise the lag shown is wrong",
+        "Synchronise both clocks with NTP.",
+    )

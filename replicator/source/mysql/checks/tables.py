@@ -45,12 +45,12 @@ def _all_tables(session: Session) -> Names:
 
 
 def _exist(server: Server, choice: TableFilter, chosen: Names) -> Finding:
-    grant = f"GRANT SELECT ON *.* TO {quote_account(server.account)}; if the account may not see it."
+    grant = f"GRANT SELECT ON *.* TO {quote_account(server.account)}; if the account lacks access."
     missing = [name for name in choice.literal() if choice.matches(*name) and name not in chosen]
     if missing:
-        found = f"not there: {_listed(missing)}"
+        found = f"missing: {_listed(missing)}"
         return Finding(
-            "source.tables", "fail", found, "every table that is named", f"Correct `source.tables`, or {grant}"
+            "source.tables", "fail", found, "every table that is given by name", f"Correct `source.tables`, or {grant}"
         )
     if not chosen:
         found = f"no table matches {', '.join(choice.patterns)}"
@@ -67,16 +67,18 @@ def _primary_keys(session: Session, chosen: Names) -> Finding:
     )
     bare = sorted(set(chosen) - {(str(database), str(table)) for database, table in rows})
     if not bare:
-        return Finding.ok("source.primary_keys", "every table has one")
+        return Finding.ok("source.primary_keys", "every table has a primary key")
     database, table = bare[0]
     name = f"{quote_identifier(database)}.{quote_identifier(table)}"
     fix = f"ALTER TABLE {name} ADD PRIMARY KEY (...);"
-    return Finding("source.primary_keys", "warn", f"none in {_listed(bare)}", "one: order is kept per key", fix)
+    return Finding(
+        "source.primary_keys", "warn", f"none in {_listed(bare)}", "a primary key: order is guaranteed per key", fix
+    )
 
 
 def _cascades(session: Session, server: Server, chosen: Names) -> Finding:
     if server.get("innodb_native_foreign_keys") == "OFF":
-        return Finding.ok("source.foreign_keys", "this server logs cascaded changes")  # MySQL 9.6 and later
+        return Finding.ok("source.foreign_keys", "the server logs cascaded changes")  # MySQL 9.6 and later
     rows = session.rows(
         "SELECT DISTINCT table_schema, table_name FROM information_schema.key_column_usage "
         "WHERE referenced_table_name IS NOT NULL ORDER BY 1, 2"
@@ -84,10 +86,10 @@ def _cascades(session: Session, server: Server, chosen: Names) -> Finding:
     children = [(str(database), str(table)) for database, table in rows if (database, table) in chosen]
     bad = [name for name in children if _CASCADE.search(_definition(session, *name))]
     if not bad:
-        return Finding.ok("source.foreign_keys", "none cascades")
+        return Finding.ok("source.foreign_keys", "no cascading foreign keys")
     wanted = "RESTRICT or NO ACTION: cascaded changes are made by the storage engine and may not be in the binlog"
     return Finding(
-        "source.foreign_keys", "warn", _listed(bad), wanted, "Change the child rows by statements of their own."
+        "source.foreign_keys", "warn", _listed(bad), wanted, "Change the child rows with separate statements."
     )
 
 

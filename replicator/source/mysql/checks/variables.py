@@ -42,7 +42,7 @@ def _row_events(server: Server, config: MySQLSource) -> list[Finding]:
     findings = []
     for name, wanted in (("binlog_format", "ROW"), ("binlog_row_image", "FULL")):
         found = server.get(name)
-        shown = found or "not known to this release"
+        shown = found or "not supported by this release"
         if found.upper() == wanted or preflight.accepted(config, name, found):
             findings.append(Finding.ok(f"source.{name}", shown))
         else:
@@ -56,8 +56,8 @@ def _metadata(server: Server) -> Finding:
     if found.upper() == "FULL":
         return Finding.ok(f"source.{_NAMES}", found)
     if not found:  # MySQL before 8.0, MariaDB before 10.5
-        return Finding.ok(f"source.{_NAMES}", "not known to this release: names come from the schema history")
-    shown = f"{found}: names come from the schema history"
+        return Finding.ok(f"source.{_NAMES}", "not supported by this release: names are read from the schema history")
+    shown = f"{found}: names are read from the schema history"
     return Finding(f"source.{_NAMES}", "warn", shown, "FULL", set_for_sessions(server, _NAMES, "'FULL'"))
 
 
@@ -65,27 +65,29 @@ def _retention(server: Server) -> Finding:
     seconds = int(float(server.get("binlog_expire_logs_seconds") or 0))
     seconds = seconds or int(float(server.get("expire_logs_days") or 0) * _DAY)
     if seconds == 0:
-        return Finding.ok("source.retention", "binlogs are kept until they are purged by hand")
+        return Finding.ok("source.retention", "binlogs are kept until they are purged manually")
     shown = f"binlogs are deleted after {seconds / 3600:.1f} h"
     if seconds >= _DAY:
         return Finding.ok("source.retention", shown)
     newer = server.get("binlog_expire_logs_seconds")
     fix = set_global(server, "binlog_expire_logs_seconds" if newer else "expire_logs_days", "604800" if newer else "7")
-    return Finding("source.retention", "warn", shown, "24 h or more: a task that is down longer loses rows", fix)
+    return Finding("source.retention", "warn", shown, "24 h or more: a task that is stopped for longer loses rows", fix)
 
 
 def _gtid(server: Server) -> Finding:
     if server.mariadb:
-        return Finding.ok("source.gtid", "every transaction has one")
+        return Finding.ok("source.gtid", "every transaction has a GTID")
     mode, consistent = server.get("gtid_mode"), server.get("enforce_gtid_consistency")
     if not mode:
         wanted = "GTIDs: positions then survive a fail-over of the source and reach beyond 4 GiB of a file"
-        return Finding("source.gtid", "warn", "this release has none", wanted, "Upgrade to MySQL 5.6 or later.")
+        return Finding("source.gtid", "warn", "this release has no GTIDs", wanted, "Upgrade to MySQL 5.6 or later.")
     shown = f"gtid_mode = {mode}, enforce_gtid_consistency = {consistent}"
     if mode == "ON" and consistent == "ON":
         return Finding.ok("source.gtid", shown)
     wanted = "both ON: positions then survive a fail-over of the source and reach beyond 4 GiB of a file"
-    return Finding("source.gtid", "warn", shown, wanted, "Switch to gtid_mode = ON step by step (see MySQL's manual).")
+    return Finding(
+        "source.gtid", "warn", shown, wanted, "Switch to gtid_mode = ON step by step (see the MySQL manual)."
+    )
 
 
 def _durability(server: Server) -> list[Finding]:
@@ -97,18 +99,18 @@ def _durability(server: Server) -> list[Finding]:
             weak.append(set_global(server, name, "1"))
     if not weak:
         return [Finding.ok("source.durability", ", ".join(shown))]
-    wanted = "both 1: a crash of the source can lose what was already delivered"
+    wanted = "both 1: otherwise a crash of the source can lose transactions that were delivered"
     return [Finding("source.durability", "warn", ", ".join(shown), wanted, " ".join(weak))]
 
 
 def _replication(server: Server) -> list[Finding]:
     findings = []
     if server.get("wsrep_on") == "ON":
-        wanted = "one node that all changes go through, or wsrep_gtid_mode"
+        wanted = "a single node for all writes, or wsrep_gtid_mode"
         findings.append(Finding("source.galera", "warn", "a Galera node", wanted, "Set wsrep_gtid_mode = ON."))
     updates = server.get("log_replica_updates") or server.get("log_slave_updates")
     if server.get("read_only") == "ON" and updates == "OFF":
-        wanted = "log_replica_updates = ON on a replica: it logs nothing of what it replicates"
+        wanted = "log_replica_updates = ON on a replica: otherwise it does not log replicated changes"
         fix = (
             "Start the server with log_slave_updates=ON." if server.mariadb else "Start it with log_replica_updates=ON."
         )

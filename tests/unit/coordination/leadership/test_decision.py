@@ -118,7 +118,7 @@ class TestJoining:
 
     def test_nothing_to_do_for_a_task_that_is_not_there(self):
         assert decide(facts(State.ABSENT), view(exists=False), NOW) == []
-        assert decide(facts(), view(exists=False), NOW) == [Lose("the task is gone")]
+        assert decide(facts(), view(exists=False), NOW) == [Lose("the task was deleted")]
 
     def test_watches_its_predecessor_only(self):
         first, second = contender(RIVAL, 1, 2), contender(THIRD, 3, 3)
@@ -202,7 +202,7 @@ class TestSkip:
 
     def test_not_when_the_error_is_of_none(self):
         (done,) = self.order(self.failed({"code": "E3103", "what": "not allowed"}))
-        assert done.kind == "refused" and "not of one transaction" in done.reason
+        assert done.kind == "refused" and "does not concern a single transaction" in done.reason
 
     @pytest.mark.parametrize("state", [State.IDLE, State.PAUSED, State.UNCONFIGURED])
     def test_not_unless_it_has_failed(self, state):
@@ -316,7 +316,9 @@ class TestLeading:
         assert decide(known, view(contender(), commit=commit()), NOW + 3) == [StartWorker(CONFIG, SAVED)]
 
     def test_loses_when_its_node_is_gone(self):
-        assert decide(leading(State.RUNNING, RUNS), view(contender(RIVAL, 8, 2)), NOW) == [Lose("our node is gone")]
+        assert decide(leading(State.RUNNING, RUNS), view(contender(RIVAL, 8, 2)), NOW) == [
+            Lose("the election znode of this process is gone")
+        ]
 
     def test_loses_when_its_node_is_another(self):
         [action] = decide(leading(State.RUNNING, RUNS), view(contender(sequence=6)), NOW)
@@ -442,7 +444,7 @@ class TestOperators:
 
     def test_switchover_to_ourselves_is_done(self):
         action = self.switchover(leading(State.RUNNING, RUNS), host="own")
-        assert (action.kind, action.reason) == ("switchover", "is RUNNING already")
+        assert (action.kind, action.reason) == ("switchover", "is already RUNNING")
 
     def test_a_switchover_that_a_fail_over_has_overtaken(self):
         assert self.switchover(leading(State.RUNNING, RUNS), czxid=1400).kind == "refused"

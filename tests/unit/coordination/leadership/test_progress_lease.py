@@ -34,7 +34,9 @@ def test_drains_then_hands_over_to_whoever_reaches_it() -> None:
     draining = msgspec.structs.replace(RUNS, drain_reason="progress", drain_until=NOW + 5)
     assert decided(worker=draining) == [Hold(NOW + 5)]
     assert isinstance(decided(worker=msgspec.structs.replace(draining, drain_until=NOW))[0], KillWorker)
-    assert decided(worker=None, state=State.IDLE) == [Release("the sink is not reached from here", THIRD, "third")]
+    assert decided(worker=None, state=State.IDLE) == [
+        Release("the sink can't be reached from this host", THIRD, "third")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -77,23 +79,40 @@ def test_a_host_that_lacks_something_hands_over_to_one_that_reaches_both() -> No
 
 @pytest.mark.parametrize(
     ("code", "side"),
-    [("E2001", "source"), ("E2002", "source"), ("E3001", "sink"), ("E2311", "host"), ("E2216", None), ("E3107", None)],
+    [
+        ("E2001", "source"),
+        ("E2002", "source"),
+        ("E3001", "sink"),
+        ("E3301", "registry"),
+        ("E2311", "host"),
+        ("E2216", None),
+        ("E3107", None),
+    ],
 )
 def test_what_keeps_a_worker_from_its_work(code: str, side: str | None) -> None:
     assert side_of(code) == side
 
 
-def test_a_full_disk_is_not_forgotten_because_the_source_is_reached() -> None:
+def test_a_host_without_the_schema_registry_hands_over_to_one_that_reaches_it() -> None:
+    stuck = Stuck("registry", SINCE, "E3301")
+    assert decided(stuck=stuck) == [DrainWorker("progress")]
+    released = decided(stuck=stuck, worker=None, state=State.IDLE)
+    assert released == [Release("the schema registry can't be reached from this host", THIRD, "third")]
+    assert decided(reached("a" * 32, THIRD), stuck=stuck) == []
+
+
+@pytest.mark.parametrize(("code", "side"), [("E2311", "host"), ("E3301", "registry")])
+def test_what_a_stream_that_opens_does_not_end(code: str, side: str) -> None:
     world = World()
     core = world.core()
     world.settle(1)
     participant = core.participant
-    participant.on_waiting({"code": "E2311", "what": "no room"})
+    participant.on_waiting({"code": code, "what": ""})
     first = participant.facts.stuck
-    assert first is not None and first.side == "host"
+    assert first is not None and first.side == side
     world.clock.now += 5
     participant.on_streaming("binlog.000001:4")
-    participant.on_waiting({"code": "E2311", "what": "no room"})
+    participant.on_waiting({"code": code, "what": ""})
     assert participant.facts.stuck == first
     participant.on_acknowledged()
     assert participant.facts.stuck is None

@@ -80,14 +80,21 @@ def test_whether_a_task_without_a_last_commit_has_had_one(left: list[str], expec
     assert reader.read("a" * 32, Watches(lambda: None), True, False).delivered is expected
 
 
-@pytest.mark.parametrize(("stuck", "expected"), [("source", "bd"), ("sink", "cd"), ("host", "d"), ("", "")])
+@pytest.mark.parametrize(
+    ("stuck", "expected"), [("source", "bde"), ("sink", "cd"), ("registry", "d"), ("host", "d"), ("", "")]
+)
 def test_who_may_take_over(stuck: str, expected: str) -> None:
-    """b reaches the source alone, c the sink alone, d both."""
+    """b reaches the source alone, c the sink alone, d all; e all but the sink."""
     coordinator, layout = MemoryEnsemble().session(), Layout()
     Registry(coordinator, layout).create("copy", {"name": "copy"}, "test")
-    reach = {"b": (True, False), "c": (False, True), "d": (True, True)}
-    for host, (source, sink) in reach.items():
-        figures = TaskFigures(state="standby", guid=host * 32, reach={"source": source, "sink": sink})
+    reach = {
+        "b": {"source": True, "sink": False},
+        "c": {"source": False, "sink": True},
+        "d": {"source": True, "sink": True, "registry": True},
+        "e": {"source": True, "sink": False, "registry": True},
+    }
+    for host, reached in reach.items():
+        figures = TaskFigures(state="standby", guid=host * 32, reach=reached)
         machine = MachineRecord(host=host, pid=1, process=host, started_ms=1, time_ms=1, tasks={"copy": figures})
         Machines(coordinator, layout).publish(host, machine)
     seen = ViewReader(coordinator, layout, "copy", lambda config: config).read(

@@ -91,9 +91,9 @@ def test_enum(index: int, text: str, size: int) -> None:
 
 
 def test_an_index_beyond_the_members_stops() -> None:
-    with pytest.raises(DecodeError, match=r"E2302.*d\.t\.c holds 6.*ENUM"):
+    with pytest.raises(DecodeError, match=r"E2302.*d\.t\.c has the value 6.*ENUM"):
         render("enum", b"\x06", types.ENUM, meta=1, members=MEMBERS)
-    with pytest.raises(DecodeError, match=r"E2302.*d\.t\.c holds 32.*SET"):
+    with pytest.raises(DecodeError, match=r"E2302.*d\.t\.c has the value 32.*SET"):
         render("set", b"\x20", types.SET, meta=1, members=MEMBERS)
 
 
