@@ -103,7 +103,7 @@ def _snapshots(tasks: list[TaskRow]) -> Iterator[Metric]:
     """Gauges: the next snapshot of a task begins at 0 again."""
     taken = [((task.name,), task.snapshot) for task in tasks if task.snapshot is not None]
     for name, text, values in (
-        ("snapshot_running", "1 while a snapshot is not complete.", [s.state == "running" for _, s in taken]),
+        ("snapshot_running", "1 while a snapshot is running.", [s.state == "running" for _, s in taken]),
         ("snapshot_rows", "Rows delivered by the snapshot.", [s.rows for _, s in taken]),
         ("snapshot_rows_expected", "Estimated rows of the snapshot.", [s.rows_expected for _, s in taken]),
         ("snapshot_tables", "Tables of the snapshot.", [s.tables for _, s in taken]),

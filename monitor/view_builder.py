@@ -97,7 +97,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         transactions=checkpoint.transactions if checkpoint else 0,
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
         quarantined=tuple(_shown(mark) for mark in checkpoint.quarantined if not mark.until) if checkpoint else (),
-        snapshot=_snapshot(checkpoint),
+        snapshot=_snapshot(checkpoint, paused=task.orders.snapshots.paused),
         spark=spark,
         last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=checkpoint.time_ms if checkpoint else 0,
@@ -109,9 +109,9 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
     )
 
 
-def _snapshot(checkpoint: Checkpoint | None) -> SnapshotReport | None:
+def _snapshot(checkpoint: Checkpoint | None, *, paused: bool) -> SnapshotReport | None:
     progress = checkpoint.position.snapshot if checkpoint else None
-    return report(progress, checkpoint.time_ms) if checkpoint and progress else None
+    return report(progress, checkpoint.time_ms, paused=paused) if checkpoint and progress else None
 
 
 def _unreached(member: InstanceOverview) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.telemetry.hosts import App
 from server import access_control, error_responses, route_helpers
 from server.positions import Positions
-from server.routes import actions, health, history, machines, positions, quarantine, table_definitions, tasks
+from server.routes import actions, health, history, machines, positions, quarantine, snapshots, table_definitions, tasks
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
 
@@ -24,6 +24,7 @@ ROUTERS = (
     actions.router,
     positions.router,
     quarantine.router,
+    snapshots.router,
     table_definitions.router,
     history.router,
     machines.router,

@@ -120,7 +120,8 @@ class Positions:
         start = start_at(point.position)
         tables = left_out(point.quarantined) | (frozenset() if text else frozenset(view.orders.tables))
         orders = forked(tables, now_ms()) if tables else None
-        return {**view.config, "name": new, "source": {**view.config["source"], "start": start}}, orders
+        source = {**view.config["source"], "start": start, "snapshot": "never"}
+        return {**view.config, "name": new, "source": source}, orders
 
     def _commit(self, name: str) -> Commit:
         return self._commits.read(name)

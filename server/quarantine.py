@@ -33,7 +33,7 @@ def set_quarantine(
     marks = _marks(view)
     if leave_out:
         check_name(table)
-        _check_there(view, definitions, table)
+        check_there(view, definitions, table)
         orders = put(before.orders, marks, table, now_ms())
     else:
         orders = release(before.orders, marks, table, now_ms())
@@ -45,7 +45,7 @@ def set_quarantine(
     return True
 
 
-def _check_there(view: TaskOverview, definitions: DefinitionOperations, table: str) -> None:
+def check_there(view: TaskOverview, definitions: DefinitionOperations, table: str) -> None:
     """The Server asks no source: the tables are those of the schema history, and the one that the task failed at."""
     database, _, name = table.partition(".")
     selection = parse_task(_config(view)).source.selection()
@@ -106,7 +106,7 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
         raise ProcessError("E5007", f"no rows of {table} were left out", found=found)
     data, config = _config(view), parse_task(_config(view))
     source, sink = data["source"], data["sink"]
-    source |= {"tables": [table], "on_table_error": "fail", "start": start_at(mark.since)}
+    source |= {"tables": [table], "on_table_error": "fail", "start": start_at(mark.since), "snapshot": "never"}
     source["until"] = end_at(mark.until)
     if sink["format"] == "debezium":
         sink["debezium"]["topic_prefix"] = config.sink.debezium.topic_prefix or view.name

@@ -14,6 +14,7 @@ from replicator.coordination.tasks.history import Entry
 from replicator.coordination.tasks.position_changes import PositionChange
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Orders, Quarantined, left_out
+from replicator.model.snapshot_orders import SnapshotRequest, waiting
 from replicator.model.snapshot_report import SnapshotReport, report
 
 API_VERSION = "v1"
@@ -55,7 +56,8 @@ class Quarantine(msgspec.Struct, kw_only=True):
 class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     """A task with its state. `version`: of the configuration, for If-Match. `dead_letters`: number of records that were
     too large for the sink. `quarantined`: tables in quarantine, now or earlier. `snapshot`: the present or the last
-    snapshot, null without one. These are taken from lastCommit.
+    snapshot, null without one. These are taken from lastCommit. `snapshot_requests`: ordered snapshots that are not
+    done.
     `position`, `gtid`: of the RUNNING instance, else of lastCommit. `maintenance`: "task" or "cluster" while no
     standby can be promoted. `retention_headroom_s`: seconds until the source may purge binlog that the task still
     needs. `problems`: errors, most basic first."""
@@ -68,6 +70,7 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     dead_letters: int = 0
     quarantined: list[Quarantine] = msgspec.field(default_factory=list)
     snapshot: SnapshotReport | None = None
+    snapshot_requests: list[SnapshotRequest] = msgspec.field(default_factory=list)
 
 
 class TaskList(View, kw_only=True):
@@ -213,7 +216,7 @@ class Health(View, kw_only=True):
 def task(view: TaskOverview) -> Task:
     checkpoint = view.last_commit.checkpoint if view.last_commit else None
     marks = checkpoint.quarantined if checkpoint else ()
-    progress = checkpoint.position.snapshot if checkpoint else None
+    progress, asked = checkpoint.position.snapshot if checkpoint else None, view.orders.snapshots
     return Task(
         **{name: getattr(view, name) for name in TaskState.__struct_fields__},
         version=view.config_version,
@@ -221,7 +224,8 @@ def task(view: TaskOverview) -> Task:
         instances=[_instance(instance) for instance in view.instances],
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
         quarantined=[*map(_quarantine, marks), *_ordered(view.orders, left_out(marks))],
-        snapshot=report(progress, checkpoint.time_ms) if checkpoint and progress else None,
+        snapshot=report(progress, checkpoint.time_ms, paused=asked.paused) if checkpoint and progress else None,
+        snapshot_requests=[*waiting(asked, progress)],
     )
 
 

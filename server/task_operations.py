@@ -127,11 +127,11 @@ class TaskOperations:
         self._not_deleting(name)
         return self._quarantines.read(name)
 
-    def order(self, name: str, before: Ordered, orders: Orders, by: str, what: str) -> None:
-        """Writes orders of tables, which the worker takes up at a transaction boundary. Raises VersionConflict E4006
-        when they are not `before` any more."""
+    def order(self, name: str, before: Ordered, orders: Orders, by: str, what: str, kind: str = "quarantine") -> None:
+        """Writes orders, which the worker takes up at a transaction boundary. `kind`, `what`: of the history. Raises
+        VersionConflict E4006 when they are not `before` any more."""
         self._quarantines.write(name, orders, before.version)
-        self._note(name, "quarantine", by, what)
+        self._note(name, kind, by, what)
 
     # Steering
 

@@ -22,6 +22,7 @@ from replicator.model.position import Position
 from replicator.model.quarantine import Orders
 from replicator.model.replica_id import derived
 from replicator.model.snapshot import SnapshotProgress
+from replicator.model.snapshot_orders import SnapshotOrders
 from replicator.model.term import Term
 from replicator.pipeline.pipeline import Observer, Pipeline
 from replicator.pipeline.ports import (
@@ -108,7 +109,7 @@ def build_pipeline(
 ) -> Pipeline:
     """Connects nothing yet. `source`, `sink`, `snapshot_source` and `reread` (see `BinlogDecoder`): instead of the
     configured ones. `snapshot_only`: it ends when the snapshot has.
-    `history`: where the schema history is kept; None: without one. `orders`: of operators, of tables in quarantine.
+    `history`: where the schema history is kept; None: without one. `orders`: of operators.
     `server_id`: our replica id, where it is not the one that the configuration gives.
 
     Raises ConfigError for a secret or a template that can't be used.
@@ -147,12 +148,12 @@ def build_pipeline(
             rendering=renderers,
         )
 
-    snapshots = Snapshots(config, planners, renderers, selection_now, snapshot_source)
+    asked = orders.snapshots if orders is not None else SnapshotOrders()
+    snapshots = Snapshots(config, planners, renderers, selection_now, snapshot_source, asked)
 
     def open_snapshot(progress: SnapshotProgress, stream: Stream, decoder: Decoder) -> SnapshotSession:
         return snapshots.open(progress, stream, decoder, used[0])
 
-    initial = source_config.snapshots.mode == "initial"
     return Pipeline(
         source=source or build_source(config, server_id),
         make_decoder=make_decoder,
@@ -164,8 +165,9 @@ def build_pipeline(
         save_interval=save_interval,
         quarantine=quarantine,
         until=_place(config.source.until),
-        snapshot=open_snapshot if initial else None,
-        snapshot_first=initial,
+        snapshot=open_snapshot,
+        snapshot_first=source_config.snapshots.mode == "initial",
+        snapshot_orders=asked,
         snapshot_only=snapshot_only,
         stopping=stopping,
         start_given=config.source.start != "latest",

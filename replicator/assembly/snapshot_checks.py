@@ -30,9 +30,9 @@ def check(config: TaskConfig, position: Position | None = None, source: Snapshot
     if options.mode != "initial":
         return []
     if position is not None:
-        return [_of_position(position)]
+        return [_of_position(config.name, position)]
     try:
-        with closing((source or open_snapshot_source(config)).open("")) as reader:
+        with closing((source or open_snapshot_source(config, options.where)).open("")) as reader:
             chosen = TableFilter(options.tables)
             sizes = [size for size in reader.tables() if chosen.matches(*size.table.split(".", 1))]
             if not sizes:
@@ -43,11 +43,11 @@ def check(config: TaskConfig, position: Position | None = None, source: Snapshot
         return [Finding.of_error("source.snapshot", error)]
 
 
-def _of_position(position: Position) -> Finding:
+def _of_position(task: str, position: Position) -> Finding:
     progress = position.snapshot
     if progress is None:
         found = "the task has a position, so that it takes no snapshot"
-        fix = "To have the rows that exist, create a task of another name, which has no position."
+        fix = f"`replicator task snapshot start {task} --table ...` delivers the rows of tables that exist."
         return Finding("source.snapshot", "warn", found, "a new task", fix)
     state = "complete" if progress.ended_ms else f"continues at {percent(progress)} %"
     return Finding.ok("source.snapshot", f"{state}, {progress.rows:,} rows delivered")

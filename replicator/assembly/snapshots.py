@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from replicator.assembly.catalogs import read_snapshot_definitions
@@ -15,7 +15,8 @@ from replicator.decode.snapshot.chunk_decoder import ChunkDecoder
 from replicator.model.batch import Batch, Record
 from replicator.model.happening import Message
 from replicator.model.position import Position
-from replicator.model.snapshot import Marker, SnapshotProgress
+from replicator.model.snapshot import INITIAL, Marker, SnapshotProgress
+from replicator.model.snapshot_orders import SnapshotOrders, request_of
 from replicator.model.snapshot_steps import (
     SnapshotBegins,
     SnapshotDefinitions,
@@ -25,7 +26,7 @@ from replicator.model.snapshot_steps import (
     TableEnds,
 )
 from replicator.pipeline.ports import Catalog, Chunk, Decoder, SnapshotReader, SnapshotSource, Stream
-from replicator.pipeline.snapshot.session import INITIAL, SnapshotSession
+from replicator.pipeline.snapshot.session import SnapshotSession
 
 _NOWHERE = Position("", 4)
 
@@ -89,7 +90,7 @@ def _records(messages: Iterable[Message], identity: bytes) -> Iterable[Record]:
 
 
 class Snapshots:
-    """Opens the snapshots of one pipeline. `source`: instead of the configured one."""
+    """Opens the snapshots of one pipeline. `source`: instead of the configured one. `orders`: of operators."""
 
     def __init__(
         self,
@@ -98,20 +99,24 @@ class Snapshots:
         renderers: Renderer,
         selection: Callable[[], TableFilter],
         source: SnapshotSource | None = None,
+        orders: SnapshotOrders | None = None,
     ) -> None:
         self._config, self._planners, self._renderers = config, planners, renderers
         self._selection = selection
+        self._orders = orders or SnapshotOrders()
         self._given = source
 
     def open(
         self, progress: SnapshotProgress, stream: Stream, decoder: Decoder, catalog: Catalog | None
     ) -> SnapshotSession:
         options = self._config.source.snapshots
-        chosen, replicated = TableFilter(options.tables), self._selection()
+        request = request_of(self._orders, progress)
+        chosen, replicated = TableFilter(request.tables if request else options.tables), self._selection()
+        where = options.where if request is None else dict.fromkeys(request.tables, request.where)
         server = stream.position.server
 
         def connect() -> SnapshotReader:
-            return self._source().open(server)
+            return self._source({table: text for table, text in where.items() if text}).open(server)
 
         def selected(table: str) -> bool:
             return any(chosen.matches(*names) and replicated.matches(*names) for names in split(table))
@@ -122,18 +127,19 @@ class Snapshots:
             selected=selected,
             encoder=SnapshotEncoder(self._config, self._planners, progress, catalog, self._renderers),
             decoder=decoder,
-            chunk_rows=options.chunk_rows,
+            chunk_rows=(request.chunk_rows if request else 0) or options.chunk_rows,
             rows_per_s=options.max_rows_per_s or 0,
             without_key=options.without_key,
         )
 
-    def _source(self) -> SnapshotSource:
-        return self._given if self._given is not None else open_snapshot_source(self._config)
+    def _source(self, where: Mapping[str, str]) -> SnapshotSource:
+        return self._given if self._given is not None else open_snapshot_source(self._config, where)
 
 
-def open_snapshot_source(config: TaskConfig) -> SnapshotSource:
-    """Connects nothing yet. Raises ConfigError for a password that can't be had."""
+def open_snapshot_source(config: TaskConfig, where: Mapping[str, str]) -> SnapshotSource:
+    """Connects nothing yet. `where`: `database.table` -> condition. Raises ConfigError for a password that can't be
+    had."""
     from replicator.source.mysql.snapshot import MySQLSnapshotSource  # the database client, as in open_source
 
     source = config.source
-    return MySQLSnapshotSource(source, resolve(source.password), source.snapshots.where)
+    return MySQLSnapshotSource(source, resolve(source.password), where)

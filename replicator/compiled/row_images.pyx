@@ -11,6 +11,9 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove
 
+from replicator.compiled.answers cimport (
+    DATE, DATETIME, DECIMAL, FIXED, JSON, RAW, SIZED, TIME, TIMESTAMP, TRIMMED, YEAR, Step, head_of, size_of
+)
 from replicator.compiled.json_documents cimport Document, body_at, parse
 from replicator.compiled.out cimport ASK_PYTHON, NO_MEMORY, OK
 from replicator.compiled.packed_values cimport (
@@ -23,19 +26,6 @@ cdef extern from "Python.h":
     char* start_of "PyBytes_AS_STRING"(PyObject*)
 
 ABI = 9
-
-cdef enum Kind:
-    FIXED = 0  # bytes of the answer that are copied, or fewer of them
-    YEAR = 1
-    DATE = 2
-    DATETIME = 3
-    TIMESTAMP = 4
-    TIME = 5
-    DECIMAL = 6
-    RAW = 7  # behind its length in the answer, alone in the image
-    SIZED = 8
-    TRIMMED = 9  # SIZED, without the padding at its end
-    JSON = 10
 
 KINDS = {
     "fixed": FIXED, "year": YEAR, "date": DATE, "datetime": DATETIME, "timestamp": TIMESTAMP, "time": TIME,
@@ -62,16 +52,6 @@ cdef enum:
     LONGEST_VALUE = 1 << 30
     MOST_COLUMNS = 4096
     NULLS = 520  # bytes of their bitmap, and one
-
-ctypedef struct Step:
-    uint8_t kind
-    uint8_t pad
-    int given  # bytes in the answer, where that is fixed
-    int wanted  # bytes in the image, or of the length in front of it
-    int meta  # digits of a fraction; precision
-    int scale
-    int key  # its place in the key; -1: not in it
-
 
 cdef class RowImages:
     """Of one answer.
@@ -209,7 +189,7 @@ cdef class RowImages:
 
     cdef int _ask(self) except -1:
         """The value at hand is a document that the twin writes; `wanted` are its bytes with their length."""
-        cdef size_t head = _head(self.base[self.at])
+        cdef size_t head = head_of(self.base[self.at])
         cdef Step* step = self.steps + self.column
         cdef bytes made = self.document((<char*>self.base + self.at)[head : self.wanted])
         if self._room(step.wanted + len(made)) != OK:
@@ -340,13 +320,13 @@ cdef class RowImages:
         status = self._need(1)
         if status != OK:
             return status
-        head = _head(self.base[self.at])
+        head = head_of(self.base[self.at])
         if head == 0:
             return BROKEN
         status = self._need(head)
         if status != OK:
             return status
-        size = _size(self.base + self.at, head)
+        size = size_of(self.base + self.at, head)
         if size > LONGEST_VALUE:
             return BROKEN
         if step.kind == SIZED and step.key < 0:
@@ -515,18 +495,3 @@ cdef class RowImages:
             self.capacity = capacity
         self.data = start_of(self.out)
         return OK
-
-
-cdef inline size_t _head(uint8_t first) noexcept nogil:
-    """Bytes of a length; 0: it is none."""
-    if first < 251:
-        return 1
-    return 3 if first == 252 else 4 if first == 253 else 9 if first == 254 else 0
-
-
-cdef inline size_t _size(const uint8_t* p, size_t head) noexcept nogil:
-    cdef uint64_t size = 0
-    if head == 1:
-        return p[0]
-    memcpy(&size, p + 1, head - 1)
-    return size

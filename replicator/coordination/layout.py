@@ -6,7 +6,7 @@
         /tasks/TASK/lastCommit                      RUNNING's context (CommitRecord)
         /tasks/TASK/status                          what operators want (StatusRecord)
         /tasks/TASK/maintenance                     there while nobody may be promoted for the task (MaintenanceRecord)
-        /tasks/TASK/quarantine                      tables that operators have left out (QuarantineRecord)
+        /tasks/TASK/quarantine                      operators' orders of tables and snapshots (QuarantineRecord)
         /tasks/TASK/removing-CZXID                  there while the task is removed
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)

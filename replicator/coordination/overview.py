@@ -76,7 +76,7 @@ class TaskOverview(TaskState, kw_only=True):
         config_version: version of the task's znode.
         running: the first instance, which leads or is about to; `host`, `epoch` and `figures` are its.
         standbys: the others, next in line first.
-        orders: of operators, of tables in quarantine.
+        orders: of operators, of tables in quarantine and of snapshots.
         last_commit: the progress in ZooKeeper; `commit_version` changes with each write.
     """
 

@@ -83,7 +83,8 @@ class MaintenanceRecord(Record):
 
 
 class QuarantineRecord(Record):
-    """/tasks/TASK/quarantine: what operators have ordered of tables that are left out. No part of the configuration."""
+    """/tasks/TASK/quarantine: what operators have ordered: tables that are left out, and snapshots. No part of the
+    configuration."""
 
     orders: Orders = Orders()
 
@@ -124,9 +125,9 @@ class CommandRecord(Record):
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
     "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced", "quarantine"
-    (ordered), "quarantined" (of the table in `reason`, from `position` on), "flows again"; the rest says who, when,
-    why. `seconds` of "running": since the instance was first in line; of "released" and "switchover": since the drain
-    began. `process`: of the Core."""
+    (ordered), "snapshot" (ordered), "quarantined" (of the table in `reason`, from `position` on), "flows again"; the
+    rest says who, when, why. `seconds` of "running": since the instance was first in line; of "released" and
+    "switchover": since the drain began. `process`: of the Core."""
 
     kind: str
     time_ms: int

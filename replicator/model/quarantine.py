@@ -1,4 +1,4 @@
-"""Tables in quarantine, with the position at which each of them stopped."""
+"""Tables in quarantine, with the position at which each of them stopped, and what operators have ordered."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 import msgspec
 
 from replicator.model.position import Position
+from replicator.model.snapshot_orders import SnapshotOrders
 
 Problem: TypeAlias = dict[str, str]
 """`ReplicatorError.to_dict()`."""
@@ -45,11 +46,13 @@ class Orders(msgspec.Struct, frozen=True, omit_defaults=True):
         tables: left out from where the task takes it up; the time is that of the order, and of the mark that it makes.
         mended: by table, the `time_ms` of the time in quarantine that is over, with all before it.
         replay: likewise, of what is delivered first; until that is done the mark stays.
+        snapshots: see `snapshot_orders`.
     """
 
     tables: dict[str, int] = {}
     mended: dict[str, int] = {}
     replay: dict[str, int] = {}
+    snapshots: SnapshotOrders = SnapshotOrders()
 
     def lasts(self, mark: Quarantined) -> bool:
         """Whether the table is still to be left out, or what was left out of it comes first."""

@@ -17,6 +17,7 @@ from replicator.model.quarantine import Orders, Quarantined
 
 MOST: Final = 1000
 """Tables in quarantine by operators."""
+_changed = msgspec.structs.replace
 _KEPT_MS: Final = 3_600_000
 """An order of a table without marks may still be taken up by a worker that was started before it."""
 
@@ -34,7 +35,7 @@ def put(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: int) -
     marks = tuple(marks)
     time_ms = max(now_ms, _last(orders, marks, table) + 1)
     replay = {name: time for name, time in orders.replay.items() if name != table}
-    return _kept(Orders({**orders.tables, table: time_ms}, orders.mended, replay), marks, now_ms)
+    return _kept(_changed(orders, tables={**orders.tables, table: time_ms}, replay=replay), marks, now_ms)
 
 
 def release(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: int) -> Orders:
@@ -50,7 +51,8 @@ def release(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: in
     time_ms = max(orders.tables.get(table, 0), *(mark.time_ms for mark in lasting), 0)
     tables = {name: time for name, time in orders.tables.items() if name != table}
     replay = {name: time for name, time in orders.replay.items() if name != table}
-    return _kept(Orders(tables, {**orders.mended, table: time_ms}, replay), marks, now_ms)
+    mended = {**orders.mended, table: time_ms}
+    return _kept(_changed(orders, tables=tables, mended=mended, replay=replay), marks, now_ms)
 
 
 def replay(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: int) -> Orders | None:
@@ -61,7 +63,7 @@ def replay(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: int
         return None
     tables = {name: time for name, time in orders.tables.items() if name != table}
     time_ms = max(orders.tables.get(table, 0), *(mark.time_ms for mark in lasting), 0)
-    return _kept(Orders(tables, orders.mended, {**orders.replay, table: time_ms}), marks, now_ms)
+    return _kept(_changed(orders, tables=tables, replay={**orders.replay, table: time_ms}), marks, now_ms)
 
 
 def forked(tables: Iterable[str], now_ms: int) -> Orders:

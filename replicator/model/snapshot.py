@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
+
+INITIAL: Final = "initial"
+"""`SnapshotProgress.id` of the one that a task begins with."""
 
 Bound: TypeAlias = tuple[str, ...]
 """SQL literals of the columns of a key: the row at which a chunk begins or ends."""
@@ -54,6 +57,7 @@ class SnapshotProgress(msgspec.Struct, frozen=True, omit_defaults=True):
         open: the one at hand.
         rows, size: delivered so far, of all tables.
         estimate: rows that the source expected in all tables.
+        stopped: it has ended before all rows were delivered.
     """
 
     id: str
@@ -69,6 +73,7 @@ class SnapshotProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     size: int = 0
     estimate: int = 0
     ended_ms: int = 0
+    stopped: bool = False
 
     @property
     def moment(self) -> SnapshotMoment:

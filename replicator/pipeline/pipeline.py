@@ -25,7 +25,8 @@ from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.order import reached
 from replicator.model.position import Position
-from replicator.model.snapshot import SnapshotProgress
+from replicator.model.snapshot import INITIAL, SnapshotProgress
+from replicator.model.snapshot_orders import SnapshotOrders, following, taken_up
 from replicator.model.term import Term
 from replicator.pipeline import malloc
 from replicator.pipeline.authority import authority
@@ -36,7 +37,7 @@ from replicator.pipeline.delivery_progress import DeliveryCounters, DeliveryProg
 from replicator.pipeline.ports import CheckpointStore, Decoder, Sink, Source, Stream
 from replicator.pipeline.quarantine import Quarantine
 from replicator.pipeline.reader import Reader
-from replicator.pipeline.snapshot.session import INITIAL, SnapshotSession
+from replicator.pipeline.snapshot.session import SnapshotSession
 
 _FIRST_SECONDS, _MOST_SECONDS = 0.02, 0.2
 """While there is a backlog, a commit waits no longer for more: at first not long, as somebody may wait for the first
@@ -83,6 +84,7 @@ class Pipeline:
         snapshot: opens a snapshot beside a stream and its decoder, at the progress that is given; None: the task has
             none, and one that has begun is given up.
         snapshot_first: a task without a position begins with a snapshot.
+        snapshot_orders: of operators.
         snapshot_only: it ends when the snapshot has.
         stopping: set by `drain`, for whoever waits on its behalf.
     """
@@ -106,6 +108,7 @@ class Pipeline:
         until: Position | None = None,
         snapshot: OpenSnapshot | None = None,
         snapshot_first: bool = False,
+        snapshot_orders: SnapshotOrders | None = None,
         snapshot_only: bool = False,
         stopping: threading.Event | None = None,
     ) -> None:
@@ -125,6 +128,7 @@ class Pipeline:
         self.end = until
         self._open_snapshot = snapshot
         self._snapshot_first = snapshot_first
+        self._snapshot_orders = snapshot_orders or SnapshotOrders()
         self._snapshot_only = snapshot_only
         self._snapshot: SnapshotSession | None = None
         self._stopping = stopping or threading.Event()
@@ -210,7 +214,7 @@ class Pipeline:
             self._observer.streaming(stream.position)
             reader = self._reader(stream, decoder, buffer)
             self._deliver(reader)
-            return behind is None
+            return behind is None and not self._another
         except SessionRenewed:
             return False
         except ReplicatorError as error:
@@ -238,7 +242,7 @@ class Pipeline:
             self._sink.close()
 
     def _begun_snapshot(self, position: Position, stream: Stream, decoder: Decoder) -> SnapshotSession | None:
-        if position.snapshot is None or self._open_snapshot is None:
+        if position.snapshot is None or self._open_snapshot is None or self._paused(position):
             return None
         snapshot = self._open_snapshot(position.snapshot, stream, decoder)
         snapshot.start()
@@ -260,8 +264,23 @@ class Pipeline:
     def _seen(self) -> Callable[[Position, bool], Position] | None:
         if self._catching_up is not None:
             return self._catching_up.seen
-        snapshot = self._snapshot
-        return None if snapshot is None else lambda position, boundary: snapshot.seen(position)
+        if self._snapshot is not None:
+            seen = self._snapshot.seen
+            return lambda position, boundary: seen(position)
+        last = self._delivery_or_raise.last.position.snapshot
+        if last is None:
+            return None
+        return lambda position, boundary: msgspec.structs.replace(position, snapshot=last)
+
+    def _paused(self, position: Position) -> bool:
+        return self._snapshot_orders.paused and self._unfinished(position)
+
+    @property
+    def _another(self) -> bool:
+        """A snapshot has ended, and another one waits: it begins with the next session."""
+        if self._snapshot is None or self._snapshot.active or self._snapshot_only:
+            return False
+        return following(self._snapshot_orders, self._snapshot.progress) is not None
 
     def _resume(self) -> Position:
         """The sink is fenced first; only then is any position read."""
@@ -275,7 +294,9 @@ class Pipeline:
             known = Checkpoint(position)
         position = authority(held, known)
         if self._open_snapshot is None and position.snapshot is not None and not position.snapshot.ended_ms:
-            position = msgspec.structs.replace(position, snapshot=None)  # the configuration has none any more
+            position = msgspec.structs.replace(position, snapshot=None)
+        elif self._open_snapshot is not None and position.catch_up is None:
+            position = taken_up(position, self._snapshot_orders, _now_ms(), initial=self._snapshot_first)
         if msgspec.structs.replace(position, server=known.position.server) == known.position:
             position = known.position  # which may know more of the server: see _remember_server
         known = self._mark(self._settle(known, position, held), position)
@@ -341,7 +362,9 @@ class Pipeline:
         return position.snapshot is not None and not position.snapshot.ended_ms
 
     def _is_end(self, position: Position) -> bool:
-        return self._catching_up.is_end(position) if self._catching_up is not None else self._reached(position)
+        if self._catching_up is not None:
+            return self._catching_up.is_end(position)
+        return self._another or self._reached(position)
 
     def _deliver(self, reader: Reader) -> None:
         ready: Position | None = None  # end of whole transactions that are written and not yet committed

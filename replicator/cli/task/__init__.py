@@ -19,6 +19,7 @@ LAZY = {
         "skip": "Skip the transaction that a task has failed at.",
         "fork": "Create a task that starts at a position of another task.",
         "quarantine": "Stop replicating one table until it is released.",
+        "snapshot": "Deliver the rows that tables have now.",
         "replay": "Deliver the rows that a quarantine has left out.",
         "retry": "Retry a failed task.",
         "delete": "Delete a task and its position.",

@@ -89,6 +89,11 @@ class Client:
         given = {key: value for key, value in arguments.items() if value}
         return self._of(task, "POST", f"/{verb}", json=given, params=_flag(dry_run))
 
+    def start_snapshot(self, name: str, tables: list[str], where: str | None, chunk_rows: int | None) -> dict[str, Any]:
+        wanted = {"tables": tables, "where": where, "chunk_rows": chunk_rows}
+        given = {key: value for key, value in wanted.items() if value is not None}
+        return self._of(name, "POST", "/snapshot", json=given)
+
     def maintain_all(self, on: bool, reason: str) -> dict[str, Any]:
         return self._ask("POST", "/maintenance", json={"on": "true" if on else "false", "reason": reason})
 

@@ -14,6 +14,8 @@ from replicator.cli.terminal import clean, fitting, table, width
 Item = dict[str, Any]
 _COLOURS = {"running": "green", "failed": "red", "absent": "red", "deleting": "yellow", "unconfigured": "yellow"}
 
+_UNFINISHED = {"running": "", "paused": ", paused"}
+
 
 def state(item: Item) -> str:
     """The state in a word, with what operators want where that is not reached yet, and the code of what went wrong."""
@@ -33,13 +35,17 @@ def _beside(item: Item) -> list[str]:
     taken = item.get("snapshot") or {}
     return [
         *(["(maintenance)"] if item.get("maintenance") else []),
-        *([f"(snapshot {taken['percent']} %)"] if taken.get("state") == "running" else []),
+        *(
+            [f"(snapshot {taken['percent']} %{_UNFINISHED[taken['state']]})"]
+            if taken.get("state") in _UNFINISHED
+            else []
+        ),
     ]
 
 
 def snapshot(taken: Item) -> str:
     """The progress in full: `running, 42 %: 1200 of about 2800 rows, ...`."""
-    running = taken["state"] == "running"
+    running = taken["state"] != "complete"
     expected = f" of about {taken['rows_expected']}" if running and taken["rows_expected"] else ""
     parts = [
         f"{taken['rows']}{expected} rows",

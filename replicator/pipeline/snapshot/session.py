@@ -5,13 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
 
 import msgspec
 
 from replicator.model.batch import Batch
 from replicator.model.position import Position
-from replicator.model.snapshot import Marker, RowImages, SnapshotProgress
+from replicator.model.snapshot import INITIAL, Marker, RowImages, SnapshotProgress
 from replicator.pipeline.ports import Chunk, ChunkEncoder, Decoder, SnapshotReader
 from replicator.pipeline.snapshot.chunk_thread import ChunkThread, WithoutKey
 from replicator.pipeline.snapshot.handoff import Handoff, Piece
@@ -19,9 +18,6 @@ from replicator.pipeline.snapshot.window import Windows
 
 _PATIENCE = 0.002
 """Seconds that the stream is waited for while a chunk may be ready at any moment."""
-
-INITIAL: Final = "initial"
-"""`SnapshotProgress.id` of the one that a task begins with."""
 
 replace = msgspec.structs.replace
 
@@ -86,6 +82,10 @@ class SnapshotSession:
     def active(self) -> bool:
         """There is more to come."""
         return self._active
+
+    @property
+    def progress(self) -> SnapshotProgress:
+        return self._handoff.progress
 
     @property
     def patience(self) -> float:

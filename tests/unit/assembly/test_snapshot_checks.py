@@ -104,7 +104,7 @@ def test_a_server_that_goes_away() -> None:
 def test_a_task_that_has_begun_already() -> None:
     assert found(ITEM, mode="never") == {}
     told = found(ITEM, Position("b.1", 4))["snapshot"]
-    assert told.severity == "warn" and "no position" in told.fix
+    assert told.severity == "warn" and "snapshot start copy" in told.fix
     progress = SnapshotProgress("initial", 5, rows=40, estimate=100)
     assert (
         found(ITEM, Position("b.1", 4, snapshot=progress))["snapshot"].found == "continues at 40 %, 40 rows delivered"

@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
@@ -163,6 +164,40 @@ def test_a_snapshot_is_shown(cli: Cli, running: World) -> None:
     assert f"Snapshot:    {wanted}, begun 2" in text
     taken = json.loads(cli("task", "describe", NAME, "-o", "json").stdout)["snapshot"]
     assert (taken["id"], taken["state"], taken["percent"], taken["eta_s"]) == ("initial", "running", 42, 58.0)
+
+
+def test_snapshots_are_ordered_and_shown(cli: Cli, made: World) -> None:
+    def reached(progress: SnapshotProgress | None) -> None:
+        checkpoint = Checkpoint(Position("binlog.000003", 4711, snapshot=progress), time_ms=11_000)
+        path, data = made.bus.layout.last_commit(NAME), dump(CommitRecord(epoch=7, checkpoint=checkpoint))
+        if made.bus.coordinator.exists(path) is None:
+            made.bus.coordinator.create(path, data)
+        else:
+            made.bus.coordinator.set(path, data)
+
+    reached(None)
+    made.http.post(f"/tasks/{NAME}/schema", json={"statement": "CREATE TABLE shop.item (id INT PRIMARY KEY)"})
+    made.core("host-a").stand(NAME, "running")
+    order = ["task", "snapshot", "start", NAME, "--table"]
+    refused = cli(*order, "shop.item", "--table", "shop.nothing")
+    assert refused.exit_code != 0 and "E2205" in refused.stderr
+    assert "E1003" in cli(*order, "shop.item", "--where", "").stderr
+    assert cli("task", "snapshot", "status", NAME).stdout == "no snapshot has begun\n"
+    assert cli(*order, "shop.item", "--where", "id > 5").stdout == f"{NAME} snapshot order-1 of shop.item ordered\n"
+    assert "behind 1 others" in cli(*order, "shop.item").stdout
+    half = SnapshotProgress("order-1", 1_000, 4, tables=1, open=OpenTable("shop.item"), rows=500, estimate=1_000)
+    reached(half)
+    line = cli("task", "snapshot", "status", NAME).stdout
+    assert line.startswith("[############------------] running (order-1), 50 %: 500 of about 1000 rows,")
+    assert line.endswith("; waiting: 2\n")
+    assert cli("task", "snapshot", "pause", NAME).stdout == f"{NAME} snapshot pausing\n"
+    assert "running (snapshot 50 %, paused)" in cli("task", "get", NAME).stdout
+    told = json.loads(cli("task", "snapshot", "status", NAME, "-o", "json").stdout)
+    assert (told["snapshot"]["state"], [one["number"] for one in told["requests"]]) == ("paused", [1, 2])
+    assert cli("task", "snapshot", "resume", NAME).exit_code == cli("task", "snapshot", "stop", NAME).exit_code == 0
+    reached(msgspec.structs.replace(half, ended_ms=9_000, stopped=True))
+    assert cli("task", "snapshot", "status", NAME, "-w").stdout.startswith("stopped (order-1), 50 %: 500 of about")
+    assert "E5007" in cli("task", "snapshot", "pause", NAME).stderr
 
 
 def test_describe_shows_what_is_wrong_and_how_to_mend_it(cli: Cli, made: World) -> None:

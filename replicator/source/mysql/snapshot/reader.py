@@ -28,6 +28,7 @@ _TRIES: Final = 10
 """How often a SELECT is sent again because the table was altered meanwhile."""
 _ALTERED: Final = frozenset({1049, 1051, 1054, 1109, 1146, 1412, 1615})
 """What a SELECT says whose table was altered: no such table or column, another definition."""
+_UNKNOWN_COLUMN: Final = 1054
 _AIM: Final = ENOUGH // 2
 """Bytes that a chunk asks for, by the average row so far. With more than twice as many its connection is given up."""
 
@@ -151,8 +152,11 @@ class MySQLSnapshotReader:
             if definitions.text_of(self._connections.control, table) == known.text:
                 return SelectedRows(session, known, answer, mariadb=self._server.mariadb)
         except SourceError as error:
-            if server_errors.number_of(error) not in _ALTERED:
+            number = server_errors.number_of(error)
+            if number not in _ALTERED:
                 raise definitions.denied(error, session, table) from error
+            if number == _UNKNOWN_COLUMN and definitions.text_of(self._connections.control, table) == known.text:
+                raise  # it is the condition that names it
         self._known.pop(table, None)
         self._connections.drop_rows()
         return None
