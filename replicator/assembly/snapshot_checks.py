@@ -47,7 +47,7 @@ def _of_position(task: str, position: Position) -> Finding:
     progress = position.snapshot
     if progress is None:
         found = "the task has a position, so that it takes no snapshot"
-        fix = f"`replicator task snapshot start {task} --table ...` delivers the rows of tables that exist."
+        fix = f"`replicator task snapshot start {task} --table DATABASE.TABLE` delivers the rows of tables that exist."
         return Finding("source.snapshot", "warn", found, "a new task", fix)
     state = "complete" if progress.ended_ms else f"continues at {percent(progress)} %"
     return Finding.ok("source.snapshot", f"{state}, {progress.rows:,} rows delivered")

@@ -92,7 +92,7 @@ def stop(orders: SnapshotOrders, progress: SnapshotProgress | None) -> SnapshotO
 def waiting(orders: SnapshotOrders, progress: SnapshotProgress | None) -> tuple[SnapshotRequest, ...]:
     """The requests that are not done: the one at hand, and those behind it."""
     done = number_of(progress) - (1 if is_open(progress) else 0)
-    return tuple(request for request in orders.requests if request.number > max(done, orders.stopped))
+    return tuple(request for request in orders.requests if request.number > done)
 
 
 def is_open(progress: SnapshotProgress | None) -> bool:

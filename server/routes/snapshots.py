@@ -48,10 +48,10 @@ Wanted = Annotated[SnapshotStart, Depends(_wanted)]
     "/tasks/{name}/snapshot", responses=documented(responses.Task), openapi_extra=_START, operation_id="startSnapshot"
 )
 def start(operations: OperationsOf, definitions: DefinitionsOf, name: Name, by: By, wanted: Wanted) -> Response:
-    """Delivers the rows of {"tables": ["database.table", ...]} that exist, beside the stream, after the snapshots that
-    were ordered before. {"where": SQL} is a condition of the rows of each table, {"chunk_rows": N} the maximum number
-    of rows of one SELECT. 422 E1003 or E2205 for a table that the task does not replicate or does not know; nothing is
-    ordered then."""
+    """Delivers the rows of {"tables": ["database.table", ...]} that exist, after the snapshots that were ordered
+    before. Changes are replicated meanwhile. {"where": SQL} is a condition of the rows of each table, {"chunk_rows": N}
+    the maximum number of rows of one SELECT. 422 E1003 or E2205 for a table that the task does not replicate or does
+    not know; nothing is ordered then."""
     start_snapshot(operations, definitions, name, wanted, by)
     return reply(responses.task(operations.task(name)))
 

@@ -20,7 +20,7 @@ _MOVING = ("running", "paused")
 
 @click.group("snapshot")
 def command() -> None:
-    """Deliver the rows that tables of a running task have now, beside its stream.
+    """Deliver the rows that tables of a running task have now. Changes are replicated meanwhile.
 
     A task that is created with source.snapshot: initial has begun with such a snapshot.
     """
