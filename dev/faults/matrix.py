@@ -138,4 +138,9 @@ MATRIX: tuple[Row, ...] = (
     ),
     Row(97, "Two installations have a task of one name on one Kafka", "Each delivers its own; neither fences"),
     Row(98, "A host was suspended for longer than T, its lease clock, too", "Nothing leaves without a new answer"),
+    Row(
+        99,
+        "A snapshot is interrupted: leader killed, switchover, pause, connections lost, source fail-over",
+        "It continues behind the last row; each row is read once, and none is older than a change before it",
+    ),
 )

@@ -7,9 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from dev.cluster import wait_for
+from dev.servers import MySQL
 from replicator.model.snapshot import SnapshotProgress
 from tests.failover.bus import Bus
 from tests.failover.test_conditions import kill_dumps
+from tests.failover.test_source_changes import group, hand_over
 from tests.support.changes import Changes, Copied, contents, fill
 
 pytestmark = pytest.mark.timeout(240)
@@ -45,23 +47,53 @@ def pause(bus: Bus) -> None:
     bus.cluster.cli("task", "resume", bus.name)
 
 
+OPTIONS = {"tables": ["*.stock"], "chunk_rows": 200, "max_rows_per_s": 2000}
+
+
 @pytest.mark.parametrize("fault", [sigkill, switchover, connections_lost, pause])
-def test_100_a_snapshot_is_interrupted(make_bus: MakeBus, fault: Callable[[Bus], None]) -> None:
+def test_99_a_snapshot_is_interrupted(make_bus: MakeBus, fault: Callable[[Bus], None]) -> None:
     bus = make_bus(
-        before=lambda bus: fill(bus.database, f"{bus.name}.stock", ROWS),
-        source={"snapshot": {"tables": ["*.stock"], "chunk_rows": 200, "max_rows_per_s": 2000}},
-        rate=20,
+        before=lambda bus: fill(bus.database, f"{bus.name}.stock", ROWS), source={"snapshot": OPTIONS}, rate=20
     )
-    table = f"{bus.name}.stock"
-    with Changes(bus.database, table, ROWS + 200, seed=7, pause=0.002):
-        wait_for(lambda: progress(bus).rows > 2000, "a part of the rows", 40, every=0.1)
-        before = progress(bus)
-        assert not before.ended_ms
+    with Changes(bus.database, f"{bus.name}.stock", ROWS + 200, seed=7, pause=0.002):
+        before = a_part(bus)
         fault(bus)
         wait_for(lambda: progress(bus).ended_ms, "the end of the snapshot", 60, every=0.3)
+    each_row_once(bus, before)
+
+
+def test_99_the_source_fails_over_while_a_snapshot_reads_it(
+    make_bus: MakeBus, make_mysql: Callable[..., MySQL]
+) -> None:
+    primary, replica = group(make_mysql)
+    bus = make_bus(
+        before=lambda bus: fill(bus.database, f"{bus.name}.stock", ROWS),
+        database=primary,
+        source={"snapshot": OPTIONS, "hosts": [primary.address, replica.address], "connect_timeout_s": 2},
+        rate=20,
+    )
+    with Changes(primary, f"{bus.name}.stock", ROWS + 200, seed=8, pause=0.002):
+        before = a_part(bus)
+    hand_over(bus, primary, replica)
+    bus.database = replica
+    primary.kill()
+    with Changes(replica, f"{bus.name}.stock", ROWS + 200, seed=9, pause=0.002) as changes:
+        changes.version = 1_000_000
+        wait_for(lambda: progress(bus).ended_ms, "the end of the snapshot", 90, every=0.3)
+    each_row_once(bus, before)
+
+
+def a_part(bus: Bus) -> SnapshotProgress:
+    wait_for(lambda: progress(bus).rows > 2000, "a part of the rows", 40, every=0.1)
+    found = progress(bus)
+    assert not found.ended_ms
+    return found
+
+
+def each_row_once(bus: Bus, before: SnapshotProgress) -> None:
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
-    wanted = contents(bus.database, table)
+    wanted = contents(bus.database, f"{bus.name}.stock")
     wait_for(lambda: Copied(bus.records("stock")).rows == wanted, "the same rows", 30, every=1.0)
     copied = Copied(bus.records("stock"))
     assert copied.backwards == []

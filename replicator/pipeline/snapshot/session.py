@@ -224,6 +224,7 @@ class SnapshotSession:
         return replace(chunk, images=RowImages(bytes(data), ends))
 
     def _forget(self, table: str) -> None:
+        self._windows.forget(table)
         if self._tables.pop(table, None) is not None:
             self._decoder.watch(self)
 

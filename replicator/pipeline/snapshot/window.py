@@ -54,6 +54,11 @@ class Windows:
         """Its rows are all of one moment, that of the first window: keys that are noted since then hold for each."""
         self._kept.add(table)
 
+    def forget(self, table: str) -> None:
+        """It is read."""
+        self._kept.discard(table)
+        self._recent.pop(table, None)
+
     def advance(self) -> None:
         """The stream's next bytes are decoded. What was noted before is passed for every window that is opened now; of
         what is noted now nobody can tell on which side of the next boundary it is."""

@@ -183,6 +183,8 @@ def test_a_table_read_in_one_pass_keeps_its_keys() -> None:
     windows.note(TABLE, [b"a"])
     windows.advance()
     assert windows.open(TABLE).noted == {b"a"}
+    windows.forget(TABLE)
+    assert windows.open(TABLE).noted == set()
 
 
 def test_a_window_of_another_server_or_log_is_stale() -> None:
