@@ -130,6 +130,7 @@ class Snapshots:
             chunk_rows=(request.chunk_rows if request else 0) or options.chunk_rows,
             rows_per_s=options.max_rows_per_s or 0,
             without_key=options.without_key,
+            most_load=options.max_load or 0,
         )
 
     def _source(self, where: Mapping[str, str]) -> SnapshotSource:

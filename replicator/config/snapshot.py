@@ -49,6 +49,12 @@ class Snapshot(Model):
     max_rows_per_s: int | None = Field(
         None, ge=1, le=100_000_000, description="maximum number of rows read in a second; default: no limit"
     )
+    max_load: int | None = Field(
+        None,
+        ge=2,
+        le=100_000,
+        description="Threads_running of the source above which the snapshot waits; default: no limit",
+    )
 
 
 def _kind(value: Any) -> str:

@@ -116,6 +116,10 @@ class SnapshotReader(Protocol):
         """The tables that the task replicates, sorted by `database.table`, byte for byte."""
         ...
 
+    def load(self) -> int:
+        """Statements that the server runs at this moment, the reader's own among them."""
+        ...
+
     def begin(self, table: str) -> OpenTable | None:
         """Chooses the key and finds the last row. None: there is no such table."""
         ...

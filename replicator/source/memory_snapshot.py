@@ -55,6 +55,7 @@ class MemoryTables:
         shown: what the engine shows; None: all that is in the log.
         failures: raised by the next reads, one each.
         reads: tables of all reads that were begun.
+        load: what readers are told.
     """
 
     def __init__(self, end: Callable[[], Position], server: str = "memory") -> None:
@@ -64,6 +65,7 @@ class MemoryTables:
         self.shown: Position | None = None
         self.failures: list[ReplicatorError] = []
         self.reads: list[str] = []
+        self.load = 1
         self.changed = threading.Condition()
         self._open: list[MemorySnapshotReader] = []
 
@@ -109,6 +111,11 @@ class MemorySnapshotReader:
             self._check()
             found = sorted(self._server.tables.items(), key=lambda item: item[0].encode())
             return [TableSize(name, len(table.rows), sum(map(len, table.rows.values()))) for name, table in found]
+
+    def load(self) -> int:
+        with self._server.changed:
+            self._check()
+            return self._server.load
 
     def begin(self, table: str) -> OpenTable | None:
         with self._server.changed:

@@ -99,6 +99,11 @@ def test_tables_are_those_of_the_task_in_byte_order(rig: Rig) -> None:
         assert [size.table for size in reader.tables()] == [rig.name(name) for name in ("a", "a_b", "aa", "b")]
 
 
+def test_the_load_is_that_of_the_server(rig: Rig) -> None:
+    with opened(rig) as reader:
+        assert 1 <= reader.load() < 1000
+
+
 @pytest.mark.parametrize("most", [1, 2, 5, 6, 100])
 def test_every_row_once_in_the_order_of_the_key(rig: Rig, most: int) -> None:
     rig.create("t")

@@ -15,6 +15,8 @@ from replicator.pipeline.snapshot.handoff import Closed, Handoff, Piece, Restart
 
 WithoutKey: TypeAlias = Literal["fail", "skip", "read"]
 
+_LOAD_SECONDS = 0.5
+"""Between two questions for the load of the source."""
 _FIRST_ROWS = 500
 _TARGET_BYTES = 2 << 20
 _GROWTH = 4
@@ -65,6 +67,7 @@ class ChunkThread:
         most_rows: of a chunk.
         rows_per_s: limit; 0: none.
         without_key: what becomes of tables that have no key.
+        most_load: no chunk is begun while the source has more to do (`SnapshotReader.load`); 0: no limit.
     """
 
     def __init__(
@@ -77,9 +80,11 @@ class ChunkThread:
         most_rows: int,
         rows_per_s: int,
         without_key: WithoutKey,
+        most_load: int = 0,
     ) -> None:
         self._handoff = handoff
         self._without_key = without_key
+        self._most_load = most_load
         self._connect = connect
         self._prepare = prepare
         self._selected = selected
@@ -178,6 +183,8 @@ class ChunkThread:
 
     def _table(self, reader: SnapshotReader, progress: SnapshotProgress, table: OpenTable) -> SnapshotProgress:
         while True:
+            while self._most_load and reader.load() > self._most_load:
+                self._handoff.sleep(_LOAD_SECONDS)
             window, passed = self._handoff.open(Wish(table.table, table.key))
             try:
                 chunk = reader.read(table, self._sizes.rows, passed)

@@ -33,6 +33,7 @@ class SnapshotSession:
         decoder: of the stream.
         chunk_rows, rows_per_s: at most; `rows_per_s` 0: no limit.
         without_key: what becomes of tables that have no key to read them by.
+        most_load: no chunk is begun while the source runs more statements; 0: no limit.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class SnapshotSession:
         chunk_rows: int,
         rows_per_s: int = 0,
         without_key: WithoutKey = "fail",
+        most_load: int = 0,
     ) -> None:
         self._handoff = Handoff(progress)
         self._encoder = encoder
@@ -61,6 +63,7 @@ class SnapshotSession:
             most_rows=chunk_rows,
             rows_per_s=rows_per_s,
             without_key=without_key,
+            most_load=most_load,
         )
         self._thread = threading.Thread(target=self._chunks.run, name="snapshot", daemon=True)
         self._active = not progress.ended_ms

@@ -63,6 +63,10 @@ class MySQLSnapshotReader:
         with self._connections.used():
             return tables.selected(self._connections.control, self._config)
 
+    def load(self) -> int:
+        with self._connections.used():
+            return int(str(self._connections.control.rows("SHOW GLOBAL STATUS LIKE 'Threads_running'")[0][1]))
+
     def begin(self, table: str) -> OpenTable | None:
         with self._connections.used():
             self._connections.drop_rows()

@@ -59,10 +59,11 @@ class Decoder:
 class Stream:
     """Plays the stream: what it has, and where it stands."""
 
-    def __init__(self, rows: int, chunk_rows: int) -> None:
+    def __init__(self, rows: int, chunk_rows: int, most_load: int = 0, load: int = 1) -> None:
         self.log = Position("log.000001", 100, server="memory")
         self.at = self.log
         self.server = MemoryTables(lambda: self.log)
+        self.server.load = load
         self.server.tables[TABLE] = MemoryTable(b"map", ("id",), {(n,): bytes((n, 0)) for n in range(rows)})
         self.decoder = Decoder()
         self.session = SnapshotSession(
@@ -72,6 +73,7 @@ class Stream:
             encoder=Encoder(),
             decoder=self.decoder,  # type: ignore[arg-type]
             chunk_rows=chunk_rows,
+            most_load=most_load,
         )
         self.session.start()
         self.batches: list[Batch] = []
@@ -101,8 +103,8 @@ class Stream:
 def make() -> Iterator[Callable[[int, int], Stream]]:
     made: list[Stream] = []
 
-    def new(rows: int, chunk_rows: int) -> Stream:
-        made.append(Stream(rows, chunk_rows))
+    def new(rows: int, chunk_rows: int, **options: int) -> Stream:
+        made.append(Stream(rows, chunk_rows, **options))
         return made[-1]
 
     yield new
@@ -197,6 +199,17 @@ def test_what_ends_the_reading_ends_the_stream(make: Callable[[int, int], Stream
         stream.server.failures.append(SourceUnavailable("E2002", "planted"))
     with pytest.raises(SourceUnavailable, match="planted"):
         stream.until(lambda: not stream.session.active)
+
+
+def test_it_waits_while_the_source_is_busy(make: Callable[..., Stream]) -> None:
+    stream = make(3, 5, most_load=4, load=5)
+    for _ in range(100):
+        stream.turn()
+        time.sleep(0.001)
+    assert stream.server.reads == [] and stream.session.active
+    stream.server.load = 4
+    stream.until(lambda: not stream.session.active)
+    assert len(stream.values) == 3
 
 
 def test_it_can_be_closed_while_it_reads(make: Callable[[int, int], Stream]) -> None:
