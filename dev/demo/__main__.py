@@ -15,6 +15,7 @@ from dev.checker.history import Seen
 from dev.checker.verdict import Verdict, compare, judge, rebuilt
 from dev.checker.writer import Writer
 from dev.cluster import Cluster, wait_for
+from dev.demo import before
 from dev.demo.places import FilePlace, KafkaPlace, Place, open_place
 from dev.errors import DevError, ServerUnavailable
 from dev.servers import MariaDB, MySQL, ZooKeeper
@@ -51,7 +52,7 @@ def task(source: MySQL | MariaDB, place: Place) -> dict[str, Any]:
             "user": source.replicator[0],
             "password": "env:REPL_PASSWORD",
             "tables": ["shop.*"],
-            "start": "latest",
+            "snapshot": {"mode": "initial", "tables": [f"shop.{before.TABLE}"]},
         },
         "sink": place.sink,
     }
@@ -66,6 +67,7 @@ class Story:
         self.cluster = Cluster(zookeeper.address, folder)
         self.writer = Writer(source)
         self.killed_at = 0.0
+        self.snapshot: dict[str, Any] = {}
         os.environ["REPL_PASSWORD"] = source.replicator[1]
 
     def begin(self) -> None:
@@ -75,6 +77,8 @@ class Story:
             self.cluster.core(host)
         say(f"Cores host-a and host-b, Server {self.cluster.server_url}, Monitor {self.cluster.monitor_url}")
         self.writer.prepare()
+        before.fill(self.source)
+        say(f"shop.{before.TABLE} has {before.ROWS:,} rows before the task is created")
         self.cluster.apply(task(self.source, self.place))
         say(f"$ replicator task apply -f {TASK}.json")
         self.cluster.cli("task", "wait", TASK, "--for", "running", "--timeout", "60")
@@ -82,6 +86,11 @@ class Story:
         say("a writer commits to shop.hot_item from now on, without a break")
         time.sleep(4)
         self.show()
+        self.snapshot = wait_for(self.snapshot_complete, "the snapshot to be complete", 60)
+
+    def snapshot_complete(self) -> dict[str, Any]:
+        found = next((item["snapshot"] for item in self.cluster.tasks() if item["name"] == TASK), None) or {}
+        return found if found.get("state") == "complete" else {}
 
     def kill_the_running_one(self) -> None:
         host = self.running()
@@ -135,6 +144,11 @@ class Story:
             say(f"  {line}")
 
 
+def of_snapshot(story: Story) -> str:
+    read = before.read_rows(story.place.records(before.TABLE))
+    return f"snapshot {read} of {before.ROWS} in {before.seconds(story.snapshot):.1f} s"
+
+
 def figures(verdict: Verdict, seen: list[Seen], killed_at: float) -> str:
     """Take-over: SIGKILL to the first record of the next epoch. Switchover: last record of one epoch to the first of
     the next, while the writer commits on. Times of records are the producer's, in ms."""
@@ -163,7 +177,7 @@ def tell(source: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place) -> int:
             verdict, seen = story.prove()
             if not verdict.clean:
                 say(str(verdict))
-            last = figures(verdict, seen, story.killed_at)
+            last = f"{figures(verdict, seen, story.killed_at)}, {of_snapshot(story)}"
             if sys.stdout.isatty():
                 say(f"the Monitor stays up at {story.cluster.monitor_url} until Ctrl-C")
                 say(last)
@@ -190,7 +204,7 @@ def wait_for_interrupt() -> None:
 
 def finish(verdict: Verdict, last: str) -> int:
     say(last)
-    return 0 if verdict.clean else 1
+    return 0 if verdict.clean and f"snapshot {before.ROWS} of {before.ROWS} in" in last else 1
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:

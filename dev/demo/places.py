@@ -7,11 +7,9 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
-
-from kafka.consumer.fetcher import ConsumerRecord
 
 from dev.checker import consumer
 from dev.checker.history import Seen
@@ -19,6 +17,8 @@ from dev.errors import ServerUnavailable
 from dev.servers.kafka import Kafka, kafka_broker
 from replicator.host.access import FILE_SINK_DIRECTORY
 
+_WRITTEN = "hot_item"
+"""The table that the writer changes and the checker judges."""
 Rows: TypeAlias = list[tuple[int, dict[str, object] | None]]
 
 
@@ -42,13 +42,16 @@ class KafkaPlace:
         }
 
     def seen(self) -> list[Seen]:
-        return consumer.seen(self._records())
+        return consumer.seen(self.records(_WRITTEN))
 
     def rows(self) -> Rows:
-        return consumer.latest_rows(self._records())
+        return consumer.latest_rows(self.records(_WRITTEN))
 
-    def _records(self) -> list[ConsumerRecord]:
-        return consumer.read_topics(self.broker.address, lambda topic: topic.startswith(self._prefix + "."))
+    def records(self, table: str) -> Sequence[consumer.Record]:
+        """In order per partition."""
+        return consumer.read_topics(
+            self.broker.address, lambda topic: topic.startswith(self._prefix + ".") and topic.endswith(f".{table}")
+        )
 
 
 class _Line(NamedTuple):
@@ -76,17 +79,19 @@ class FilePlace:
         return {"type": "file", "path": str(self._path), "format": "debezium"}
 
     def seen(self) -> list[Seen]:
-        return consumer.seen(self._records())
+        return consumer.seen(self.records(_WRITTEN))
 
     def rows(self) -> Rows:
-        return consumer.latest_rows(self._records())
+        return consumer.latest_rows(self.records(_WRITTEN))
 
     def close(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _records(self) -> list[_Line]:
+    def records(self, table: str) -> Sequence[consumer.Record]:
+        """In order."""
         with contextlib.suppress(FileNotFoundError):
-            return [_line(json.loads(line)) for line in self._path.read_text().splitlines()]
+            lines = [_line(json.loads(line)) for line in self._path.read_text().splitlines()]
+            return [line for line in lines if line.topic.endswith(f".{table}")]
         return []
 
 
