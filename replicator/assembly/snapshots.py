@@ -111,7 +111,8 @@ class Snapshots:
     ) -> SnapshotSession:
         options = self._config.source.snapshots
         request = request_of(self._orders, progress)
-        chosen, replicated = TableFilter(request.tables if request else options.tables), self._selection()
+        chosen = TableFilter(request.tables if request else options.tables)
+        replicated, now = self._config.source.selection(), self._selection()
         where = options.where if request is None else dict.fromkeys(request.tables, request.where)
         server = stream.position.server
 
@@ -121,10 +122,14 @@ class Snapshots:
         def selected(table: str) -> bool:
             return any(chosen.matches(*names) and replicated.matches(*names) for names in split(table))
 
+        def readable(table: str) -> bool:
+            return any(now.matches(*names) for names in split(table))
+
         return SnapshotSession(
             progress,
             connect=connect,
             selected=selected,
+            readable=readable,
             encoder=SnapshotEncoder(self._config, self._planners, progress, catalog, self._renderers),
             decoder=decoder,
             chunk_rows=(request.chunk_rows if request else 0) or options.chunk_rows,

@@ -55,6 +55,7 @@ class SnapshotProgress(msgspec.Struct, frozen=True, omit_defaults=True):
         tables, finished: number of tables: of all, of those that are complete.
         last: the last table that is complete, in the order in which they are read; "" none.
         open: the one at hand.
+        left: tables that are read at the end: they were in quarantine, or got their name by RENAME.
         rows, size: delivered so far, of all tables.
         estimate: rows that the source expected in all tables.
         stopped: it has ended before all rows were delivered.
@@ -69,6 +70,7 @@ class SnapshotProgress(msgspec.Struct, frozen=True, omit_defaults=True):
     finished: int = 0
     last: str = ""
     open: OpenTable | None = None
+    left: tuple[str, ...] = ()
     rows: int = 0
     size: int = 0
     estimate: int = 0

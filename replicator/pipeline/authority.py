@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from replicator.errors import SinkError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.order import compared
@@ -31,7 +33,7 @@ def authority(held: Position | None, known: Checkpoint) -> Position:
     if held is None:
         return position
     if held.reset != position.reset:
-        return held if held.reset > position.reset else position
+        return held if held.reset > position.reset else _with_rows_read(position, held)
     if known.in_sink is False:
         return position
     relation = compared(held, position)
@@ -56,6 +58,14 @@ def _further(held: CatchUp | None, known: Checkpoint) -> bool:
     if held.done or other.done:
         return held.done
     return compared(held.at, other.at) != "behind"
+
+
+def _with_rows_read(position: Position, held: Position) -> Position:
+    """`position`, which an operator has set by lastCommit's: the sink may have more of the same snapshot."""
+    ours, its = position.snapshot, held.snapshot
+    if ours is None or its is None or (ours.id, ours.begun_ms) != (its.id, its.begun_ms) or its.step <= ours.step:
+        return position
+    return msgspec.structs.replace(position, snapshot=its)
 
 
 def _step(position: Position) -> int:

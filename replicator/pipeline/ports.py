@@ -253,6 +253,10 @@ class Watcher(Protocol):
         """A statement (DDL, TRUNCATE, ...) has changed the table; None: it may have changed any."""
         ...
 
+    def renamed(self, old: str, new: str) -> None:
+        """A table has another name now, `database.table`; told of every table."""
+        ...
+
 
 class Decoder(Protocol):
     more: bool

@@ -66,9 +66,9 @@ def test_every_path_and_format_leaves_its_figures(runner: Runner, segment: Segme
 
 
 def test_latency_is_of_rows_that_a_consumer_saw(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(latency, "_HEAT", (100, 0.5))
+    monkeypatch.setattr(latency, "_HEATS", ((100, 0.5),))
     found = {each.name: each for each in latency.latencies(runner, {100: 1.0})}
     for delivery in sections.DELIVERIES:
-        assert found[f"latency_ms.{delivery}.samples"].value == 100
+        assert found[f"latency_ms.{delivery}.samples"].value == 300
         p50, p999 = (found[f"latency_ms.{delivery}.{share}"].value or 0 for share in ("p50", "p999"))
         assert 0 < p50 <= p999

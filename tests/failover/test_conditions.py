@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import time
@@ -12,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pymysql
 import pytest
 
 from dev.cluster import wait_for
@@ -115,7 +117,8 @@ def account(mysql: MySQL) -> Iterator[str]:
 def kill_dumps(bus: Bus, user: str) -> None:
     for row in bus.database.execute("SHOW PROCESSLIST"):
         if row[1] == user:
-            bus.database.execute(f"KILL {row[0]}")
+            with contextlib.suppress(pymysql.err.OperationalError):  # it has ended meanwhile
+                bus.database.execute(f"KILL {row[0]}")
 
 
 def refused_logins(server: MySQL, user: str) -> int:

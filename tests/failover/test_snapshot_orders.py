@@ -35,7 +35,7 @@ def read(bus: Bus) -> list[int]:
 
 
 def test_start_pause_kill_resume_status(make_bus: MakeBus) -> None:
-    bus = make_bus(source={"snapshot": {"mode": "never", "max_rows_per_s": 1000, "chunk_rows": 200}})
+    bus = make_bus(source={"snapshot": {"mode": "never", "max_rows_per_s": 250, "chunk_rows": 100}})
     table = f"{bus.name}.old"
     bus.database.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, n INT)")
     bus.database.execute(f"INSERT INTO {table} VALUES {', '.join(f'({number}, 0)' for number in range(ROWS))}")

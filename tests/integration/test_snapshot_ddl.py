@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -117,17 +116,40 @@ def test_it_is_dropped(place: Place, again: bool) -> None:
         assert all(rows[key]["text"] == "before" for key in range(30))
 
 
-def test_it_is_renamed(place: Place) -> None:
-    """Its rows go on under the new name in the stream; the snapshot ends with those that it has."""
+@pytest.mark.parametrize("new", ["other", "aaa"])
+def test_it_is_renamed(place: Place, new: str) -> None:
+    """All of its rows are read under the new name, whether that comes before or behind the old one."""
     server, shop = place
-    copy, table = _copy(place)
+    copy, table = _copy(place, 2000)
 
     def act() -> None:
-        server.execute(f"RENAME TABLE {table} TO {shop}.other")
-        server.execute(f"UPDATE {shop}.other SET version = 9 WHERE id = 1")
-        time.sleep(0.2)
+        server.execute(f"RENAME TABLE {table} TO {shop}.{new}")
+        server.execute(f"UPDATE {shop}.{new} SET version = 9 WHERE id = 1")
 
     _during(copy, act)
-    assert copy.copied("other").rows[1]["version"] == 9
+    copied = copy.copied(new)
+    assert copied.rows == contents(server, f"{shop}.{new}")
+    assert len(copied.read) == len(set(copied.read)) and copied.backwards == []
+    assert _ended(copy)
+
+
+def test_tables_that_are_not_read_yet_are_rotated(place: Place) -> None:
+    server, shop = place
+    copy, _ = _copy(place, 2000)
+    fill(server, f"{shop}.log", 60)
+    server.execute(f"CREATE TABLE {shop}.log_new LIKE {shop}.log")
+    server.execute(f"INSERT INTO {shop}.log_new SELECT id + 100, version, text FROM {shop}.log")
+
+    def act() -> None:
+        server.execute(f"RENAME TABLE {shop}.log TO {shop}.a_log_old, {shop}.log_new TO {shop}.log")
+
+    _during(copy, act)
+    assert copy.copied("a_log_old").rows == contents(server, f"{shop}.a_log_old")
+    assert copy.copied("log").rows == contents(server, f"{shop}.log")
+    assert len(copy.copied("item").rows) == 2000 and _ended(copy)
+
+
+def _ended(copy: Copy) -> bool:
     last = copy.store.load()
-    assert last is not None and last.position.snapshot is not None and last.position.snapshot.ended_ms
+    assert last is not None and last.position.snapshot is not None
+    return bool(last.position.snapshot.ended_ms)

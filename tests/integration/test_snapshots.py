@@ -15,7 +15,10 @@ from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
+from replicator.coordination.clock import now_ms
 from replicator.errors import SourceError
+from replicator.model.quarantine import Orders
+from replicator.model.quarantine_orders import put, release
 from replicator.model.term import Term
 from replicator.sink.memory_sink import MemoryBroker, MemorySink, Stored
 from tests.support.changes import Changes, Copied, contents, fill
@@ -181,3 +184,41 @@ def test_check_tells_what_it_would_read(place: tuple[Database, str]) -> None:
     assert found["source.snapshot_without_key"].severity == "fail"
     assert f"{shop}.log" in found["source.snapshot_without_key"].found
     assert found["source.snapshot_privileges"].severity == "ok"
+
+
+def test_a_table_in_quarantine_is_read_when_it_is_released(place: tuple[Database, str]) -> None:
+    server, shop = place
+    fill(server, f"{shop}.ill", 50)
+    fill(server, f"{shop}.well", 50)
+    copy = Copy(server, "copy", [f"{shop}.*"])
+    copy.run(orders=put(Orders(), (), f"{shop}.ill", now_ms()))
+    server.execute(f"UPDATE {shop}.ill SET version = 1 WHERE id = 7")
+    copy.run(orders=put(Orders(), (), f"{shop}.ill", now_ms()))
+    assert len(copy.copied("well").rows) == 50 and not copy.copied("ill").rows
+    last = copy.store.load()
+    assert last is not None and last.position.snapshot is not None
+    assert last.position.snapshot.left == (f"{shop}.ill",) and not last.position.snapshot.ended_ms
+    copy.run(orders=release(Orders(), last.quarantined, f"{shop}.ill", now_ms()))
+    assert copy.copied("ill").rows == contents(server, f"{shop}.ill")
+    last = copy.store.load()
+    assert last is not None and last.position.snapshot is not None and last.position.snapshot.ended_ms
+
+
+def test_texts_of_several_bytes_a_character(place: tuple[Database, str]) -> None:
+    """The last byte of U+0420 is that of a space."""
+    server, shop = place
+    server.execute(
+        f"CREATE TABLE {shop}.wide (id INT PRIMARY KEY, a CHAR(6) CHARACTER SET utf16, b CHAR(6) CHARACTER SET ucs2)"
+    )
+    server.execute(f"INSERT INTO {shop}.wide VALUES (1, '\u0421\u0421\u0421\u0420', '\u20ac\u0420'), (2, 'a ', ' b')")
+    copy = Copy(server, "copy", [f"{shop}.*"])
+    copy.run()
+    server.execute(f"UPDATE {shop}.wide SET id = id + 10")
+    copy.run()
+    found: dict[str, dict[int, tuple[str, str]]] = {"r": {}, "c": {}}
+    for record in copy.records("wide"):
+        value = json.loads(record.value or b"null")
+        if value is not None and value["op"] in found:
+            row = value["after"]
+            found[value["op"]][row["id"] % 10] = (row["a"], row["b"])
+    assert found["r"] == found["c"] and found["r"][1] == ("\u0421\u0421\u0421\u0420", "\u20ac\u0420")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from replicator.decode.binlog import statement_tables
@@ -14,6 +14,7 @@ from replicator.decode.plan.row_functions import RowFunctions
 from replicator.decode.plan.table_versions import OPERATIONS, Version, Wrap
 from replicator.decode.transactions.row_keys import RowKeys
 from replicator.errors import DecodeError
+from replicator.model import types
 from replicator.model.batch import Record
 from replicator.model.happening import TableChange
 from replicator.pipeline.ports import Watcher
@@ -27,6 +28,11 @@ _KEEPS: Final = re.compile(
 """Kinds of statements that leave rows and definitions of tables as they are."""
 _OTHER_TABLE: Final = pattern(r"\b(?:EXCHANGE\s+PARTITION|CONVERT\s+(?:PARTITION|TABLE))\b")
 """Clauses of ALTER TABLE that move rows between two tables."""
+
+
+_OLD: Final = frozenset({types.TIMESTAMP, types.TIME, types.DATETIME})
+"""In tables of servers before fractions of a second. Selected values have the new form, so keys would never be equal:
+each change of such a table makes what was read stale."""
 
 
 class TableWatch:
@@ -55,6 +61,8 @@ class TableWatch:
             keys = RowKeys(table, columns, self._functions, accept_partial=self._accept_partial)
         except LookupError:  # a version of before the table had the key's columns
             keys = None
+        if any(column.type in _OLD for column in table.columns if not columns or column.name in columns):
+            keys = None
         return _wrap(watcher, table.qualified, keys)
 
     def noted(self, table: str, keys: Sequence[bytes]) -> None:
@@ -82,13 +90,16 @@ class TableWatch:
         for table in chosen:
             watcher.altered(table)
 
-    def changes(self, changes: Iterable[TableChange]) -> None:
+    def changes(self, changes: Collection[TableChange]) -> None:
         """What the schema history has found in the statement."""
         if self._watcher is None:
             return
         names = {name for change in changes for name in ((change.database, change.name), change.new_name) if name}
         for table in _named(self._watcher.tables, names):
             self._watcher.altered(table)
+        for change in changes:
+            if change.new_name is not None:
+                self._watcher.renamed(f"{change.database}.{change.name}", ".".join(change.new_name))
 
 
 def _moves_rows(text: str) -> bool:

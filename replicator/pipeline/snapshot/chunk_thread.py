@@ -64,6 +64,7 @@ class ChunkThread:
         connect: opens the source.
         prepare: called once at the beginning, with all tables.
         selected: whether the snapshot has a table.
+        readable: whether it can be read now: it is not in quarantine.
         most_rows: of a chunk.
         rows_per_s: limit; 0: none.
         without_key: what becomes of tables that have no key.
@@ -76,6 +77,7 @@ class ChunkThread:
         connect: Callable[[], SnapshotReader],
         prepare: Callable[[Sequence[str]], None],
         selected: Callable[[str], bool],
+        readable: Callable[[str], bool],
         *,
         most_rows: int,
         rows_per_s: int,
@@ -88,6 +90,7 @@ class ChunkThread:
         self._connect = connect
         self._prepare = prepare
         self._selected = selected
+        self._readable = readable
         self._sizes = ChunkSizes(min(most_rows, rows_per_s or most_rows))
         self._throttle = Throttle(rows_per_s, handoff.sleep)
         self._reader: SnapshotReader | None = None
@@ -113,7 +116,7 @@ class ChunkThread:
             reader.close()
 
     def _run(self, reader: SnapshotReader) -> None:
-        self._names = [size for size in reader.tables() if self._selected(size.table)]
+        self._list(reader)
         progress = self._handoff.progress
         if not progress.tables:
             self._prepare([size.table for size in self._names])
@@ -129,9 +132,13 @@ class ChunkThread:
                 self._handoff.settled()  # until then some of it may have to be read again
                 return
             except Restart:
+                self._list(reader)
                 progress = self._handoff.begin_again()
             except TableChanged:
                 changed = True
+
+    def _list(self, reader: SnapshotReader) -> None:
+        self._names = [size for size in reader.tables() if self._selected(size.table)]
 
     def _dropped_open(self, progress: SnapshotProgress) -> SnapshotProgress:
         """The table at hand is begun again."""
@@ -143,10 +150,18 @@ class ChunkThread:
     def _all(self, reader: SnapshotReader, progress: SnapshotProgress) -> None:
         while True:
             table = progress.open
+            if table is not None and not self._readable(table.table):
+                progress = _passed_over(progress, table.table)
+                self._handoff.put(Piece(progress))
+                continue
             if table is None:
                 name = self._next(progress)
                 if name is None:
                     break
+                if not self._readable(name):
+                    progress = _passed_over(progress, name)
+                    self._handoff.put(Piece(progress))
+                    continue
                 table = reader.begin(name)
                 if table is None or not self._may_read(table):  # gone: the stream has what became of it
                     progress = _finished(progress, name)
@@ -157,7 +172,12 @@ class ChunkThread:
                 if table is None:
                     raise TableChanged
             progress = self._table(reader, progress, table)
-        ended = replace(progress, step=progress.step + 1, ended_ms=time.time_ns() // 1_000_000)
+        if progress.left:
+            self._handoff.put(Piece(replace(progress, step=progress.step + 1), rests=True))
+            return
+        # Tables that are gone may not have been counted.
+        now_ms = time.time_ns() // 1_000_000
+        ended = replace(progress, step=progress.step + 1, finished=progress.tables, ended_ms=now_ms)
         self._handoff.put(Piece(ended))
 
     def _may_read(self, table: OpenTable) -> bool:
@@ -174,12 +194,11 @@ class ChunkThread:
         )
 
     def _next(self, progress: SnapshotProgress) -> str | None:
-        """The first table behind the last complete one, in the order of the list. It is asked for once a session:
-        tables that are made later have all of their rows in the stream."""
-        names = [size.table for size in self._names]
-        if not progress.last:
-            return names[0] if names else None
-        return next((name for name in names if name.encode() > progress.last.encode()), None)
+        """The first table behind the last complete one, in the order of the list; then those that were left. The list
+        is made once a session: tables that are created later have all of their rows in the stream."""
+        names = [size.table for size in self._names if size.table not in progress.left]
+        behind = next((name for name in names if name.encode() > progress.last.encode()), None)
+        return behind or next((name for name in progress.left if self._readable(name)), None)
 
     def _table(self, reader: SnapshotReader, progress: SnapshotProgress, table: OpenTable) -> SnapshotProgress:
         while True:
@@ -216,4 +235,13 @@ def _advanced(table: OpenTable, chunk: Chunk) -> OpenTable:
 
 
 def _finished(progress: SnapshotProgress, table: str) -> SnapshotProgress:
-    return replace(progress, step=progress.step + 1, open=None, last=table, finished=progress.finished + 1)
+    left = tuple(name for name in progress.left if name != table)
+    last = progress.last if table in progress.left else table
+    return replace(progress, step=progress.step + 1, open=None, last=last, left=left, finished=progress.finished + 1)
+
+
+def _passed_over(progress: SnapshotProgress, table: str) -> SnapshotProgress:
+    """It is read at the end, from its beginning."""
+    if table in progress.left:
+        return replace(progress, step=progress.step + 1, open=None)
+    return replace(progress, step=progress.step + 1, open=None, last=table, left=(*progress.left, table))

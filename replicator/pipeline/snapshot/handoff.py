@@ -42,6 +42,7 @@ class Piece(msgspec.Struct, eq=False):
         window, chunk: None where there are no rows to deliver.
         table: that the chunk is of, as it was before the chunk.
         ends: it is the last chunk of the table; `ends_all`: and this is the last table.
+        rests: what is left can't be read by this session.
     """
 
     after: SnapshotProgress
@@ -50,6 +51,7 @@ class Piece(msgspec.Struct, eq=False):
     table: OpenTable | None = None
     ends: bool = False
     ends_all: bool = False
+    rests: bool = False
 
 
 class Handoff:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 
 import msgspec
 
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.model.snapshot import INITIAL, Marker, RowImages, SnapshotProgress
+from replicator.pipeline.buffer import joined
 from replicator.pipeline.ports import Chunk, ChunkEncoder, Decoder, SnapshotReader
 from replicator.pipeline.snapshot.chunk_thread import ChunkThread, WithoutKey
 from replicator.pipeline.snapshot.handoff import Handoff, Piece
@@ -29,6 +31,7 @@ class SnapshotSession:
         progress: where it goes on.
         connect: opens the source; called in a thread of its own.
         selected: whether the snapshot has a table, `database.table`.
+        readable: whether it can be read now; what can't is left for another session.
         encoder: makes records of rows.
         decoder: of the stream.
         chunk_rows, rows_per_s: at most; `rows_per_s` 0: no limit.
@@ -42,6 +45,7 @@ class SnapshotSession:
         *,
         connect: Callable[[], SnapshotReader],
         selected: Callable[[str], bool],
+        readable: Callable[[str], bool] = lambda table: True,
         encoder: ChunkEncoder,
         decoder: Decoder,
         chunk_rows: int,
@@ -60,6 +64,7 @@ class SnapshotSession:
             connect,
             encoder.prepare,
             selected,
+            readable,
             most_rows=chunk_rows,
             rows_per_s=rows_per_s,
             without_key=without_key,
@@ -67,10 +72,12 @@ class SnapshotSession:
         )
         self._thread = threading.Thread(target=self._chunks.run, name="snapshot", daemon=True)
         self._active = not progress.ended_ms
+        self._selected = selected
         self._name = time.time_ns() // 1_000_000
 
     def start(self) -> None:
         if self._active:
+            self._decoder.watch(self)
             self._thread.start()
 
     def close(self) -> None:
@@ -125,7 +132,7 @@ class SnapshotSession:
                 piece = self._take(position)
             if piece is None:
                 return
-            yield from self._delivered(piece, position)
+            yield self._delivered(piece, position)
 
     # ports.Watcher
 
@@ -138,6 +145,25 @@ class SnapshotSession:
 
     def altered(self, table: str | None) -> None:
         self._windows.alter(table)
+
+    def renamed(self, old: str, new: str) -> None:
+        """Rows that were not read under the old name are read under the new one, from the beginning."""
+        handoff = self._handoff
+        with handoff.changed:
+            progress = handoff.progress
+            at_hand = progress.open.table if progress.open is not None else ""
+            unread = at_hand == old or old in progress.left or old.encode() > progress.last.encode()
+            left = tuple(name for name in progress.left if name != old)
+            wanted = (unread or not self._selected(old)) and self._selected(new)
+            kept = None if at_hand in (old, new) else progress.open
+            behind = max(progress.last, kept.table if kept is not None else "", key=str.encode)
+            if wanted and new.encode() <= behind.encode() and new not in left:
+                left += (new,)
+            if not wanted and left == progress.left and kept is progress.open:
+                return
+            handoff.progress = replace(progress, step=progress.step + 1, open=kept, left=left)
+            self._windows.clear()
+            handoff.restart()
 
     # Behind it
 
@@ -169,12 +195,10 @@ class SnapshotSession:
                 self._windows.clear()
                 self._handoff.restart()
                 return None
-        piece = pieces.popleft()
-        self._handoff.changed.notify_all()
-        return piece
+        return pieces[0]
 
-    def _delivered(self, piece: Piece, position: Position) -> Iterator[Batch]:
-        """Batches that are only committed together."""
+    def _delivered(self, piece: Piece, position: Position) -> Batch:
+        """Of one piece, and the progress with it."""
         before = self._handoff.progress
         batches = list(self._batches(piece, before))
         rows = sum(batch.rows for batch in batches)
@@ -183,17 +207,18 @@ class SnapshotSession:
             after = replace(after, size=before.size + len(piece.chunk.images.data))
         if after.open is not None:
             after = replace(after, open=replace(after.open, rows=_rows_so_far(before, piece) + rows))
-        for batch in batches[:-1]:
-            yield replace(batch, position=self.seen(position), boundary=False)
-        self._handoff.progress = after
+        with self._handoff.changed:
+            self._handoff.progress = after
+            self._handoff.pieces.popleft()
+            self._handoff.changed.notify_all()
         if piece.ends and piece.table is not None:
             self._forget(piece.table.table)
-        if after.ended_ms:
+        if after.ended_ms or piece.rests:
             self._active = False
             self._tables.clear()
             self._decoder.watch(None)
-        last = batches[-1] if batches else Batch((), position, boundary=True)
-        yield replace(last, position=self.seen(position), boundary=True)
+        batch = reduce(joined, batches) if batches else Batch((), position, boundary=True)
+        return replace(batch, position=self.seen(position), boundary=True)
 
     def _batches(self, piece: Piece, before: SnapshotProgress) -> Iterator[Batch]:
         encoder, chunk, table, window = self._encoder, piece.chunk, piece.table, piece.window

@@ -14,11 +14,16 @@ asked. It is read again.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
+from replicator.model.order import reached
 from replicator.model.origin import Origin
 from replicator.model.position import Position
+
+MOST_KEYS: Final = 300_000
+"""Of one table that are remembered: some 30 to 60 MB."""
 
 
 class Window(msgspec.Struct, eq=False):
@@ -42,13 +47,24 @@ class Window(msgspec.Struct, eq=False):
 class Windows:
     """All open windows of a task, in the order of their beginning. Not thread-safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_keys: int = MOST_KEYS) -> None:
         self._open: list[Window] = []
         self._recent: dict[str, set[bytes]] = {}
         self._kept: set[str] = set()
+        self._flooded: set[str] = set()  # by the bytes at hand
+        self._most = most_keys
 
     def __len__(self) -> int:
         return len(self._open)
+
+    def _flood(self, table: str) -> None:
+        """Too many keys to remember: what was read is read again, behind them."""
+        self._recent.pop(table, None)
+        self._flooded.add(table)
+        for window in self._open:
+            if window.table == table:
+                window.stale = True
+                window.noted.clear()
 
     def keep(self, table: str) -> None:
         """Its rows are all of one moment, that of the first window: keys that are noted since then hold for each."""
@@ -62,21 +78,29 @@ class Windows:
     def advance(self) -> None:
         """The stream's next bytes are decoded. What was noted before is passed for every window that is opened now; of
         what is noted now nobody can tell on which side of the next boundary it is."""
+        self._flooded.clear()
         for table in [table for table in self._recent if table not in self._kept]:
             del self._recent[table]
 
     def open(self, table: str) -> Window:
         """At a place of the stream between transactions, before the SELECT is sent."""
-        window = Window(table, noted=set(self._recent.get(table, ())))
+        window = Window(table, noted=set(self._recent.get(table, ())), stale=table in self._flooded)
         self._open.append(window)
         return window
 
     def note(self, table: str, keys: Iterable[bytes]) -> None:
         """The stream has changed rows with these keys: of an update, both."""
-        self._recent.setdefault(table, set()).update(keys)
+        if table in self._flooded:
+            return
+        recent = self._recent.setdefault(table, set())
+        recent.update(keys)
+        most = len(recent)
         for window in self._open:
-            if window.table == table:
+            if window.table == table and not window.stale:
                 window.noted.update(keys)
+                most = max(most, len(window.noted))
+        if most > self._most:
+            self._flood(table)
 
     def alter(self, table: str | None) -> None:
         """The stream has a statement that changes the table, or (None) may change any."""
@@ -107,6 +131,9 @@ def _over(window: Window, position: Position) -> bool:
         return False
     if high.log != position.log or _server(high) != _server(position):
         window.stale = True
+    if Origin.parse(position.server).created == 0:
+        # Behind a fail-over: the file is one of the former server until this one has written something.
+        return window.stale or bool(position.gtid and high.gtid and reached(position, high))
     return window.stale or position.order >= high.order
 
 

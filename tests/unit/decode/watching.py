@@ -8,6 +8,7 @@ from typing import Any
 
 from replicator.decode.decoder import BinlogDecoder
 from replicator.errors import ReplicatorError
+from replicator.model import types
 from replicator.model.plan import Image, RecordPlan, TablePlan, Text, Value
 from replicator.model.table import Table
 from tests.unit.compiled import both as pair
@@ -20,6 +21,7 @@ class Notes:
         self.tables = tables
         self.keys: dict[str, list[bytes]] = defaultdict(list)
         self.altered_tables: list[str | None] = []
+        self.names: list[tuple[str, str]] = []
 
     def changed(self, table: str, keys: Sequence[bytes]) -> None:
         self.keys[table] += keys
@@ -27,17 +29,21 @@ class Notes:
     def altered(self, table: str | None) -> None:
         self.altered_tables.append(table)
 
+    def renamed(self, old: str, new: str) -> None:
+        self.names.append((old, new))
+
     @property
     def sets(self) -> dict[str, set[bytes]]:
         return {table: set(keys) for table, keys in self.keys.items() if keys}
 
 
 def every_key(table: Table) -> TablePlan:
-    """Prints the raw bytes of all columns, of each image that there is."""
+    """Prints the raw bytes of all columns but JSON, of each image that there is."""
 
     def record(image: Image) -> RecordPlan:
         steps: list[Any] = []
-        for column in table.columns:
+        usual = [column for column in table.columns if column.type != types.JSON]
+        for column in usual or table.columns:
             steps += [Value(column.index, image, "raw"), Text(",")]
         return RecordPlan(tuple(steps), None)
 

@@ -11,7 +11,7 @@ from replicator.source.mysql.snapshot import json_document
 from replicator.source.mysql.snapshot.key import Key
 from replicator.source.mysql.snapshot.prepared import Answer
 from replicator.source.mysql.snapshot.row_image import FIXED
-from replicator.source.mysql.snapshot.shape import BINARY, ColumnShape, TableShape
+from replicator.source.mysql.snapshot.shape import BINARY, WIDE, ColumnShape, TableShape
 
 _TIMES = {
     types.DATE: "date",
@@ -82,8 +82,8 @@ def _step(column: ColumnShape, sent: int) -> tuple[str, int, int, int, int, int]
         return "raw", 0, 0, 0, 0, 0
     if kind == types.JSON:
         return "json", 0, meta, 0, 0, 0
-    if kind == types.STRING:
+    if kind == types.STRING and column.charset not in WIDE:
         return "trimmed", 0, 2 if meta > 255 else 1, 0, 0, 0 if column.collation == BINARY else 32
-    if kind == types.VARCHAR:
+    if kind in (types.VARCHAR, types.STRING):
         return "sized", 0, 2 if meta > 255 else 1, 0, 0, 0
     return "sized", 0, meta, 0, 0, 0

@@ -118,6 +118,9 @@ def denied(error: SourceError, session: Session, table: str) -> SourceError:
     )
 
 
+_MEASURED: Final = {types.NEWDECIMAL, types.TIME2, types.DATETIME2, types.TIMESTAMP2, types.STRING}
+
+
 def _key_types(shape: TableShape, key: Key | None) -> str:
     return ",".join(_key_type(shape.columns[index]) for index in key.columns) if key else ""
 
@@ -127,4 +130,6 @@ def _key_type(column: ColumnShape) -> str:
     name = types.NAMES.get(column.type, str(column.type)).lower()
     if column.members:
         return f"{name}({zlib.crc32(b'|'.join(column.members)):08x})"
+    if column.type in _MEASURED:  # another fraction, scale or length makes other values of the same rows
+        name += f"[{column.meta}]"
     return f"{name}({column.collation_name})" if column.collation_name else name

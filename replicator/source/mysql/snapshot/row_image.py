@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from replicator.model import types
 from replicator.source.mysql.snapshot import decimals, json_document
-from replicator.source.mysql.snapshot.shape import BINARY, ColumnShape
+from replicator.source.mysql.snapshot.shape import BINARY, WIDE, ColumnShape
 
 Value: TypeAlias = Callable[[bytes, int], tuple[bytes, int]]
 """(packet, place of the value) -> (its bytes in the image, place behind it)."""
@@ -86,7 +86,7 @@ def _value(column: ColumnShape, sent: int) -> Value:
         return _sized(lambda raw: _prefixed(json_document.encode(raw), meta))
     if kind in (types.VARCHAR, types.STRING):
         size = 2 if meta > 255 else 1
-        if kind == types.STRING:
+        if kind == types.STRING and column.charset not in WIDE:
             pad = b"\0" if column.collation == BINARY else b" "
             return _sized(lambda raw: _prefixed(raw.rstrip(pad), size))
         return _sized(lambda raw: _prefixed(raw, size))

@@ -51,6 +51,9 @@ _SIXTEEN: Final = {"inet6": 16, "uuid": 16, "inet4": 4}
 """MariaDB's types that are fixed bytes in the log and text in an answer."""
 _MEMBER: Final = re.compile(r"'((?:[^']|'')*)'")
 BINARY: Final = 63
+WIDE: Final = frozenset({"ucs2", "utf16", "utf16le", "utf32"})
+"""Character sets in which a space has several bytes: a byte 0x20 at the end may be half of a character. The server
+sends CHAR without the spaces behind it."""
 
 
 class ColumnShape(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from replicator.errors import SourceError, SourceUnavailable
 from replicator.model.gtid import GtidSet
+from replicator.model.origin import Origin
 from replicator.model.position import Position
 from replicator.source.mysql.executed_gtids import one_line
 from replicator.source.mysql.session import Session
@@ -48,8 +49,12 @@ class GtidViews:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
         self._seen: frozenset[str] = frozenset()
+        self._settled = SettledViews(connections)
 
     def begin(self, passed: Position) -> None:
+        if not passed.gtid:  # a stream that began at a file position does not know the set until the next file
+            self._settled.begin(passed)
+            return
         parts = frozenset(passed.gtid.split(",")) if passed.gtid else frozenset()
         missing, waiting = self._new(parts), _Waiting(self._connections, passed)
         while missing:
@@ -75,9 +80,13 @@ class PositionViews:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._elsewhere: tuple[str, float] | None = None
 
     def begin(self, passed: Position) -> None:
         waiting = _Waiting(self._connections, passed)
+        if Origin.parse(passed.server).created == 0:
+            self._of_another_log(passed)
+            passed = Position("", 0)
         while True:
             session = self._connections.rows
             session.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")
@@ -86,6 +95,15 @@ class PositionViews:
                 return
             session.rows("ROLLBACK")
             waiting.pause(f"the engine is at {found}")
+
+    def _of_another_log(self, passed: Position) -> None:
+        """Behind a fail-over the position names a file of the former server until something is written. The server that
+        is read now has all of it (`source.hosts`); its engine is given a second since then."""
+        if self._elsewhere is None or self._elsewhere[0] != passed.gtid:
+            self._elsewhere = passed.gtid, time.monotonic()
+        left = _SETTLE_S - (time.monotonic() - self._elsewhere[1])
+        if left > 0:
+            self._connections.pause(left)
 
     def _place(self, session: Session) -> Position:
         found = {

@@ -59,24 +59,37 @@ class Decoder:
 class Stream:
     """Plays the stream: what it has, and where it stands."""
 
-    def __init__(self, rows: int, chunk_rows: int, most_load: int = 0, load: int = 1) -> None:
+    def __init__(self, rows: int, chunk_rows: int, most_load: int = 0, load: int = 1, **tables: int) -> None:
         self.log = Position("log.000001", 100, server="memory")
         self.at = self.log
         self.server = MemoryTables(lambda: self.log)
         self.server.load = load
         self.server.tables[TABLE] = MemoryTable(b"map", ("id",), {(n,): bytes((n, 0)) for n in range(rows)})
+        for name, first in tables.items():
+            self.server.tables[f"shop.{name}"] = MemoryTable(b"map", ("id",), {(1,): bytes((first, 0))})
+        self.quarantined: set[str] = set()
         self.decoder = Decoder()
+        self.begin(SnapshotProgress("initial", 1), chunk_rows, most_load)
+
+    def begin(self, progress: SnapshotProgress, chunk_rows: int = 5, most_load: int = 0) -> None:
         self.session = SnapshotSession(
-            SnapshotProgress("initial", 1),
+            progress,
             connect=lambda: MemorySnapshotSource(self.server).open("memory"),
             selected=lambda table: True,
+            readable=lambda table: table not in self.quarantined,
             encoder=Encoder(),
             decoder=self.decoder,  # type: ignore[arg-type]
             chunk_rows=chunk_rows,
             most_load=most_load,
         )
-        self.session.start()
         self.batches: list[Batch] = []
+        self.session.start()
+
+    @property
+    def progress(self) -> SnapshotProgress:
+        found = self.batches[-1].position.snapshot
+        assert found is not None
+        return found
 
     @property
     def values(self) -> list[bytes]:
@@ -126,7 +139,7 @@ def test_all_rows_come_in_order(make: Callable[[int, int], Stream]) -> None:
 
 def test_a_chunk_waits_for_its_place(make: Callable[[int, int], Stream]) -> None:
     stream = make(2, 5)
-    stream.until(lambda: stream.decoder.watcher is not None)
+    stream.until(lambda: stream.session.tables)
     stream.commit()
     time.sleep(0.05)
     for _ in range(5):
@@ -193,6 +206,68 @@ def test_a_table_that_is_gone_counts_as_read(make: Callable[[int, int], Stream])
     assert last is not None and last.finished == 1
 
 
+def test_a_table_in_quarantine_is_read_when_it_is_released(make: Callable[..., Stream]) -> None:
+    """A table that was passed over must not count as read."""
+    stream = make(1, 5, aaa=10, zzz=20)
+    stream.quarantined.add("shop.aaa")
+    stream.session.close()
+    stream.begin(SnapshotProgress("initial", 1))
+    stream.until(lambda: not stream.session.active)
+    assert stream.values == [b"\0\0", bytes((20, 0))]
+    assert not stream.progress.ended_ms and stream.progress.left == ("shop.aaa",)
+    stream.quarantined.clear()
+    stream.session.close()
+    stream.begin(stream.progress)
+    stream.until(lambda: not stream.session.active)
+    assert stream.values == [bytes((10, 0))] and stream.progress.ended_ms and not stream.progress.left
+
+
+def test_a_table_that_is_being_read_goes_into_quarantine(make: Callable[..., Stream]) -> None:
+    stream = make(6, 2)
+    stream.until(lambda: stream.values)
+    progress = stream.progress
+    stream.session.close()
+    stream.quarantined.add(TABLE)
+    stream.begin(progress)
+    stream.until(lambda: not stream.session.active)
+    assert stream.values == [] and stream.progress.left == (TABLE,) and stream.progress.open is None
+    stream.quarantined.clear()
+    stream.session.close()
+    stream.begin(stream.progress)
+    stream.until(lambda: not stream.session.active)
+    assert len(stream.values) == 6 and stream.progress.ended_ms
+
+
+def test_an_unread_table_that_is_renamed_is_read_under_its_new_name(make: Callable[..., Stream]) -> None:
+    stream = make(6, 2, zzz=20)
+    stream.until(lambda: stream.values)
+    with stream.server.changed:
+        stream.server.tables["shop.aaa"] = stream.server.tables.pop("shop.zzz")
+    stream.session.renamed("shop.zzz", "shop.aaa")
+    stream.until(lambda: not stream.session.active)
+    assert stream.values.count(bytes((20, 0))) == 1 and stream.progress.ended_ms
+
+
+def test_a_table_that_is_renamed_while_it_is_read_is_read_under_its_new_name(make: Callable[..., Stream]) -> None:
+    stream = make(6, 2)
+    stream.until(lambda: stream.values)
+    with stream.server.changed:
+        stream.server.tables["shop.aaa"] = stream.server.tables.pop(TABLE)
+    stream.session.renamed(TABLE, "shop.aaa")
+    stream.until(lambda: not stream.session.active)
+    assert stream.values[-6:] == [bytes((n, 0)) for n in range(6)] and stream.progress.ended_ms
+
+
+def test_a_table_that_was_read_may_be_renamed(make: Callable[..., Stream]) -> None:
+    stream = make(6, 2, aaa=10)
+    stream.until(lambda: len(stream.values) > 2)
+    with stream.server.changed:
+        stream.server.tables["shop.aab"] = stream.server.tables.pop("shop.aaa")
+    stream.session.renamed("shop.aaa", "shop.aab")
+    stream.until(lambda: not stream.session.active)
+    assert stream.values == [bytes((10, 0)), *(bytes((n, 0)) for n in range(6))]
+
+
 def test_what_ends_the_reading_ends_the_stream(make: Callable[[int, int], Stream]) -> None:
     stream = make(6, 2)
     with stream.server.changed:
@@ -218,3 +293,14 @@ def test_it_can_be_closed_while_it_reads(make: Callable[[int, int], Stream]) -> 
         stream.until(lambda: stream.server.reads)
         stream.session.close()
     assert stream.values == []
+
+
+def test_a_dropped_table_counts_when_all_is_read(make: Callable[..., Stream]) -> None:
+    """The statement makes what was read stale, and the tables are listed again without it."""
+    stream = make(6, 2, zzz=20)
+    stream.until(lambda: stream.values)
+    with stream.server.changed:
+        del stream.server.tables[TABLE]
+    stream.session.altered(TABLE)
+    stream.until(lambda: not stream.session.active)
+    assert stream.values[-1] == bytes((20, 0)) and (stream.progress.finished, stream.progress.tables) == (2, 2)

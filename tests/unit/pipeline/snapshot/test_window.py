@@ -200,3 +200,26 @@ def test_a_window_that_was_given_up_holds_up_no_other() -> None:
     first, second = windows.open(TABLE), windows.open(TABLE)
     first.dropped, second.high = True, _at(8)
     assert windows.take(_at(8)) is second
+
+
+def test_behind_a_fail_over_gtids_tell_whether_it_ends() -> None:
+    """The position names a file of the former server, whose numbers may be higher."""
+    one, two = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-8", "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-9"
+    windows = Windows()
+    windows.open(TABLE).high = Position("log.000003", 900, two, server="new")
+    assert windows.take(Position("log.000009", 500, one, server="new@0")) is None
+    window = windows.take(Position("log.000009", 500, two, server="new@0"))
+    assert window is not None and not window.stale
+
+
+def test_too_many_keys_make_what_was_read_stale() -> None:
+    windows = Windows(most_keys=3)
+    window = windows.open(TABLE)
+    windows.note(TABLE, [b"1", b"2", b"3"])
+    assert not window.stale
+    windows.note(TABLE, [b"4"])
+    assert window.stale and not window.noted
+    windows.note(TABLE, [b"5"])
+    assert windows.open(TABLE).stale, "of the same bytes"
+    windows.advance()
+    assert not windows.open(TABLE).stale
