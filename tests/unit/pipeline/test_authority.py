@@ -12,6 +12,7 @@ from replicator.model.checkpoint import Checkpoint
 from replicator.model.order import compared
 from replicator.model.position import CatchUp, Inside, Position
 from replicator.model.quarantine import Quarantined
+from replicator.model.snapshot import SnapshotProgress
 from replicator.pipeline.authority import authority
 from tests.unit.model.test_order import A, B, positions
 
@@ -142,3 +143,21 @@ def test_inside_a_transaction_that_two_configurations_have_counted() -> None:
     other = Position("b.000001", 400, rows=4, inside=Inside("new", 5))
     assert authority(one, Checkpoint(other)) == other
     assert authority(other, Checkpoint(one)) == other
+
+
+def _read(step: int, begun_ms: int = 7) -> SnapshotProgress:
+    return SnapshotProgress("initial", begun_ms, step)
+
+
+def test_rows_of_a_snapshot_that_the_sink_has_are_not_read_again() -> None:
+    """At one place of the stream; and behind a position that an operator has set by an older lastCommit."""
+    older, later = Position("b.1", 100, snapshot=_read(3)), Position("b.1", 100, snapshot=_read(4))
+    assert authority(later, Checkpoint(older, in_sink=True)) == later
+    assert authority(older, Checkpoint(later, in_sink=True)) == later
+    moved = Position("b.1", 50, reset=1, snapshot=_read(3))
+    assert authority(later, Checkpoint(moved, in_sink=True)) == Position("b.1", 50, reset=1, snapshot=_read(4))
+
+
+def test_another_snapshot_s_rows_do_not_count() -> None:
+    later, moved = Position("b.1", 100, snapshot=_read(9)), Position("b.1", 50, reset=1, snapshot=_read(3, begun_ms=8))
+    assert authority(later, Checkpoint(moved, in_sink=True)) == moved
