@@ -58,6 +58,10 @@ NAMES: Final[dict[int, str]] = {value: name for name, value in list(globals().it
 INTEGERS: Final = frozenset({TINY, SHORT, INT24, LONG, LONGLONG})
 CHARACTERS: Final = frozenset({VARCHAR, VAR_STRING, STRING})
 BLOBS: Final = frozenset({TINY_BLOB, BLOB, MEDIUM_BLOB, LONG_BLOB})
+ONE_BYTE_META: Final = BLOBS | {
+    FLOAT, DOUBLE, TIME2, TIMESTAMP2, DATETIME2, GEOMETRY, JSON, VECTOR, MARIADB_BLOB_COMPRESSED
+}  # fmt: skip
+"""Types whose metadata in a table map is one byte."""
 COMPRESSED: Final = frozenset({MARIADB_BLOB_COMPRESSED, MARIADB_VARCHAR_COMPRESSED})
 """Of MariaDB: characters or bytes, as the collation says."""
 BINARY_COLLATION: Final = 63

@@ -12,17 +12,6 @@ from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.table import Table
 
-_ONE_BYTE: Final = types.BLOBS | {
-    types.FLOAT,
-    types.DOUBLE,
-    types.TIME2,
-    types.TIMESTAMP2,
-    types.DATETIME2,
-    types.GEOMETRY,
-    types.JSON,
-    types.VECTOR,
-    types.MARIADB_BLOB_COMPRESSED,
-}
 _LITTLE: Final = frozenset({types.VARCHAR, types.VAR_STRING, types.BIT, types.MARIADB_VARCHAR_COMPRESSED})
 _BIG: Final = frozenset({types.STRING, types.ENUM, types.SET, types.NEWDECIMAL})
 
@@ -75,7 +64,7 @@ def _identifier(reader: ByteReader) -> str:
 def _column(index: int, kind: int, block: ByteReader) -> ColumnMetadata:
     """Type and meta of a column; what hides in a STRING's metadata is brought out."""
     meta = 0
-    if kind in _ONE_BYTE:
+    if kind in types.ONE_BYTE_META:
         meta = block.byte()
     elif kind in _LITTLE:
         meta = int.from_bytes(block.take(2), "little")

@@ -7,7 +7,6 @@ the comparison of rows.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
@@ -17,6 +16,7 @@ from replicator.model import types
 from replicator.source.mysql.identifiers import quote_identifier
 from replicator.source.mysql.server import Server
 from replicator.source.mysql.session import Session
+from replicator.source.mysql.snapshot.binary_values import extent, moment, span
 from replicator.source.mysql.snapshot.shape import BINARY, ColumnShape, TableShape
 
 Bound: TypeAlias = tuple[str, ...]
@@ -121,7 +121,8 @@ class Bounds:
         for index in range(max(wanted) + 1):
             if nulls >> index & 1:
                 continue
-            start, at = _extent(packet, at, self._sent[index])
+            width = _WIDTHS.get(self._sent[index])
+            start, at = (at, at + width) if width is not None else extent(packet, at)
             if index in wanted:
                 values[index] = packet[start:at]
         return [values[index] for index in self._key.columns]
@@ -139,18 +140,6 @@ _WIDTHS: Final = {
 }
 
 
-def _extent(p: bytes, at: int, sent: int) -> tuple[int, int]:
-    """Where a value begins, behind its length, and where it ends."""
-    if sent in _WIDTHS:
-        return at, at + _WIDTHS[sent]
-    size = p[at]
-    if size <= 250:
-        return at + 1, at + 1 + size
-    more = (2, 3, 8)[size - 252]
-    start = at + 1 + more
-    return start, start + int.from_bytes(p[at + 1 : start], "little")
-
-
 def _literal(column: ColumnShape, raw: bytes) -> str:
     kind = column.type
     if kind in _INTEGERS or kind in (types.YEAR, types.ENUM, types.SET):
@@ -163,11 +152,11 @@ def _literal(column: ColumnShape, raw: bytes) -> str:
     if kind == types.BIT:
         return str(int.from_bytes(raw, "big"))
     if kind in (types.DATE, types.DATETIME2, types.TIMESTAMP2):
-        year, month, day, hour, minute, second, micro = struct.unpack("<HBBBBBI", raw.ljust(11, b"\0"))
+        year, month, day, hour, minute, second, micro = moment(raw)
         clock = f" {hour:02}:{minute:02}:{second:02}.{micro:06}" if kind != types.DATE else ""
         return f"'{year:04}-{month:02}-{day:02}{clock}'"
     if kind == types.TIME2:
-        negative, days, hour, minute, second, micro = struct.unpack("<BIBBBI", raw.ljust(12, b"\0"))
+        negative, days, hour, minute, second, micro = span(raw)
         return f"'{'-' * negative}{days * 24 + hour:02}:{minute:02}:{second:02}.{micro:06}'"
     if column.collation == BINARY:
         return f"X'{raw.hex()}'"

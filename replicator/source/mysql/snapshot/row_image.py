@@ -6,13 +6,13 @@ same value for every type. Layouts: `Field_*::pack` in MySQL's field.cc, my_time
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Final, TypeAlias
 
 from replicator.model import types
 from replicator.source.mysql.snapshot import decimals, json_document
+from replicator.source.mysql.snapshot.binary_values import extent, moment, span
 from replicator.source.mysql.snapshot.shape import BINARY, WIDE, ColumnShape
 
 Value: TypeAlias = Callable[[bytes, int], tuple[bytes, int]]
@@ -101,15 +101,10 @@ def _sized(convert: Callable[[bytes], bytes]) -> Value:
     """Values behind their length."""
 
     def read(p: bytes, at: int) -> tuple[bytes, int]:
-        size = p[at]
-        at += 1
-        if size > 250:
-            more = (2, 3, 8)[size - 252]
-            size = int.from_bytes(p[at : at + more], "little")
-            at += more
-        if at + size > len(p):
+        start, end = extent(p, at)
+        if end > len(p):
             raise ValueError("a value is longer than its packet")
-        return convert(p[at : at + size]), at + size
+        return convert(p[start:end]), end
 
     return read
 
@@ -118,14 +113,8 @@ def _prefixed(raw: bytes, size: int) -> bytes:
     return len(raw).to_bytes(size, "little") + raw
 
 
-def _parts(raw: bytes) -> tuple[int, int, int, int, int, int, int]:
-    """Year, month, day, hour, minute, second, microsecond; trailing zeros are not sent."""
-    year, month, day, hour, minute, second, micro = struct.unpack("<HBBBBBI", raw.ljust(11, b"\0"))
-    return year, month, day, hour, minute, second, micro
-
-
 def _date(raw: bytes) -> bytes:
-    year, month, day, *_ = _parts(raw)
+    year, month, day, *_ = moment(raw)
     return (year << 9 | month << 5 | day).to_bytes(3, "little")
 
 
@@ -136,14 +125,14 @@ def _fraction(micro: int, digits: int) -> bytes:
 
 
 def _datetime(raw: bytes, digits: int) -> bytes:
-    year, month, day, hour, minute, second, micro = _parts(raw)
+    year, month, day, hour, minute, second, micro = moment(raw)
     packed = ((year * 13 + month) << 5 | day) << 17 | hour << 12 | minute << 6 | second
     return int(packed + 0x8000000000).to_bytes(5, "big") + _fraction(micro, digits)
 
 
 def _timestamp(raw: bytes, digits: int) -> bytes:
     """The session's time zone is UTC. The zero date is 0 seconds."""
-    year, month, day, hour, minute, second, micro = _parts(raw)
+    year, month, day, hour, minute, second, micro = moment(raw)
     seconds = 0
     if year:
         seconds = (date(year, month, day).toordinal() - _EPOCH) * 86400 + hour * 3600 + minute * 60 + second
@@ -151,7 +140,7 @@ def _timestamp(raw: bytes, digits: int) -> bytes:
 
 
 def _time(raw: bytes, digits: int) -> bytes:
-    negative, days, hour, minute, second, micro = struct.unpack("<BIBBBI", raw.ljust(12, b"\0"))
+    negative, days, hour, minute, second, micro = span(raw)
     size = (digits + 1) // 2
     unit: int = 10 ** (6 - 2 * size)
     packed: int = ((days * 24 + hour) << 12 | minute << 6 | second) << 8 * size

@@ -11,16 +11,6 @@ from replicator.source.mysql.snapshot.shape import ColumnShape, TableShape
 
 _NUMERIC: Final = types.INTEGERS | {types.FLOAT, types.DOUBLE, types.NEWDECIMAL, types.YEAR}
 _CHARACTER: Final = types.CHARACTERS | types.BLOBS
-_ONE_BYTE: Final = types.BLOBS | {
-    types.FLOAT,
-    types.DOUBLE,
-    types.TIME2,
-    types.TIMESTAMP2,
-    types.DATETIME2,
-    types.GEOMETRY,
-    types.JSON,
-    types.VECTOR,
-}
 
 
 def body(shape: TableShape, table_id: int, *, mariadb: bool) -> bytes:
@@ -72,7 +62,7 @@ def _meta(column: ColumnShape) -> bytes:
         return struct.pack("<H", meta)
     if kind == types.NEWDECIMAL:
         return struct.pack(">H", meta)
-    return bytes((meta,)) if kind in _ONE_BYTE else b""
+    return bytes((meta,)) if kind in types.ONE_BYTE_META else b""
 
 
 def _bits(flags: Iterable[bool], *, high_first: bool = False) -> bytes:
