@@ -10,11 +10,12 @@ from replicator.assembly.snapshots import open_snapshot_source
 from replicator.config.tables import TableFilter
 from replicator.config.task import TaskConfig
 from replicator.errors import ReplicatorError, SourceError
-from replicator.model.finding import Finding
+from replicator.model.finding import Finding, Severity
 from replicator.model.position import Position
 from replicator.model.snapshot import OpenTable
 from replicator.model.snapshot_report import percent
 from replicator.pipeline.ports import SnapshotReader, SnapshotSource, TableSize
+from replicator.pipeline.snapshot.chunk_thread import KEY_FIX, KEY_WANTED
 
 ROWS_PER_S: Final = 30_000
 """Assumed rate of reading and delivering rows, unless `max_rows_per_s` is lower."""
@@ -34,7 +35,7 @@ def check(config: TaskConfig, position: Position | None = None, source: Snapshot
     try:
         with closing((source or open_snapshot_source(config, options.where)).open("")) as reader:
             chosen = TableFilter(options.tables)
-            sizes = [size for size in reader.tables() if chosen.matches(*size.table.split(".", 1))]
+            sizes = [size for size in reader.tables() if chosen.chooses(size.table)]
             if not sizes:
                 found = f"no table that the task replicates matches {', '.join(options.tables)}"
                 return [Finding("source.snapshot", "warn", found, "at least one", "Correct `source.snapshot.tables`.")]
@@ -106,9 +107,8 @@ _BECOMES: Final = {
 def _without_key(choice: str, tables: list[str]) -> Finding:
     code = "E2221 " if choice == "fail" else ""
     found = f"{code}no usable key in {_listed(tables)}: each {_BECOMES[choice]}"
-    wanted = "a primary key, or a unique key whose columns are NOT NULL and of a type that orders"
-    fix = "Add a key, leave the table out by source.snapshot.tables, or set source.snapshot.without_key."
-    return Finding("source.snapshot_without_key", "fail" if choice == "fail" else "warn", found, wanted, fix)
+    severity: Severity = "fail" if choice == "fail" else "warn"
+    return Finding("source.snapshot_without_key", severity, found, KEY_WANTED, KEY_FIX)
 
 
 def _conditions(config: TaskConfig, sizes: Sequence[TableSize]) -> list[Finding]:

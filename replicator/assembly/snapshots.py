@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 
 from replicator.assembly.catalogs import read_snapshot_definitions
@@ -77,12 +77,6 @@ class SnapshotEncoder:
         return [Batch(records, _NOWHERE, boundary=True, size=size)] if records else []
 
 
-def split(table: str) -> Iterator[tuple[str, str]]:
-    """(database, table) that `database.table` may mean: names may have dots."""
-    parts = table.split(".")
-    return ((".".join(parts[:at]), ".".join(parts[at:])) for at in range(1, len(parts)))
-
-
 def _records(messages: Iterable[Message], identity: bytes) -> Iterable[Record]:
     for row, message in enumerate(messages):
         record = (message.topic, message.key, message.value, identity, row, message.headers)
@@ -120,16 +114,13 @@ class Snapshots:
             return self._source({table: text for table, text in where.items() if text}).open(server)
 
         def selected(table: str) -> bool:
-            return any(chosen.matches(*names) and replicated.matches(*names) for names in split(table))
-
-        def readable(table: str) -> bool:
-            return any(now.matches(*names) for names in split(table))
+            return chosen.chooses(table) and replicated.chooses(table)
 
         return SnapshotSession(
             progress,
             connect=connect,
             selected=selected,
-            readable=readable,
+            readable=now.chooses,
             encoder=SnapshotEncoder(self._config, self._planners, progress, catalog, self._renderers),
             decoder=decoder,
             chunk_rows=(request.chunk_rows if request else 0) or options.chunk_rows,

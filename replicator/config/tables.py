@@ -69,6 +69,11 @@ class TableFilter:
         names = {copy[1], copy[1].lstrip("_"), _STAMP.sub("", copy[1])} - {""}
         return any(self._matches(database, name) for name in names)
 
+    def chooses(self, table: str) -> bool:
+        """`matches` for `database.table` as one text, wherever the database ends: names may have dots."""
+        parts = table.split(".")
+        return any(self.matches(".".join(parts[:at]), ".".join(parts[at:])) for at in range(1, len(parts)))
+
     def touches(self, database: str) -> bool:
         """Whether any table of the database could match."""
         if any(db.fullmatch(database) and every.pattern == ".*" for db, every in self._exclude):

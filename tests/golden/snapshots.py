@@ -13,7 +13,6 @@ from dev.servers import MySQL
 from replicator.assembly.catalogs import build_catalog, read_snapshot_definitions
 from replicator.assembly.pipeline import build_pipeline, build_rendering
 from replicator.assembly.planners import Planners
-from replicator.assembly.snapshots import split
 from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
@@ -84,7 +83,7 @@ class _Run:
 
     def _read(self, reader: SnapshotReader) -> Iterator[Record]:
         names = [size.table for size in reader.tables()]
-        wanted = [name for name in names if any(self._rows_of.matches(*parts) for parts in split(name))]
+        wanted = [name for name in names if self._rows_of.chooses(name)]
         chunks = [self._chunk(reader, name) for name in wanted]
         full = [chunk for chunk in chunks if len(chunk.images)]
         moment = SnapshotMoment(full[0].high.file, full[0].high.offset, _TIME_S * 1000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -14,6 +14,10 @@ from replicator.pipeline.ports import Chunk, SnapshotReader, TableChanged, Table
 from replicator.pipeline.snapshot.handoff import Closed, Handoff, Piece, Restart, Wish
 
 WithoutKey: TypeAlias = Literal["fail", "skip", "read"]
+
+KEY_WANTED: Final = "a primary key, or a unique key whose columns are NOT NULL and of a type that orders"
+KEY_FIX: Final = "Add a key, leave the table out by source.snapshot.tables, or set source.snapshot.without_key."
+"""Of E2221, here and in `replicator check`."""
 
 _LOAD_SECONDS = 0.5
 """Between two questions for the load of the source."""
@@ -188,8 +192,8 @@ class ChunkThread:
         raise SourceError(
             "E2221",
             f"{table.table} has no key by which its rows could be read in parts",
-            wanted="a primary key, or a unique key whose columns are NOT NULL and of a type that orders",
-            fix="Add a key, leave the table out by source.snapshot.tables, or set source.snapshot.without_key.",
+            wanted=KEY_WANTED,
+            fix=KEY_FIX,
             table=table.table,
         )
 
