@@ -118,19 +118,20 @@ def build_pipeline(
     source_config, by_error = config.source, config.source.on_table_error == "quarantine"
     quarantine = Quarantine(orders, by_error=by_error)
     stopping = threading.Event()
-    catalog = build_catalog(config, history, stopping=stopping.is_set) if history is not None else None
+    make_catalog = build_catalog(config, history, stopping=stopping.is_set) if history is not None else None
     renderers = build_rendering(config)
     repeats = isinstance(config.sink, KafkaSink) and config.sink.delivery == "at_least_once"
 
-    used: list[Catalog | None] = [None]  # by the last decoder
+    catalog: Catalog | None = None  # of the last decoder
 
     def selection_now() -> TableFilter:
         return source_config.selection(quarantine.tables - {quarantine.only})
 
     def make_decoder(stream: Stream) -> Decoder:
         left_out = quarantine.tables - {quarantine.only}
+        nonlocal catalog
         selection = TableFilter((quarantine.only,)) if quarantine.only else selection_now()
-        used[0] = catalog(stream.position, left_out) if catalog is not None else None
+        catalog = make_catalog(stream.position, left_out) if make_catalog is not None else None
         return decoder_class()(
             select(selection.matches, planners.stream),
             position=stream.position,
@@ -138,7 +139,7 @@ def build_pipeline(
             framing=stream.framing,
             server_error=stream.server_error,
             narrator=planners.narrator,
-            catalog=used[0],
+            catalog=catalog,
             selection=selection,
             row_image=config.source.row_image,
             rule=rule(config, left_out, quarantine.only),
@@ -152,7 +153,7 @@ def build_pipeline(
     snapshots = Snapshots(config, planners, renderers, selection_now, snapshot_source, asked)
 
     def open_snapshot(progress: SnapshotProgress, stream: Stream, decoder: Decoder) -> SnapshotSession:
-        return snapshots.open(progress, stream, decoder, used[0])
+        return snapshots.open(progress, stream, decoder, catalog)
 
     return Pipeline(
         source=source or build_source(config, server_id),

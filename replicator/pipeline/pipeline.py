@@ -26,7 +26,7 @@ from replicator.model.checkpoint import Checkpoint
 from replicator.model.order import reached
 from replicator.model.position import Position
 from replicator.model.snapshot import INITIAL, SnapshotProgress
-from replicator.model.snapshot_orders import SnapshotOrders, following, taken_up
+from replicator.model.snapshot_orders import SnapshotOrders, following, is_open, taken_up
 from replicator.model.term import Term
 from replicator.pipeline import malloc
 from replicator.pipeline.authority import authority
@@ -81,8 +81,7 @@ class Pipeline:
             earlier one of its name has left a position at the sink.
         quarantine: the tables that `make_decoder` leaves out: where each stops and goes on is remembered.
         until: where `run` ends of itself.
-        snapshot: opens a snapshot beside a stream and its decoder, at the progress that is given; None: the task has
-            none, and one that has begun is given up.
+        snapshot: opens a snapshot beside a stream and its decoder, at the progress that is given.
         snapshot_first: a task without a position begins with a snapshot.
         snapshot_orders: of operators.
         snapshot_only: it ends when the snapshot has.
@@ -273,7 +272,7 @@ class Pipeline:
         return lambda position, boundary: msgspec.structs.replace(position, snapshot=last)
 
     def _paused(self, position: Position) -> bool:
-        return self._snapshot_orders.paused and self._unfinished(position)
+        return self._snapshot_orders.paused and is_open(position.snapshot)
 
     @property
     def _another(self) -> bool:
@@ -293,9 +292,7 @@ class Pipeline:
             position = held or self._beginning()
             known = Checkpoint(position)
         position = authority(held, known)
-        if self._open_snapshot is None and position.snapshot is not None and not position.snapshot.ended_ms:
-            position = msgspec.structs.replace(position, snapshot=None)
-        elif self._open_snapshot is not None and position.catch_up is None:
+        if position.catch_up is None:
             position = taken_up(position, self._snapshot_orders, _now_ms(), initial=self._snapshot_first)
         if msgspec.structs.replace(position, server=known.position.server) == known.position:
             position = known.position  # which may know more of the server: see _remember_server
@@ -350,16 +347,13 @@ class Pipeline:
         self._delivery = DeliveryProgress(known, self.figures, in_sink=self._sink.holds_position)
 
     def _reached(self, position: Position) -> bool:
-        if self._snapshot.active if self._snapshot is not None else self._unfinished(position):
+        if is_open(position.snapshot) if self._snapshot is None else self._snapshot.active:
             return False
         if self._snapshot_only:
             return True
         if self._until is self.end:
             return self.end is not None and reached(position, self.end)
         return isinstance(self._until, Position) and position.order >= self._until.order
-
-    def _unfinished(self, position: Position) -> bool:
-        return position.snapshot is not None and not position.snapshot.ended_ms
 
     def _is_end(self, position: Position) -> bool:
         if self._catching_up is not None:

@@ -82,7 +82,7 @@ class Reader:
             batch = next(self._batches, None)
             if batch is None and not self._over:
                 self._read(timeout)
-                if self._buffer.more or self._inserting:
+                if self._buffer.more or self._inserting is not None:
                     self._send_away()
                     return self._buffer.get(timeout, most)
                 batch = next(self._batches, None)
@@ -135,17 +135,19 @@ class Reader:
             for batch in self._batches:
                 if not self._buffer.put(batch):
                     return False
-            if self._over or (time.monotonic() > self._backlog_until and not self._inserting):
+            if self._over or (time.monotonic() > self._backlog_until and self._inserting is None):
                 return True
             self._read(_THREAD_PATIENCE)
 
     @property
-    def _inserting(self) -> bool:
-        return self._snapshot is not None and self._snapshot.active
+    def _inserting(self) -> SnapshotSession | None:
+        """The snapshot, while there is more of it to come."""
+        return self._snapshot if self._snapshot is not None and self._snapshot.active else None
 
     def _read(self, timeout: float) -> None:
-        if self._snapshot is not None and self._snapshot.active:
-            timeout = min(timeout, self._snapshot.patience)
+        snapshot = self._inserting
+        if snapshot is not None:
+            timeout = min(timeout, snapshot.patience)
         try:
             data = self._stream.read(timeout)
         except SourceUnavailable:
@@ -154,7 +156,7 @@ class Reader:
         self._buffer.more = len(data) >= _BACKLOG_BYTES
         if self._buffer.more:
             self._backlog_until = time.monotonic() + _BACKLOG_SECONDS
-        if self._snapshot is not None and self._snapshot.waiting:
+        if snapshot is not None and snapshot.waiting:
             self._buffer.more = True
         self._batches = self._decoded(data)
 
@@ -177,13 +179,14 @@ class Reader:
                 if self._is_end(place):
                     self._ended = True
                     return
-        if self._inserting and self._place.boundary and self._decoder.between:
+        if self._inserting is not None and self._place.boundary and self._decoder.between:
             yield from self._inserted(between=True)
             self._ended = self._is_end(self._place)
 
     def _inserted(self, *, between: bool) -> Iterator[Batch]:
-        if self._snapshot is not None and self._snapshot.active:
-            yield from self._snapshot.insert(self._place, between)
+        snapshot = self._inserting
+        if snapshot is not None:
+            yield from snapshot.insert(self._place, between)
 
     def _pieces(self, data: bytes) -> Iterator[Batch]:
         """Batches of as many whole transactions as `data` holds, or of one each, also to meet a given end."""

@@ -259,10 +259,9 @@ class SnapshotSession:
 
 def _rows_so_far(before: SnapshotProgress, piece: Piece) -> int:
     """Delivered ones of the piece's table."""
-    same = before.open is not None and piece.table is not None and before.open.table == piece.table.table
-    return (
-        before.open.rows if same and before.open is not None and piece.table is not None and piece.table.chunks else 0
-    )
+    if before.open is None or piece.table is None or not piece.table.chunks:
+        return 0
+    return before.open.rows if before.open.table == piece.table.table else 0
 
 
 def _markers(before: SnapshotProgress, piece: Piece) -> tuple[Marker, Marker, Marker]:

@@ -54,9 +54,6 @@ class Windows:
         self._flooded: set[str] = set()  # by the bytes at hand
         self._most = most_keys
 
-    def __len__(self) -> int:
-        return len(self._open)
-
     def _flood(self, table: str) -> None:
         """Too many keys to remember: what was read is read again, behind them."""
         self._recent.pop(table, None)
@@ -129,13 +126,12 @@ def _over(window: Window, position: Position) -> bool:
     high = window.high
     if high is None:
         return False
-    if high.log != position.log or _server(high) != _server(position):
+    origin = Origin.parse(position.server)
+    if high.log != position.log or Origin.parse(high.server).server != origin.server:
         window.stale = True
-    if Origin.parse(position.server).created == 0:
+    if window.stale:
+        return True
+    if origin.created == 0:
         # Behind a fail-over: the file is one of the former server until this one has written something.
-        return window.stale or bool(position.gtid and high.gtid and reached(position, high))
-    return window.stale or position.order >= high.order
-
-
-def _server(position: Position) -> str:
-    return Origin.parse(position.server).server
+        return bool(position.gtid and high.gtid and reached(position, high))
+    return position.order >= high.order
