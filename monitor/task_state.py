@@ -129,8 +129,8 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
     if task.maintenance == "task":  # that of all tasks stands above them all
         why = _because("maintenance: no standby is promoted", task.maintenance_by, task.maintenance_reason)
         notes.append((TROUBLE["maintenance"], why))
-    if task.last_commit and task.last_commit.checkpoint and task.last_commit.checkpoint.dead_letters:
-        notes.append((0, f"dead letters: {count(task.last_commit.checkpoint.dead_letters)}"))
+    if task.checkpoint and task.checkpoint.dead_letters:
+        notes.append((0, f"dead letters: {count(task.checkpoint.dead_letters)}"))
     if state not in OFF and not task.standbys:
         notes.append((TROUBLE["no standby"], "no standby"))
     return notes

@@ -129,5 +129,4 @@ def _last(view: TaskOverview, table: str) -> Quarantined | None:
 
 
 def _marks(view: TaskOverview) -> tuple[Quarantined, ...]:
-    checkpoint = view.last_commit.checkpoint if view.last_commit else None
-    return checkpoint.quarantined if checkpoint else ()
+    return view.checkpoint.quarantined if view.checkpoint else ()

@@ -214,7 +214,7 @@ class Health(View, kw_only=True):
 
 
 def task(view: TaskOverview) -> Task:
-    checkpoint = view.last_commit.checkpoint if view.last_commit else None
+    checkpoint = view.checkpoint
     marks = checkpoint.quarantined if checkpoint else ()
     progress, asked = checkpoint.position.snapshot if checkpoint else None, view.orders.snapshots
     return Task(

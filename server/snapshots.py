@@ -45,7 +45,7 @@ def start_snapshot(
     orders = snapshot_orders.start(
         before.orders.snapshots, _progress(view), wanted.tables, where or "", wanted.chunk_rows, now_ms()
     )
-    marks = view.last_commit.checkpoint.quarantined if view.last_commit and view.last_commit.checkpoint else ()
+    marks = view.checkpoint.quarantined if view.checkpoint else ()
     absent = left_out(marks) | frozenset(before.orders.tables)
     for table in wanted.tables:
         check_there(view, definitions, table)
@@ -76,13 +76,11 @@ def change_snapshot(operations: TaskOperations, name: str, verb: Verb, by: str) 
 
 
 def _progress(view: TaskOverview) -> SnapshotProgress | None:
-    commit = view.last_commit
-    return commit.checkpoint.position.snapshot if commit and commit.checkpoint else None
+    return view.checkpoint.position.snapshot if view.checkpoint else None
 
 
 def _will_begin(view: TaskOverview) -> bool:
     """It has no position yet, and begins with a snapshot."""
-    commit = view.last_commit
-    if view.config is None or (commit and commit.checkpoint):
+    if view.config is None or view.checkpoint:
         return False
     return parse_task(view.config).source.snapshots.mode == "initial"

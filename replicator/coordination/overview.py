@@ -18,6 +18,7 @@ from replicator.coordination.tasks.quarantines import Quarantines
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import UNKNOWN, Status
 from replicator.errors import CoordinationError, NodeMissing
+from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Orders
 
 
@@ -88,6 +89,11 @@ class TaskOverview(TaskState, kw_only=True):
     orders: Orders = Orders()
     last_commit: CommitRecord | None = None
     commit_version: int = -1
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """Of `last_commit`; None: nothing is delivered yet."""
+        return self.last_commit.checkpoint if self.last_commit else None
 
     @property
     def instances(self) -> list[InstanceOverview]:
@@ -225,7 +231,7 @@ def _instance(task: str, contender: Contender, first: bool, machine: MachineNode
 
 def _add_figures(view: TaskOverview) -> None:
     figures = view.figures or DeliveryFigures()
-    checkpoint = view.last_commit.checkpoint if view.last_commit else None
+    checkpoint = view.checkpoint
     view.position, view.gtid = figures.position, figures.gtid
     if checkpoint is not None:
         view.position = view.position or str(checkpoint.position)

@@ -19,8 +19,8 @@ ROWS = 3000
 
 
 def progress(bus: Bus) -> SnapshotProgress | None:
-    commit = bus.look().last_commit
-    return commit.checkpoint.position.snapshot if commit and commit.checkpoint else None
+    checkpoint = bus.look().checkpoint
+    return checkpoint.position.snapshot if checkpoint else None
 
 
 def delivered(bus: Bus) -> int:

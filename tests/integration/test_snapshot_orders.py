@@ -10,17 +10,14 @@ from typing import Any
 import pytest
 
 from dev.servers.database import Database
-from replicator.assembly.pipeline import build_pipeline
-from replicator.config.load import parse_task
 from replicator.errors import SourceError
 from replicator.model.quarantine import Orders
 from replicator.model.snapshot import SnapshotProgress
 from replicator.model.snapshot_orders import SnapshotOrders, pause, start, stop
-from replicator.model.term import Term
-from replicator.sink.memory_sink import MemorySink
-from tests.integration.test_snapshots import Copy
+from tests.integration.test_snapshots import Copy, place
 from tests.support.changes import contents, fill
-from tests.support.in_memory import Unseen
+
+__all__ = ["place"]
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 
@@ -28,11 +25,7 @@ pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 class Ordered(Copy):
     def run_for(self, seconds: float, rows: int = 1 << 40, **options: Any) -> None:
         """So long, or until the sink has so many records more."""
-        config = parse_task(self.data)
-        sink, term = MemorySink(config.name, self.broker), Term.unlimited(config.name)
-        pipeline = build_pipeline(
-            config, term=term, store=self.store, observer=Unseen(), sink=sink, history=self.history, **options
-        )
+        pipeline = self.pipeline(**options)
         wanted = len(self.broker.records) + rows
         thread = threading.Thread(target=pipeline.run)
         thread.start()
@@ -48,15 +41,6 @@ class Ordered(Copy):
         last = self.store.load()
         assert last is not None and last.position.snapshot is not None
         return last.position.snapshot
-
-
-@pytest.fixture(params=["mysql", "mariadb"])
-def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tuple[Database, str]:
-    """A server, and a database of its own."""
-    monkeypatch.setenv("TEST_PASSWORD", "replicator")
-    server: Database = request.getfixturevalue(request.param)
-    shop: str = request.getfixturevalue("database" if request.param == "mysql" else "mariadb_database")
-    return server, shop
 
 
 def test_a_running_task_is_told_to_read_tables(place: tuple[Database, str]) -> None:

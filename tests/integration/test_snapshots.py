@@ -20,6 +20,7 @@ from replicator.errors import SourceError
 from replicator.model.quarantine import Orders
 from replicator.model.quarantine_orders import put, release
 from replicator.model.term import Term
+from replicator.pipeline.pipeline import Pipeline
 from replicator.sink.memory_sink import MemoryBroker, MemorySink, Stored
 from tests.support.changes import Changes, Copied, contents, fill
 from tests.support.in_memory import Unseen
@@ -37,16 +38,19 @@ class Copy:
         self.data: dict[str, Any] = {"name": name, "source": source, "sink": {"type": "stdout"}}
         self.broker, self.store, self.history = MemoryBroker(), MemoryStore(), MemoryHistory()
 
-    def run(self, **options: Any) -> None:
-        """To the end of the log as it is when this begins, and of the snapshot."""
+    def pipeline(self, **options: Any) -> Pipeline:
         config = parse_task(self.data)
         sink, term = MemorySink(config.name, self.broker), Term.unlimited(config.name)
-        pipeline = build_pipeline(
+        return build_pipeline(
             config, term=term, store=self.store, observer=Unseen(), sink=sink, history=self.history, **options
         )
+
+    def run(self, **options: Any) -> None:
+        """To the end of the log as it is when this begins, and of the snapshot."""
+        pipeline = self.pipeline(**options)
         watch = threading.Timer(60, pipeline.drain)
         watch.start()
-        pipeline.run(build_source(config).end_position())
+        pipeline.run(build_source(parse_task(self.data)).end_position())
         late = not watch.is_alive()
         watch.cancel()
         assert not late, f"no end: {self.store.load()}"
