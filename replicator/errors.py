@@ -6,6 +6,8 @@ expected, and how to correct it.
     ├── SourceError              E2xxx  MySQL/MariaDB, its account, its settings, its binlog
     │   ├── SourceUnavailable           transient: not reachable, connection lost, server restarting
     │   │   └── SessionRenewed          nothing is wrong: the next session goes on where this one ends
+    │   ├── PositionGone                the binlog behind the position will never be there again
+    │   ├── TableMissing                a table that is needed is not there
     │   └── DecodeError                 bytes of the binlog that we can't read or may not skip
     ├── SinkError                E3xxx  Kafka, files: refuses what we send
     │   ├── SinkUnavailable             transient: broker away, timeout, outcome of a commit unknown
@@ -134,6 +136,14 @@ class SourceUnavailable(SourceError):
 
 
 class SessionRenewed(SourceUnavailable):
+    pass
+
+
+class PositionGone(SourceError):
+    pass
+
+
+class TableMissing(SourceError):
     pass
 
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from replicator.model.filling import Filling
 from replicator.model.position import Position
 
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
@@ -36,6 +37,9 @@ class Batch(msgspec.Struct):
         size: bytes of keys and values.
         source_ms: commit time at the source of the last event, ms since the epoch; 0 when unknown.
         length: bytes in the binlog of the transaction that the batch ends inside of; 0 when unknown.
+        skipped: of its transactions, those whose rows are left out because a task has written them.
+        barrier: it begins with a statement of the source; everything before it has to be committed first.
+        filling: tables that a snapshot has not completed; None: no snapshot is open.
     """
 
     records: Sequence[Record]
@@ -46,3 +50,6 @@ class Batch(msgspec.Struct):
     size: int = 0
     source_ms: int = 0
     length: int = 0
+    barrier: bool = False
+    skipped: int = 0
+    filling: Filling | None = None

@@ -19,7 +19,9 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
         rows, transactions: delivered since the task was made.
         dead_letters: of these rows' records, those that went to the dead letters for their size.
         in_sink: the sink held `position`, or a later one, when this was written; False: it holds none, or an older one;
-            None: an earlier version wrote this, and did not say.
+            None: an earlier version wrote this, and did not say, or an operator has set the position since.
+        conflicts: rows at the sink that were not what the source says they were, since the task was made.
+        skipped: transactions that were left out because a task has written them (`source.skip_replicated`).
         quarantined: tables that are or were left out; those that are over first, each in the order of its beginning.
     """
 
@@ -32,3 +34,5 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     dead_letters: int = 0
     quarantined: tuple[Quarantined, ...] = ()
     in_sink: bool | None = None
+    conflicts: int = 0
+    skipped: int = 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 import msgspec
 
+BY_ID: Final = "server_id "
+"""`Origin.server` of servers without a UUID begins with it: it may be that of two servers."""
 _TEXT = re.compile(r"(?P<server>[^@]*)(@(?P<created>\d{1,12})(/(?P<at>\d{1,18}):(?P<time>\d{1,12}))?)?")
 
 

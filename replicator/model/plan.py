@@ -11,6 +11,7 @@ literal: they cost nothing per row.
     Members   a JSON object of columns of which some may be left out: those that did not change, or are not in the image
     Each      a part that is repeated for every row of the event, in plans that make one record of them all
     Deferred      a part that is only known at the end of the transaction
+    RawImage      the bytes of a row image as they are in the binlog, for targets that are databases
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ Image: TypeAlias = OneOf["before", "after"]
 
 Variable: TypeAlias = OneOf[
     "ts_ms", "ts_us", "ts_ns", "now_ms", "now_us", "now_ns", "event_s", "event_ms", "gtid", "executed", "tsid", "file",
-    "pos", "position", "row", "offset", "order", "table_order", "uuid", "server_id", "thread", "query", "xid", "end_pos"
+    "pos", "position", "row", "offset", "order", "table_order", "uuid", "server_id", "thread", "query", "unchecked",
+    "xid", "end_pos"
 ]  # fmt: skip
 """Values of the transaction or event that a format may print, as JSON:
 ts_*: commit time at the source (MySQL's immediate_commit_timestamp in the GTID event when there is one, else the
@@ -37,7 +39,10 @@ executed: string of the executed GTID set with this transaction in it, or null; 
 event's first byte; position: string `file:pos`; row: index of the row *in its row event*; offset: 0-based number of the
 row in its transaction, over all replicated tables; order: the same, 1-based; table_order: 1-based number among the
 transaction's rows of the same table; uuid: string of a UUID that is always the same for a row (see `model.uuids`);
-server_id; thread: number or null; query: string of the statement (ROWS_QUERY, ANNOTATE_ROWS) or null.
+server_id; thread: number or null; query: string of the statement (ROWS_QUERY, ANNOTATE_ROWS) or null; unchecked: null,
+or nothing where foreign keys are neither to be checked nor followed (flags of the row event: 0x02, the session had
+foreign_key_checks = 0; 0x10, what they cascade to is in the binlog, as MySQL writes it from 9.6 on): only with
+`Var.before`.
 Known only once the transaction ends, so allowed in `Deferred` alone: xid: number of the XID event, or null; end_pos:
 end of the transaction's last event."""
 
@@ -125,7 +130,39 @@ class Deferred(msgspec.Struct, frozen=True, tag="deferred"):
     last: tuple[Text | Var, ...]
 
 
-Step: TypeAlias = Text | Value | Var | Members | Each | Deferred
+class RawText(msgspec.Struct, frozen=True):
+    """A column of a `RawImage` that has another value than in the row; NULL stays NULL.
+
+    Attributes:
+        place: in `RawImage.columns`.
+        renderer: writes the new value as a JSON string; its characters in UTF-8 are the value's bytes. None: NULL.
+        prefix: bytes of the length in front of the new value, 1 to 4.
+    """
+
+    place: int
+    renderer: str | None
+    prefix: int = 4
+
+
+class RawImage(msgspec.Struct, frozen=True, tag="raw_image"):
+    """A row image in the encoding of row events: null bitmap, then the values that are not NULL. Unused bits of the
+    bitmap are set, except where the image is copied as a whole and the server has not set them.
+
+    The image must have all of the columns. Not in `Each`, and not in keys that may be deferred.
+
+    Attributes:
+        columns: indexes in `Table.columns`, in the order in which they are written.
+        sized: write the length of the image in front of it, as four bytes, lowest first.
+        texts: columns with another value.
+    """
+
+    columns: tuple[int, ...]
+    image: Image
+    sized: bool = False
+    texts: tuple[RawText, ...] = ()
+
+
+Step: TypeAlias = Text | Value | Var | Members | Each | Deferred | RawImage
 Template: TypeAlias = tuple[Step, ...]
 Encode: TypeAlias = Callable[[bytes | None, bytes | None], tuple[bytes | None, bytes | None]]
 """(key, value) as the templates wrote them -> as they are sent."""

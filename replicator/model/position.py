@@ -7,7 +7,10 @@ import re
 import msgspec
 
 from replicator.model.snapshot import SnapshotProgress
+from replicator.model.topic_offsets import TopicOffsets, shown, total
 
+TOPICS = "topics"
+"""`Position.file` of positions in topics."""
 _FILE = re.compile(r"^(?P<base>.+)\.(?P<number>\d+)$")
 
 
@@ -89,6 +92,8 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         server: whose binlog `file` and `offset` are of (see `Origin`); "" where an operator has set the position and no
             stream has begun there yet.
         snapshot: rows from before the stream: how many of them are delivered; None: none are wanted.
+        topics: of a source that is topics: what is delivered of each partition. `file` is `TOPICS` then, and `offset`
+            the sum of all offsets.
     """
 
     file: str
@@ -102,6 +107,11 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     inside: Inside | None = None
     server: str = ""
     snapshot: SnapshotProgress | None = None
+    topics: tuple[TopicOffsets, ...] = ()
+
+    @classmethod
+    def of_topics(cls, topics: tuple[TopicOffsets, ...]) -> Position:
+        return cls(TOPICS, total(topics), topics=topics)
 
     @property
     def boundary(self) -> bool:
@@ -126,4 +136,6 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.structs.replace(self, rows=0, inside=None)
 
     def __str__(self) -> str:
+        if self.topics:
+            return shown(self.topics)
         return f"{self.file}:{self.offset}" + (f"+{self.rows}" if self.rows else "")

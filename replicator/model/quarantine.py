@@ -1,4 +1,4 @@
-"""Tables in quarantine, with the position at which each of them stopped, and what operators have ordered."""
+"""Tables in quarantine, with the position at which each of them stopped, and the orders of operators."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=True):
     replayed: bool = False
 
 
-class Orders(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What operators have ordered of tables; see `quarantine_orders`. Times are ms.
+class TaskOrders(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Orders of operators for tables (`quarantine_orders`) and snapshots (`snapshot_orders`). Times are ms.
 
     Attributes:
         tables: left out from where the task takes it up; the time is that of the order, and of the mark that it makes.
@@ -70,7 +70,7 @@ class Orders(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def marked(
     present: tuple[Quarantined, ...],
-    orders: Orders,
+    orders: TaskOrders,
     position: Position,
     now_ms: int,
     errors: Mapping[str, Problem] | None = None,

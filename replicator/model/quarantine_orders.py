@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from replicator.errors import ConfigError
-from replicator.model.quarantine import Orders, Quarantined
+from replicator.model.quarantine import Quarantined, TaskOrders
 
 MOST: Final = 1000
 """Tables in quarantine by operators."""
@@ -22,7 +22,7 @@ _KEPT_MS: Final = 3_600_000
 """An order of a table without marks may still be taken up by a worker that was started before it."""
 
 
-def put(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: int) -> Orders:
+def put(orders: TaskOrders, marks: Iterable[Quarantined], table: str, now_ms: int) -> TaskOrders:
     """`table` is left out. The same orders when it is already.
 
     Raises ConfigError E1003: it is not one table, or there are too many.
@@ -38,7 +38,7 @@ def put(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: int) -
     return _kept(_changed(orders, tables={**orders.tables, table: time_ms}, replay=replay), marks, now_ms)
 
 
-def release(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: int) -> Orders:
+def release(orders: TaskOrders, marks: Iterable[Quarantined], table: str, now_ms: int) -> TaskOrders:
     """`table` flows again from where the task takes it up. The same orders when it is in no quarantine.
 
     Raises ConfigError E1003.
@@ -55,7 +55,7 @@ def release(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: in
     return _kept(_changed(orders, tables=tables, mended=mended, replay=replay), marks, now_ms)
 
 
-def replay(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: int) -> Orders | None:
+def replay(orders: TaskOrders, marks: Iterable[Quarantined], table: str, now_ms: int) -> TaskOrders | None:
     """What was left out of `table` is delivered first, and then it flows again. None: it is in no quarantine now."""
     marks = tuple(marks)
     lasting = [mark for mark in marks if mark.table == table and mark.until is None and orders.lasts(mark)]
@@ -66,9 +66,9 @@ def replay(orders: Orders, marks: Iterable[Quarantined], table: str, now_ms: int
     return _kept(_changed(orders, tables=tables, replay={**orders.replay, table: time_ms}), marks, now_ms)
 
 
-def forked(tables: Iterable[str], now_ms: int) -> Orders:
+def forked(tables: Iterable[str], now_ms: int) -> TaskOrders:
     """Of a task that begins where these tables are left out of another one."""
-    return Orders(dict.fromkeys(sorted(tables), now_ms))
+    return TaskOrders(dict.fromkeys(sorted(tables), now_ms))
 
 
 def check_name(table: str) -> None:
@@ -81,11 +81,11 @@ def check_name(table: str) -> None:
         )
 
 
-def _last(orders: Orders, marks: tuple[Quarantined, ...], table: str) -> int:
+def _last(orders: TaskOrders, marks: tuple[Quarantined, ...], table: str) -> int:
     return max(orders.over_ms(table), *(mark.time_ms for mark in marks if mark.table == table), 0)
 
 
-def _kept(orders: Orders, marks: tuple[Quarantined, ...], now_ms: int) -> Orders:
+def _kept(orders: TaskOrders, marks: tuple[Quarantined, ...], now_ms: int) -> TaskOrders:
     """Without what no worker can have a mark of any more."""
     known = {mark.table for mark in marks}
 

@@ -57,10 +57,26 @@ class TableEnds(msgspec.Struct, frozen=True):
 
 
 class SnapshotEnds(msgspec.Struct, frozen=True):
-    """Behind the last row of all. `rows`: of all tables."""
+    """Behind the last row of all.
+
+    Attributes:
+        rows: of all tables.
+        id, begun_ms, tables: of the snapshot, as in `SnapshotProgress`.
+        ordered: operators have ordered it.
+        position, gtid: of the stream, `file:offset` and the executed set: the copy is consistent from there on.
+        time_ms: ms since the epoch.
+    """
 
     time_s: int
     rows: int
+    id: str = ""
+    begun_ms: int = 0
+    tables: int = 0
+    ordered: bool = False
+    position: str = ""
+    gtid: str = ""
+    time_ms: int = 0
+    task: str = ""
 
 
 SnapshotStep: TypeAlias = SnapshotBegins | TableBegins | TableEnds | SnapshotEnds

@@ -82,7 +82,8 @@ class Table(msgspec.Struct, frozen=True):
     """One version of a table. `primary_key` are column indexes in key order; empty without a primary key.
     `mariadb` tells renderers apart where the servers' types differ (JSON is text on MariaDB). `charset`: the default of
     the table, and `comment`: both from the schema history, None where that does not know. `unique_key`: column indexes
-    of the first UNIQUE key whose columns are all NOT NULL, also from there; empty without one."""
+    of the first UNIQUE key whose columns are all NOT NULL, also from there; empty without one. `omits_generated`: it
+    has generated columns, which its server leaves out of updates and deletes."""
 
     database: str
     name: str
@@ -92,6 +93,7 @@ class Table(msgspec.Struct, frozen=True):
     charset: str | None = None
     comment: str | None = None
     unique_key: tuple[int, ...] = ()
+    omits_generated: bool = False
 
     @property
     def qualified(self) -> str:

@@ -65,3 +65,10 @@ ONE_BYTE_META: Final = BLOBS | {
 COMPRESSED: Final = frozenset({MARIADB_BLOB_COMPRESSED, MARIADB_VARCHAR_COMPRESSED})
 """Of MariaDB: characters or bytes, as the collation says."""
 BINARY_COLLATION: Final = 63
+
+
+def prefix_of(kind: int, meta: int) -> int:
+    """Bytes of the length in front of a value of text or bytes, as its metadata has it."""
+    if kind in BLOBS:
+        return meta
+    return 1 if meta < 256 else 2

@@ -6,12 +6,12 @@ import pytest
 
 from replicator.errors import ConfigError
 from replicator.model.position import Position
-from replicator.model.quarantine import Orders, Quarantined, left_out, marked
+from replicator.model.quarantine import Quarantined, TaskOrders, left_out, marked
 from replicator.model.quarantine_orders import MOST, forked, put, release, replay
 
 A, B, C = (Position("b.1", offset) for offset in (100, 200, 300))
 T = "shop.t"
-NOTHING = Orders()
+NOTHING = TaskOrders()
 
 
 def test_put_release_put() -> None:
@@ -30,7 +30,7 @@ def test_put_release_put() -> None:
 
 def test_a_release_before_anybody_took_it_up() -> None:
     over = release(put(NOTHING, (), T, 50), (), T, 60)
-    late = marked((), Orders({T: 50}), A, 99)
+    late = marked((), TaskOrders({T: 50}), A, 99)
     assert left_out(marked(late, over, B, 100)) == frozenset()
     assert left_out(marked((), over, B, 100)) == frozenset()
 
@@ -56,7 +56,7 @@ def test_replay_of_one_that_lasts_and_of_none() -> None:
 
 
 def test_orders_of_tables_without_marks_go_after_a_while() -> None:
-    old = Orders(mended={"shop.gone": 5, T: 5}, replay={"shop.gone": 5})
+    old = TaskOrders(mended={"shop.gone": 5, T: 5}, replay={"shop.gone": 5})
     marks = (Quarantined(T, A, B, 5),)
     kept = put(old, marks, "shop.other", 10_000_000)
     assert kept.mended == {T: 5} and kept.replay == {}
@@ -72,10 +72,10 @@ def test_one_table_is_named_in_full(table: str) -> None:
 
 
 def test_not_too_many() -> None:
-    full = Orders({f"shop.t{number}": 1 for number in range(MOST)})
+    full = TaskOrders({f"shop.t{number}": 1 for number in range(MOST)})
     with pytest.raises(ConfigError):
         put(full, (), T, 2)
 
 
 def test_a_fork_leaves_the_same_tables_out() -> None:
-    assert forked({T, "shop.a"}, 9) == Orders({"shop.a": 9, T: 9})
+    assert forked({T, "shop.a"}, 9) == TaskOrders({"shop.a": 9, T: 9})

@@ -11,6 +11,7 @@ from replicator.model.snapshot import OpenTable, SnapshotProgress
 from replicator.model.snapshot_orders import (
     MOST,
     SnapshotOrders,
+    before_initial,
     following,
     pause,
     request_of,
@@ -73,13 +74,13 @@ def test_one_that_is_stopped_ends_and_says_so() -> None:
     progress = SnapshotProgress("order-1", 1, 6, tables=1, open=table, rows=3, estimate=8)
     both = asked(asked())
     over = stop(pause(both, paused=True), progress)
-    assert (over.requests, over.paused, over.stopped) == ((), False, 2)
+    assert (over.requests, over.paused, over.stopped) == ((), False, 3)
     position = taken_up(replace(HERE, snapshot=progress), over, 50, initial=False)
     assert position.snapshot == replace(progress, step=7, open=None, ended_ms=50, stopped=True)
     assert taken_up(position, over, 51, initial=False) is position
     third = asked(over, position.snapshot)
     begun = taken_up(position, third, 52, initial=False).snapshot
-    assert begun is not None and (begun.id, begun.stopped) == ("order-3", False)
+    assert begun is not None and (begun.id, begun.stopped) == ("order-4", False)
 
 
 def test_the_initial_one_can_be_stopped_too() -> None:
@@ -87,7 +88,31 @@ def test_the_initial_one_can_be_stopped_too() -> None:
     over = stop(NONE, initial)
     position = taken_up(replace(HERE, snapshot=initial), over, 50, initial=True)
     assert position.snapshot is not None and position.snapshot.stopped
-    assert stop(NONE, None).stopped == 0, "before the task has a position"
+
+
+def test_the_initial_one_can_be_stopped_before_the_task_has_a_position() -> None:
+    for before in (NONE, pause(asked(), paused=True)):
+        over = stop(before, None)
+        initial = SnapshotProgress("initial", 1, after=before_initial(over))
+        position = taken_up(replace(HERE, snapshot=initial), over, 50, initial=True)
+        assert position.snapshot is not None and (position.snapshot.id, position.snapshot.stopped) == ("initial", True)
+        behind = asked(over)
+        assert before_initial(behind) == initial.after
+        begun = taken_up(replace(HERE, snapshot=initial), behind, 50, initial=True).snapshot
+        assert begun is not None and (begun.id, begun.ended_ms) == (behind.requests[0].id, 0)
+
+
+def test_an_initial_one_that_begins_later_was_not_stopped() -> None:
+    over = stop(NONE, SnapshotProgress("initial", 1))
+    again = replace(HERE, snapshot=SnapshotProgress("initial", 70, after=over.last))
+    assert taken_up(again, over, 71, initial=True) is again
+    assert asked(over, again.snapshot).requests[0].number == 2
+
+
+def test_what_came_before_the_initial_one_is_part_of_it() -> None:
+    orders = asked(asked())
+    assert waiting(orders, SnapshotProgress("initial", 1, after=1)) == orders.requests[1:]
+    assert waiting(orders, replace(ended("initial"), after=2)) == ()
 
 
 def test_what_nobody_wants_any_more_ends() -> None:

@@ -29,6 +29,18 @@ def test_more_rows_than_were_expected() -> None:
     assert (told.percent, told.eta_s) == (99, None)
 
 
+def test_a_table_that_grows() -> None:
+    told = report(replace(MIDDLE, open=OpenTable("shop.b", estimate=900, passed=901)), 11_000)
+    assert (told.growing, told.eta_s, told.percent) == (True, None, 40)
+    told = report(replace(MIDDLE, open=OpenTable("shop.b", estimate=900, passed=900)), 11_000)
+    assert (told.growing, told.eta_s) == (False, 15.0)
+
+
+def test_rows_that_a_condition_leaves_out_are_passed() -> None:
+    told = report(replace(MIDDLE, rows=2, passed=4_000), 11_000)
+    assert (told.rows, told.percent, told.rows_per_s, told.eta_s) == (2, 80, 0.2, 2.5)
+
+
 def test_a_clock_that_went_back_makes_no_rate() -> None:
     told = report(MIDDLE, 500)
     assert (told.rows_per_s, told.eta_s) == (None, None)

@@ -1,4 +1,5 @@
-"""Compares two positions: by GTID sets if both have them, otherwise by file and offset on one server."""
+"""Compares two positions: by GTID sets if both have them, by offsets in topics, otherwise by file and offset on one
+server."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Literal, TypeAlias
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.origin import Origin
 from replicator.model.position import Position
+from replicator.model.topic_offsets import distance, relation
 
 Relation: TypeAlias = Literal["behind", "same", "ahead", "unknown"]
 
@@ -19,6 +21,8 @@ def compared(one: Position, other: Position) -> Relation:
     """
     if one.reset != other.reset:
         return _sign(one.reset - other.reset)
+    if one.topics or other.topics:
+        return relation(one.topics, other.topics) if one.topics and other.topics else "unknown"
     by_sets = _by_sets(one.gtid, other.gtid)
     if by_sets != "same":
         return by_sets
@@ -30,6 +34,9 @@ def compared(one: Position, other: Position) -> Relation:
 
 def reached(position: Position, goal: Position) -> bool:
     """Whether `position` is `goal`, or behind it. On another server of the group only GTIDs tell."""
+    if goal.topics:
+        left = distance(position.topics, goal.topics)
+        return left is not None and left[1] == 0
     mine, its = position.gtid, goal.gtid
     if not mine or not its:
         return position.order >= goal.order

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 
 
 @pytest.mark.parametrize(

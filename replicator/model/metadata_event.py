@@ -38,6 +38,19 @@ class Moment(msgspec.Struct, frozen=True):
     thread: int | None = None
 
 
+class TableKey(msgspec.Struct, frozen=True):
+    """`whole`: neither prefixes of columns nor expressions in it."""
+
+    name: str
+    columns: tuple[str, ...]
+    unique: bool = False
+    whole: bool = True
+
+    @property
+    def primary(self) -> bool:
+        return self.name == "PRIMARY"
+
+
 class TableChange(msgspec.Struct, frozen=True):
     """What a statement did to one table.
 
@@ -45,6 +58,7 @@ class TableChange(msgspec.Struct, frozen=True):
         table: after the change; None once it is gone or when the statement could not be understood so far.
         new_name: (database, table) for a RENAME.
         before: the table before an ALTER or RENAME; None when it is not known.
+        keys: of the table after a RENAME; empty where they are not known.
     """
 
     verb: Verb
@@ -53,6 +67,21 @@ class TableChange(msgspec.Struct, frozen=True):
     table: Table | None = None
     new_name: tuple[str, str] | None = None
     before: Table | None = None
+    keys: tuple[TableKey, ...] = ()
+
+
+class StatementSettings(msgspec.Struct, frozen=True):
+    """Settings of the session that executed a statement, as the binlog has them.
+
+    Attributes:
+        sql_mode: bits; 0 when not known.
+        time_zone: "" where the statement does not depend on it.
+        foreign_key_checks: whether they were on.
+    """
+
+    sql_mode: int = 0
+    time_zone: str = ""
+    foreign_key_checks: bool = True
 
 
 class Statement(msgspec.Struct, frozen=True):
@@ -65,6 +94,7 @@ class Statement(msgspec.Struct, frozen=True):
             understood; for formats that sort statements.
         changes: what it did to tables, in order; empty for statements without tables.
         charset: default of the database behind a CREATE or ALTER DATABASE; None when it is not known.
+        settings: of its session; None where the stream does not have them.
     """
 
     database: str
@@ -72,6 +102,7 @@ class Statement(msgspec.Struct, frozen=True):
     kind: str
     changes: tuple[TableChange, ...] = ()
     charset: str | None = None
+    settings: StatementSettings | None = None
 
 
 class Message(msgspec.Struct, frozen=True):

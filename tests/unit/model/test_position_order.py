@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replicator.model.order import compared, reached
 from replicator.model.position import Inside, Position
+from replicator.model.position_order import compared, reached
 
 A, B = "11111111-2222-3333-4444-555555555555", "99999999-2222-3333-4444-555555555555"
 TURNED = {"behind": "ahead", "ahead": "behind", "same": "same", "unknown": "unknown"}

@@ -1,0 +1,21 @@
+"""The tables of error codes. docs/errors.md is made from them; a code that is not in one cannot be raised."""
+
+from __future__ import annotations
+
+from replicator.codes import config, conflicts, filling, process, sink, source, target, topics, zookeeper
+from replicator.codes.entry import Entry
+from replicator.codes.scopes import Scope, scope_of
+
+__all__ = ["CODES", "Entry", "Scope", "scope_of"]
+
+CODES: dict[str, Entry] = {
+    **config.CODES,
+    **source.CODES,
+    **topics.CODES,
+    **sink.CODES,
+    **target.CODES,
+    **conflicts.CODES,
+    **filling.CODES,
+    **zookeeper.CODES,
+    **process.CODES,
+}

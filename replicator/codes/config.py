@@ -1,0 +1,61 @@
+"""Error codes of configurations."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.codes.entry import Entry, table
+
+CODES: Final[dict[str, Entry]] = table(
+    "config",
+    {
+        "E1001": ("syntax error", "The text is not valid YAML or JSON.", "Correct the syntax at the line shown."),
+        "E1002": (
+            "unknown key",
+            "The configuration has a key that does not exist. Unknown keys are never ignored.",
+            "Remove or correct the key.",
+        ),
+        "E1003": ("invalid value", "A value of wrong type or out of range.", "See `replicator explain task`."),
+        "E1004": ("missing key", "A required key is absent.", "Add it."),
+        "E1005": (
+            "literal secret",
+            "Configurations hold references to secrets, never secrets.",
+            "Use env:NAME or file:/path.",
+        ),
+        "E1006": (
+            "secret not resolvable",
+            "The variable or file that the reference names does not exist or cannot be read.",
+            "Set the variable or create the file.",
+        ),
+        "E1007": ("invalid name", "Kafka or ZooKeeper does not allow this name.", "Choose another name."),
+        "E1008": ("too large", "The text is too long or too deeply nested.", "Shorten it."),
+        "E1009": (
+            "identity changed",
+            "A key on which the meaning of the stored position depends cannot be changed.",
+            "Create a new task.",
+        ),
+        "E1010": (
+            "invalid filter",
+            "The syntax of the filter is wrong (docs/transforms.md).",
+            "Correct the filter.",
+        ),
+        "E1011": (
+            "transforms do not match tables",
+            "A transform names a table or column that the source does not have.",
+            "Correct the transform.",
+        ),
+        "E1012": (
+            "secret not allowed",
+            "The process does not allow tasks to use this secret, TLS file or command.",
+            (
+                "Move it to an allowed directory, or start the process with --secrets-directory, "
+                "--secrets-env-prefix or --commands-directory."
+            ),
+        ),
+        "E1013": (
+            "state in a configuration",
+            "Tables are put in quarantine by commands, not by the configuration.",
+            ("Remove the key and use `replicator task quarantine NAME DATABASE.TABLE`; --release ends the quarantine."),
+        ),
+    },
+)

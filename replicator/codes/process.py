@@ -1,0 +1,105 @@
+"""Error codes of processes: command line, Server, Core and their workers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.codes.entry import Entry, table
+
+CODES: Final[dict[str, Entry]] = table(
+    "process",
+    {
+        "E5001": ("port in use", "Another process listens on the port.", "Choose another --listen address."),
+        "E5002": ("host name in use", "Another Core has the same name.", "Start each with its own --host."),
+        "E5003": ("no such task", "There is no task of this name.", "See `replicator task get`."),
+        "E5004": ("task exists", "A task of this name exists.", "Use another name, or `task apply`."),
+        "E5005": ("server not reachable", "The Server does not answer.", "Check --server / REPLICATOR_SERVER."),
+        "E5006": ("not authorized", "The token is missing or wrong.", "Set REPLICATOR_TOKEN or --token-file."),
+        "E5007": ("invalid state", "The task's state does not allow it.", "See `replicator task describe`."),
+        "E5008": (
+            "worker process ended",
+            "The worker process ended without an error message, or did not run for 10 s and was killed.",
+            "See the log. The worker is restarted.",
+        ),
+        "E5009": ("wait timed out", "The condition was not met in time.", ""),
+        "E5010": ("state file", "The local state file cannot be used.", "Check the path given with --state."),
+        "E5011": ("internal error", "An unexpected error occurred in mysql-replicator.", "Report it with the log."),
+        "E5012": (
+            "invalid address",
+            "The process cannot listen on this address.",
+            "Set --listen HOST:PORT to an address of this machine.",
+        ),
+        "E5013": ("no such route", "The API does not have this path or method.", "See /api/v1/openapi.json."),
+        "E5014": (
+            "schema history",
+            "The schema history of a task cannot be read.",
+            "Run the version that wrote it, or a newer one.",
+        ),
+        "E5015": ("task complete", "It has reached `source.until`.", "Delete the task, or remove `source.until`."),
+        "E5016": (
+            "not the failed transaction",
+            "Only the transaction that a task has failed at can be skipped.",
+            "`replicator task skip NAME --dry-run` shows that transaction.",
+        ),
+        "E5017": (
+            "state file of another sink",
+            "A state file belongs to one task and one sink, and this one belongs to another sink.",
+            "Give the right file with --state.",
+        ),
+        "E5018": (
+            "worker not started",
+            "The host has no memory, too many processes or open files, or the Core's socket was removed.",
+            "See the log of the Core; restart it if its socket under TMPDIR was removed.",
+        ),
+        "E5019": (
+            "too few descriptors",
+            "The limit of open files of this process is too low to lead a task.",
+            "Raise it: LimitNOFILE= in the unit of the Core, or `ulimit -n`.",
+        ),
+        "E5020": (
+            "foreign request",
+            ("The Host header of a request is not a name of this process, or a page of another site sent the request."),
+            "Use the address that the process listens on, or start it with --allowed-host NAME.",
+        ),
+        "E5021": (
+            "plain HTTP",
+            "On a network address, tokens and contents would be sent unencrypted.",
+            "Listen on 127.0.0.1 behind a proxy that terminates TLS, or allow it with --insecure-http.",
+        ),
+        "E5031": (
+            "target behind source",
+            "`replicator verify` found rows that differ, and the target does not reach the position of the source.",
+            "Start the task and wait until it has caught up; then run `replicator verify` again.",
+        ),
+        "E5032": (
+            "verification not possible",
+            "`replicator verify` requires a sink of type mysql or mariadb, and tables that do not change all the time.",
+            "See the message.",
+        ),
+        "E5033": (
+            "state of verification not usable",
+            "The file of --state cannot be read or written, or belongs to another task.",
+            "Give another file, or delete it to begin again.",
+        ),
+        "E5040": (
+            "result of another task",
+            "A verification ended after its task was deleted and created again, so its result is not kept.",
+            "Run `replicator verify NAME` again.",
+        ),
+        "E5041": (
+            "repair not possible at present",
+            "`verify --repair` locks the task's position row, and requires a task that only replicates changes.",
+            "See the message; then run `replicator verify --repair` again.",
+        ),
+        "E5042": (
+            "table cannot be repaired",
+            "The two sides have no primary key with the same order, or the table is in quarantine.",
+            "Correct the rows at the target by other means, or give the table a primary key.",
+        ),
+        "E5043": (
+            "more rows to repair than allowed",
+            "More rows differ than --max-repairs permits, so nothing is written: the target may be the wrong one.",
+            "Look at the differences; then raise --max-repairs, or fill the table again.",
+        ),
+    },
+)

@@ -1,0 +1,112 @@
+"""Error codes of sinks that are databases: the target server, its tables, rows and statements."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.codes.entry import Entry, table
+
+CODES: Final[dict[str, Entry]] = table(
+    "sink",
+    {
+        "E3401": (
+            "target not reachable",
+            "No connection to the target server could be made.",
+            "Check host, port and firewall. The task retries.",
+        ),
+        "E3402": (
+            "connection to target lost",
+            "The connection was closed, or a statement timed out. The outcome of a commit is read after the reconnect.",
+            "None required: the task reconnects.",
+        ),
+        "E3403": (
+            "login refused by target",
+            "User name or password is wrong.",
+            "Correct `sink.user` / `sink.password`.",
+        ),
+        "E3404": ("TLS to target failed", "No encrypted connection could be made.", "Check `sink.tls`."),
+        "E3405": ("missing privilege at target", "The account lacks a privilege.", "GRANT the privilege as shown."),
+        "E3406": (
+            "password not protected",
+            (
+                "The target server requests the password in clear text, or encrypted with its own key, over a "
+                "connection that is not verified."
+            ),
+            (
+                "Set `sink.tls` with the CA of the server's certificate and without `insecure`, or, without TLS, set "
+                "`sink.server_public_key`."
+            ),
+        ),
+        "E3407": ("refused by target", "The target server refuses a statement.", "See the message of the server."),
+        "E3408": (
+            "target read-only",
+            "No server of the target accepts writes.",
+            "Set read_only and super_read_only to OFF on the primary server. The task retries.",
+        ),
+        "E3409": (
+            "target transaction rolled back",
+            "A deadlock, a lock wait timeout or a full disk ended the transaction.",
+            "None required: the task repeats the transaction.",
+        ),
+        "E3410": (
+            "term fenced at target",
+            "A later term writes to the target: the position row has another epoch.",
+            "None required: this instance becomes STANDBY.",
+        ),
+        "E3411": (
+            "position table not usable",
+            "The position table does not exist and may not be created, or has another definition.",
+            "Create it as shown in docs/targets.md, or set `sink.create_position_table: true`.",
+        ),
+        "E3412": (
+            "positions at target disagree",
+            "The position row is missing, or belongs to another task or installation.",
+            "Set the correct position with `replicator task position set`.",
+        ),
+        "E3421": (
+            "target table missing",
+            "A replicated table does not exist at the target.",
+            "Create the table, exclude it with `source.tables`, or map its name with `transforms.rename`.",
+        ),
+        "E3422": (
+            "target table does not match",
+            "A column of the target cannot store every value of its column at the source.",
+            "Change the column at the target, or exclude it with `transforms.columns`.",
+        ),
+        "E3423": (
+            "row missing at target",
+            "A row that the source has changed or deleted does not exist at the target.",
+            "Correct the row at the target (`replicator verify` compares all rows); then `replicator task retry NAME`.",
+        ),
+        "E3424": (
+            "row exists at target",
+            "A row that the source has inserted, or a unique value of it, exists at the target.",
+            "Correct the row at the target (`replicator verify` compares all rows); then `replicator task retry NAME`.",
+        ),
+        "E3425": (
+            "row refused by target",
+            "The target server refuses a row.",
+            "See the message of the server.",
+        ),
+        "E3426": (
+            "row too large for target",
+            "A row exceeds max_allowed_packet of the target server.",
+            "Raise max_allowed_packet at the target.",
+        ),
+        "E3431": (
+            "statement at the source",
+            "The source has changed a definition; `sink.ddl` is stop, or the statement cannot be rewritten.",
+            "Make the change at the target; then `replicator task skip NAME`.",
+        ),
+        "E3432": (
+            "statement failed at target",
+            "The target server refuses a statement that was executed at the source.",
+            "Remove the cause at the target; or make the change there, then `replicator task skip NAME`.",
+        ),
+        "E3441": (
+            "not supported for this sink",
+            "The configuration has an option or transform that sinks of type mysql and mariadb do not support.",
+            "Remove it.",
+        ),
+    },
+)
