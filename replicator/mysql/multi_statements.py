@@ -1,0 +1,66 @@
+"""Several statements in one packet: one round trip, and the server stops at the first that fails."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from replicator.errors import ReplicatorError
+from replicator.mysql import server_errors
+from replicator.mysql.server_errors import CLIENT_ERRORS
+from replicator.mysql.session import Session
+
+_SET_OPTION: Final = b"\x1b\x00\x00"
+"""COM_SET_OPTION with MYSQL_OPTION_MULTI_STATEMENTS_ON."""
+_QUERY: Final = b"\x03"
+
+
+class Outcome(msgspec.Struct):
+    """Of a packet: the number of statements that were executed, and the error of the one behind them, if any."""
+
+    done: int
+    error: ReplicatorError | None = None
+
+    @property
+    def number(self) -> int:
+        """Of the server's error; 0 without one."""
+        return server_errors.number_of(self.error) if self.error is not None else 0
+
+
+def enable(session: Session) -> None:
+    """Raises the errors of its side."""
+    try:
+        session.packets.command(_SET_OPTION)
+        session.packets.receive()
+    except CLIENT_ERRORS as error:
+        raise session.error(error) from error
+
+
+def execute(session: Session, text: bytes, statements: int, timeout: float) -> Outcome:
+    """Executes `text`, `statements` statements without a result set.
+
+    The answers are counted: BINLOG's says that no other one follows, whatever follows.
+
+    Args:
+        timeout: seconds that each answer may take.
+
+    Raises the errors of the session's side where the connection is lost; the outcome is unknown then.
+    """
+    packets = session.packets
+    done = 0
+    try:
+        packets.sock.settimeout(timeout)
+        packets.command(_QUERY + text)
+        while done < statements:
+            packets.receive()
+            done += 1
+    except CLIENT_ERRORS as error:
+        made = session.error(error)
+        made.__cause__ = error
+        number = server_errors.number_of(made)
+        if not number or number in server_errors.UNAVAILABLE:
+            session.close()
+            raise made from error
+        return Outcome(done, made)
+    return Outcome(done)

@@ -1,0 +1,1 @@
+"""Rows of prepared statements as row images of the binlog."""
