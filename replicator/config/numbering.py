@@ -6,9 +6,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
-from replicator.config.task import TaskConfig
+from replicator.config.mysql_sink import MySQLSink
+from replicator.config.task import Records, TaskConfig
 
 VERSION: Final = 1
 """Raised when a format gives more or fewer records for the same events, or rows are numbered in another way."""
@@ -32,7 +33,9 @@ def rule(config: TaskConfig, left_out: Collection[str] = (), only: str = "") -> 
     """
     source = config.source.model_dump(mode="json", include=set(_SOURCE))
     source["tables"] = sorted(source["tables"])
-    options = getattr(config.sink, config.sink.format).model_dump(mode="json")
+    if config.database.skip_replicated != "none":
+        source["skip_replicated"] = sorted(config.database.skip_replicated)
+    options = {} if isinstance(config.sink, MySQLSink) else _options(config.sink)
     known = {
         "version": VERSION,
         "source": source,
@@ -43,6 +46,11 @@ def rule(config: TaskConfig, left_out: Collection[str] = (), only: str = "") -> 
         "transforms": config.transforms.model_dump(mode="json"),
     }
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:_LENGTH]
+
+
+def _options(sink: Records) -> dict[str, Any]:
+    found: dict[str, Any] = getattr(sink, sink.format).model_dump(mode="json")
+    return found
 
 
 def follows_events(config: TaskConfig) -> bool:

@@ -14,15 +14,17 @@ def keys() -> dict[str, dict[str, Any]]:
     root = json_schema.schema()
     known: dict[str, dict[str, Any]] = {}
     for path, node in _walk(root, root):
-        if "const" in node:
+        values = [node["const"]] if "const" in node else node.get("enum", [])
+        if values:
             before = known.get(path, {}).get("enum", [])
-            node = {**node, "enum": [*before, *([] if node["const"] in before else [node["const"]])]}
+            node = {**node, "enum": [*before, *(value for value in values if value not in before)]}
         known[path] = node
     return known
 
 
 def _walk(node: dict[str, Any], root: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every key below `node` of the JSON Schema, dotted, with its own schema; of several forms all keys."""
+    """Every key below `node` of the JSON Schema, dotted, with its own schema; all keys of several forms, and of the
+    members of a list."""
     for form in _forms(node, root):
         for key, child in form.get("properties", {}).items():
             path = f"{prefix}{key}"
@@ -37,6 +39,8 @@ def _forms(node: dict[str, Any], root: dict[str, Any]) -> Iterator[dict[str, Any
     for choice in ("anyOf", "oneOf"):
         for form in node.get(choice, ()):
             yield from _forms(form, root)
+    if "items" in node:
+        yield from _forms(node["items"], root)
     yield node
 
 

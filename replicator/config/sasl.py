@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from replicator.config.annotated import SecretRef, own_check
 from replicator.config.base import Model
+from replicator.config.tls import Tls
 from replicator.errors import ConfigError
 
 _Argument = Annotated[str, Field(min_length=1, max_length=4096)]
@@ -63,4 +64,17 @@ def _check_complete(sasl: Sasl) -> None:
             f"sink.sasl does not match its mechanism, {sasl.mechanism}",
             found=", ".join(sorted(given)) or "neither user nor token",
             wanted=wanted,
+        )
+
+
+def check_protected(section: str, sasl: Sasl | None, tls: Tls | None) -> None:
+    """Raises ConfigError E1003 where a login of `section` would send its secret itself to whoever answers."""
+    verified = tls is not None and not tls.insecure
+    if sasl is not None and sasl.mechanism in ("PLAIN", "OAUTHBEARER") and not verified:
+        secret = "password" if sasl.mechanism == "PLAIN" else "token"
+        raise ConfigError(
+            "E1003",
+            f"{section}.sasl would send the {secret} over an unprotected connection",
+            found=f"mechanism {sasl.mechanism} without {section}.tls, or with {section}.tls.insecure",
+            wanted=f"{section}.tls that verifies the brokers, or mechanism SCRAM-SHA-512",
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 
 from replicator.errors import ConfigError
+from replicator.model.bookkeeping import BOOKKEEPING
 
 _WANTED = 'database.table with * and ?, for instance "shop.*", "crm.customer" or "!shop.audit_*"'
 
@@ -22,6 +23,19 @@ def _compile(part: str) -> re.Pattern[str]:
     return re.compile("".join(wild.get(char) or re.escape(char) for char in part), re.DOTALL)
 
 
+def table_rank(patterns: Iterable[str]) -> Callable[[str], tuple[int, bytes]]:
+    """Sorts tables (`database.table`): by the first pattern that they match, those that match none at the end; then by
+    name, byte for byte. Raises ConfigError as `TableFilter` does."""
+    filters = [TableFilter((pattern,)) for pattern in patterns]
+
+    @cache
+    def rank(table: str) -> tuple[int, bytes]:
+        matching = (number for number, one in enumerate(filters) if one.chooses(table))
+        return next(matching, len(filters)), table.encode()
+
+    return rank
+
+
 class TableFilter:
     """The tables that `patterns` choose: those that match an including pattern and no excluding one, in any order.
     Excluding patterns alone choose everything else. Letters count: `Shop` is not `shop` (a server that folds names
@@ -32,7 +46,8 @@ class TableFilter:
             `_X_gho`, `_X_ghc`, `_X_ghk`, `_X_del`, `_X_new`, `_X_old`; not those that a pattern names without * and ?.
 
     Raises:
-        ConfigError: E1003 for a pattern without both parts.
+        ConfigError: E1003 for a pattern without both parts, or that names a table in which tasks keep their state (see
+            `model/bookkeeping.py`): those are never chosen.
     """
 
     def __init__(self, patterns: Iterable[str], *, hide_copies: bool = False) -> None:
@@ -47,6 +62,13 @@ class TableFilter:
                 raise ConfigError(
                     "E1003", "a table pattern without database or table", found=repr(pattern), wanted=_WANTED
                 )
+            if table in BOOKKEEPING and not excluded:
+                raise ConfigError(
+                    "E1003",
+                    f"{pattern} is where tasks keep their positions or conflicts, and is never replicated",
+                    found=repr(pattern),
+                    wanted="tables of applications",
+                )
             target = self._exclude if excluded else self._include
             target.append((_compile(database), _compile(table)))
         if not self._include:
@@ -58,7 +80,7 @@ class TableFilter:
         def any_of(patterns: list[tuple[re.Pattern[str], re.Pattern[str]]]) -> bool:
             return any(db.fullmatch(database) and name.fullmatch(table) for db, name in patterns)
 
-        if not any_of(self._include) or any_of(self._exclude):
+        if table in BOOKKEEPING or not any_of(self._include) or any_of(self._exclude):
             return False
         return not (self._hide_copies and self._is_copy(database, table))
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from replicator.config.annotated import SecretRef, Tables, checked, own_check
+from replicator.config.annotated import Tables, checked, own_check
 from replicator.config.base import Model
 from replicator.config.canal import CanalOptions
+from replicator.config.database_server import Address, DatabaseServer
 from replicator.config.debezium import DebeziumOptions
+from replicator.config.kafka_source import KafkaSource, check_kafka_source
 from replicator.config.maxwell import MaxwellOptions
+from replicator.config.mysql_sink import MySQLSink, check_supported
 from replicator.config.names import MAX_NAME, check_task_name, check_task_topic, check_topic
-from replicator.config.sasl import Sasl
+from replicator.config.sasl import Sasl, check_protected
+from replicator.config.skip_replicated import SkipReplicated
 from replicator.config.snapshot import Snapshot, SnapshotChoice, snapshot_of
 from replicator.config.tables import TableFilter
 from replicator.config.tls import Tls
@@ -21,17 +25,13 @@ from replicator.config.transforms import Transforms
 from replicator.errors import ConfigError
 
 Format = Annotated[Literal["debezium", "maxwell", "canal"], Field(description="format of keys and values")]
-Port = Annotated[int, Field(ge=1, le=65535)]
-Address = Annotated[str, Field(pattern=r"^(\[[0-9A-Fa-f:.]+\]|[^\s:\[\]]+):\d{1,5}$", description="host:port")]
-DEFAULT_ADDRESS: Final = ("127.0.0.1", 3306)
-"""Of a source without host, port and hosts."""
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
 TaskName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), checked(check_task_name)]
 Topic = Annotated[str, Field(min_length=1, description="template of {task}, {database}, {table}"), checked(check_topic)]
 
 
 class FilePosition(Model):
-    file: str = Field(min_length=1, max_length=255)
+    file: str = Field(min_length=1, max_length=255, description="name of the binlog file")
     position: int = Field(ge=4, description="byte offset at which a transaction starts")
 
 
@@ -72,12 +72,9 @@ Start = Annotated[
 ]
 
 
-class MySQLSource(Model):
-    type: Literal["mysql", "mariadb"] = Field(description="type of the server")
-    host: str | None = Field(
-        None, min_length=1, description="name or address of the server; default without hosts: 127.0.0.1"
-    )
-    port: Port | None = Field(None, description="TCP port of the server; default without hosts: 3306")
+class MySQLSource(DatabaseServer):
+    section: ClassVar = "source"
+
     hosts: tuple[Address, ...] = Field(
         (),
         max_length=20,
@@ -89,19 +86,23 @@ class MySQLSource(Model):
     user: str = Field(
         min_length=1, description="account with the privileges REPLICATION SLAVE, REPLICATION CLIENT and SELECT"
     )
-    password: SecretRef
     tables: Tables = Field(("*.*",), description="patterns database.table with * and ?; a leading ! excludes")
     on_table_error: Literal["fail", "quarantine"] = Field(
         "fail", description="on an error that concerns one table only: stop the task, or put the table in quarantine"
     )
     start: Start = Field(
-        "latest", description="start of a task that has no position yet: latest, earliest, {file, position}, {gtid}"
+        "latest",
+        description=(
+            "start of a task that has no position yet: latest, earliest, {file, position}, {gtid}; with type kafka: "
+            "earliest (its default), latest, {offsets: {TOPIC: [OFFSET, ...]}}"
+        ),
     )
     snapshot: SnapshotChoice = Field(
         "never",
         description=(
-            "rows that exist before the task begins: never delivers changes only; initial delivers the rows first, "
-            "together with changes; {mode, tables, where, ...} with options"
+            "rows that exist before the task begins: never delivers changes only; initial also delivers these rows, "
+            "while changes are replicated; when_needed does so again if the source has purged the task's position; "
+            "{mode, tables, where, ...} with options"
         ),
     )
     until: EndPosition | None = Field(
@@ -114,7 +115,6 @@ class MySQLSource(Model):
     server_id: int | None = Field(
         None, ge=1, le=4294967295, description="replica id of the task; default: derived from its name"
     )
-    connect_timeout_s: float = Field(10, gt=0, le=300, description="seconds to wait for a connection")
     heartbeat_s: float = Field(
         5, ge=0.1, le=3600, description="seconds without an event after which the server sends a heartbeat"
     )
@@ -127,24 +127,14 @@ class MySQLSource(Model):
     online_schema_change: Literal["hide", "show"] = Field(
         "hide", description="whether to replicate the shadow tables of gh-ost and pt-online-schema-change"
     )
-    tls: Tls | None = Field(None, description="encrypt the connection and verify the server")
-    server_public_key: str | None = Field(
-        None,
-        description="path of the server's public_key.pem, for caching_sha2_password and sha256_password without tls",
-    )
-    get_server_public_key: bool = Field(
-        False, description="for these logins, trust the key that the server sends; always true on loopback"
-    )
-    send_password_unverified: bool = Field(
-        False,
+
+    skip_replicated: SkipReplicated = Field(
+        "none",
         description=(
-            "for these logins with tls.insecure, send the password to an unverified server; always true on loopback"
+            "loop guard for replication in both directions: leave out transactions that tasks have written to this "
+            "server; none, all, or a list of names of these tasks"
         ),
     )
-
-    @model_validator(mode="after")
-    def _one_address(self) -> MySQLSource:
-        return own_check(self, _check_address)
 
     @model_validator(mode="after")
     def _one_beginning(self) -> MySQLSource:
@@ -190,7 +180,9 @@ class Records(Model):
 
 
 class KafkaSink(Records):
-    type: Literal["kafka"]
+    section: ClassVar[Literal["sink"]] = "sink"
+
+    type: Literal["kafka"] = Field(description="type of the sink")
     bootstrap_servers: tuple[str, ...] = Field(min_length=1, description="host:port of one or more brokers")
     delivery: Literal["exactly_once", "at_least_once"] = Field(
         "exactly_once", description="exactly_once: records and position in one Kafka transaction"
@@ -231,64 +223,40 @@ class KafkaSink(Records):
 
     @model_validator(mode="after")
     def _sensible(self) -> KafkaSink:
-        return own_check(self, _check_login)
-
-
-def _check_address(source: MySQLSource) -> None:
-    given = [name for name in ("host", "port") if getattr(source, name) is not None]
-    written = (source.host, source.port) == DEFAULT_ADDRESS  # as earlier versions did beside hosts; it is not used
-    if source.hosts and given and not written:
-        raise ConfigError(
-            "E1003",
-            f"source.{given[0]} and source.hosts are both given",
-            found=f"{given[0]}: {getattr(source, given[0])}",
-            wanted="hosts, or host and port",
-            fix="Remove one of them. `hosts` includes the port of each server.",
-        )
+        return own_check(self, lambda sink: check_protected("sink", sink.sasl, sink.tls))
 
 
 def _check_beginning(source: MySQLSource) -> None:
-    if source.snapshots.mode == "initial" and source.start != "latest":
+    if source.snapshots.first and source.start != "latest":
+        mode = source.snapshots.mode
         raise ConfigError(
             "E1003",
-            "source.snapshot: initial delivers the rows as they are now, and source.start begins in the past",
+            f"source.snapshot: {mode} delivers the rows as they are now, and source.start begins in the past",
             found=f"source.start: {source.start if isinstance(source.start, str) else 'a position'}",
             wanted="source.start: latest",
             fix="Remove source.start, or set source.snapshot to never.",
         )
 
 
-def _check_login(sink: KafkaSink) -> None:
-    verified = sink.tls is not None and not sink.tls.insecure
-    if sink.sasl is not None and sink.sasl.mechanism in ("PLAIN", "OAUTHBEARER") and not verified:
-        secret = "password" if sink.sasl.mechanism == "PLAIN" else "token"
-        raise ConfigError(
-            "E1003",
-            f"sink.sasl would send the {secret} over an unprotected connection",
-            found=f"mechanism {sink.sasl.mechanism} without sink.tls, or with sink.tls.insecure",
-            wanted="sink.tls that verifies the brokers, or mechanism SCRAM-SHA-512",
-        )
-
-
 class FileSink(Records):
-    type: Literal["file"]
+    type: Literal["file"] = Field(description="type of the sink")
     path: str = Field(min_length=1, description="output file with one JSON line per record, in --file-sink-directory")
 
 
 class StdoutSink(Records):
-    type: Literal["stdout"]
+    type: Literal["stdout"] = Field(description="type of the sink")
 
 
-Source = MySQLSource
-Sink = Annotated[KafkaSink | FileSink | StdoutSink, Field(discriminator="type")]
+Source = Annotated[KafkaSource | MySQLSource, Field(discriminator="type")]
+Sink = Annotated[KafkaSink | FileSink | StdoutSink | MySQLSink, Field(discriminator="type")]
 
 
 class TaskConfig(Model):
     """One source + one sink."""
 
     name: TaskName = Field(description="unique on the bus; part of topic names and transactional ids")
-    source: Source = Field(description="server that changes are read from")
-    sink: Sink = Field(description="Kafka cluster or file that records are written to")
+    source: Source = Field(description="database server, or topics of Kafka, that changes are read from")
+    sink: Sink = Field(description="Kafka cluster, file or database server that changes are written to")
     transforms: Transforms = Field(
         Transforms(), description="filters, masks and other changes of rows (docs/transforms.md)"
     )
@@ -315,3 +283,37 @@ class TaskConfig(Model):
     max_batch_bytes: int = Field(
         32 << 20, ge=1 << 16, le=1 << 30, description="maximum size of the transactions that are committed together"
     )
+
+    @model_validator(mode="after")
+    def _sink_fits(self) -> TaskConfig:
+        return own_check(self, _check_sink)
+
+    @property
+    def database(self) -> MySQLSource:
+        """The source where it is a database server. Raises ConfigError E2340: it is topics."""
+        if isinstance(self.source, MySQLSource):
+            return self.source
+        raise ConfigError(
+            "E2340",
+            "this is not possible for a task whose source is topics of Kafka",
+            found="source.type: kafka",
+            wanted="source.type: mysql or mariadb",
+        )
+
+
+def _check_sink(config: TaskConfig) -> None:
+    if isinstance(config.source, KafkaSource):
+        check_kafka_source(config.sink, dict(config.transforms))
+        return
+    if isinstance(config.sink, MySQLSink):
+        source = {"row_image": config.source.row_image, "snapshots": config.source.snapshots}
+        check_supported(config.sink, source, dict(config.transforms))
+        return
+    in_avro = config.sink.format == "debezium" and config.sink.debezium.converter == "avro"
+    if config.source.snapshots.marker_topic and in_avro:
+        raise ConfigError(
+            "E1003",
+            "source.snapshot.marker_topic has records that `converter: avro` can't encode",
+            found="sink.debezium.converter: avro",
+            wanted="converter json, or no marker_topic",
+        )

@@ -21,11 +21,12 @@ EVERY = ("*.*",)
 
 
 class ColumnRule(Model):
-    tables: Tables
-    include: Columns | None = Field(None, description="only these columns; give this or exclude")
-    exclude: Columns | None = Field(None, description="all columns but these")
+    tables: Tables = Field(description="tables that the rule applies to; patterns as in source.tables")
+    include: Columns | None = Field(None, description="the only columns to keep; give include or exclude, not both")
+    exclude: Columns | None = Field(None, description="columns to remove")
     drop_keys: bool = Field(
-        False, description="true: columns of the primary key may be excluded; rows then share keys or have none"
+        False,
+        description="true: columns of the primary key may be removed; several rows may then have the same key, or none",
     )
 
     @model_validator(mode="after")
@@ -40,14 +41,14 @@ def _one_choice(rule: ColumnRule) -> None:
 
 
 class MaskRule(Model):
-    tables: Tables
-    columns: Columns
-    fixed: str | None = Field(None, max_length=1000, description="this text for every value")
-    nullify: bool = Field(False, description="true: NULL for every value")
+    tables: Tables = Field(description="tables that the rule applies to; patterns as in source.tables")
+    columns: Columns = Field(description="columns to mask")
+    fixed: str | None = Field(None, max_length=1000, description="replace every value by this text")
+    nullify: bool = Field(False, description="true: replace every value by NULL")
     keep_last: int | None = Field(None, ge=0, le=1000, description="replace all characters except the last N by *")
     hash: SecretRef | None = Field(None, description="HMAC-SHA256 under this key: env:NAME or file:/path")
-    encoding: Literal["hex", "base64"] = Field("hex", description="of hashes")
-    keys: bool = Field(False, description="true: also where a column is part of the primary key; hashes only")
+    encoding: Literal["hex", "base64"] = Field("hex", description="encoding of hashes")
+    keys: bool = Field(False, description="true: columns of the primary key may be masked, by hash only")
 
     @model_validator(mode="after")
     def _one_way(self) -> MaskRule:
@@ -67,8 +68,8 @@ def _one_mask(rule: MaskRule) -> None:
 
 
 class RenameRule(Model):
-    tables: Tables
-    columns: dict[ColumnName, Name] = Field({}, description="column of the source: its name in records")
+    tables: Tables = Field(description="tables that the rule applies to; patterns as in source.tables")
+    columns: dict[ColumnName, Name] = Field({}, description="column of the source -> its name in records")
     database: Name | None = Field(None, description="name of the database in records")
     table: Name | None = Field(None, description="name of the table in records; for one table")
 
@@ -84,9 +85,13 @@ def _renames(rule: RenameRule) -> None:
 
 class RouteRule(Model):
     match: Pattern = Field(description="regular expression over the whole of database.table")
-    topic: str = Field(min_length=1, max_length=249, description="topic of what matches; $1, ${name}: its groups")
+    topic: str = Field(min_length=1, max_length=249, description="topic of these tables; $1, ${name}: groups of match")
     key_field: Name | None = Field(None, description="field added to keys and rows, so that keys of shards differ")
-    key_value: str | None = Field(None, max_length=200, description="text of that field; default: table's name")
+    key_value: str | None = Field(
+        None,
+        max_length=200,
+        description="text of that field, may contain groups of match; default: the name of the table",
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> RouteRule:
@@ -101,25 +106,27 @@ def _check_route(rule: RouteRule) -> None:
 
 
 class FilterRule(Model):
-    tables: Tables
+    tables: Tables = Field(description="tables that the rule applies to; patterns as in source.tables")
     where: Annotated[str, Field(min_length=1), checked(parse)] = Field(
         description="expression that rows must satisfy, see docs/transforms.md"
     )
 
 
 class OperationRule(Model):
-    tables: Tables = EVERY
+    tables: Tables = Field(EVERY, description="tables that the rule applies to; patterns as in source.tables")
     skip: tuple[Literal["insert", "update", "delete", "truncate"], ...] = Field(
         min_length=1, description="operations that produce no record"
     )
 
 
 class PartitionRule(Model):
-    tables: Tables = EVERY
+    tables: Tables = Field(EVERY, description="tables that the rule applies to; patterns as in source.tables")
     by: Literal["primary_key", "table", "database", "columns", "transaction"] = Field(
-        description="what the partition of a record depends on"
+        description="records with the same value of this are in one partition"
     )
-    columns: tuple[ColumnName, ...] = Field((), max_length=100, description="with by: columns")
+    columns: tuple[ColumnName, ...] = Field(
+        (), max_length=100, description="columns whose values select the partition; only with by: columns"
+    )
 
     @model_validator(mode="after")
     def _columns_when_asked(self) -> PartitionRule:
@@ -148,5 +155,5 @@ class Transforms(Model):
     operations: tuple[OperationRule, ...] = Field(default=(), description="operations to omit; all rules apply")
     partition_by: tuple[PartitionRule, ...] = Field(
         default=(),
-        description="columns that select the partition; the first matching rule applies; default: as the format does",
+        description="what selects the partition; the first matching rule applies; default: as the format does",
     )

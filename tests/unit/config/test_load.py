@@ -117,8 +117,8 @@ def test_bombs_are_refused(text: str) -> None:
         ("format: debezium", "fromat: debezium", "sink.fromat", "Write format"),
         (
             "name: copy_hot_item",
-            "name: copy_hot_item\nbootstrap_servers: [a]",
-            "bootstrap_servers",
+            "name: copy_hot_item\noversize: fail",
+            "oversize",
             "Move it to sink",
         ),
         (
@@ -145,7 +145,13 @@ def test_an_unknown_key_comes_with_its_path_and_the_nearest_known_one(
         ("user: replicator", "user: 12", "source.user", "12 on line 6", "a string (put it in quotes)"),
         ("start: latest", "start: soon", "source.start", "'soon' on line 9", "'latest' or 'earliest'"),
         ("start: latest", "start: {gtid: 7}", "source.start.gtid", "7 on line 9", "a string (put it in quotes)"),
-        ("type: kafka", "type: kafak", "sink", "a mapping of kafak on line 10", "kafka or file or stdout"),
+        (
+            "type: kafka",
+            "type: kafak",
+            "sink",
+            "a mapping of kafak on line 10",
+            "kafka or file or stdout or mysql or mariadb",
+        ),
         ('["127.0.0.1:9092"]', "[1]", "sink.bootstrap_servers[0]", "1 on line 12", "a string (put it in quotes)"),
         ('["127.0.0.1:9092"]', "[]", "sink.bootstrap_servers", "a list of 0 on line 12", "at least one"),
     ],
@@ -162,7 +168,11 @@ def test_a_missing_key() -> None:
     error = only(GOOD.replace("  user: replicator\n", ""))
     assert (error.code, error.what) == ("E1004", "source.user is missing")
     error = only(GOOD.replace("  type: kafka\n", ""))
-    assert (error.code, error.what, error.wanted) == ("E1004", "sink.type is missing", "kafka or file or stdout")
+    assert (error.code, error.what, error.wanted) == (
+        "E1004",
+        "sink.type is missing",
+        "kafka or file or stdout or mysql or mariadb",
+    )
 
 
 @pytest.mark.parametrize("password", ["hunter2", "12345", "[hunter2]", "{env: hunter2}", "'env:'", "'file:relative'"])

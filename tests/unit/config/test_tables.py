@@ -84,3 +84,14 @@ def test_copies_of_online_schema_changes(table: str, carried: bool) -> None:
 def test_a_name_that_only_looks_like_a_copy() -> None:
     chosen = TableFilter(["shop.*", "!shop.item"], hide_copies=True)
     assert chosen.matches("shop", "_item_new"), "there is no table whose copy it could be"
+
+
+def test_tables_of_tasks_are_never_chosen() -> None:
+    chosen = TableFilter(("*.*", "crm.replicator_?"))
+    assert not chosen.matches("replicator", "replicator_position")
+    assert not chosen.matches("other", "replicator_conflicts")
+    assert chosen.matches("replicator", "replicator_positions")
+    with pytest.raises(ConfigError) as refused:
+        TableFilter(("replicator.replicator_position",))
+    assert refused.value.code == "E1003"
+    TableFilter(("*.*", "!replicator.replicator_position"))
