@@ -19,13 +19,16 @@ MODULES: Final = (
     "deferred_fields",
     "kafka",
     "loop",
+    "net_rows",
     "program",
     "row_images",
+    "row_runs",
     "steps",
     "tables",
     "transactions",
+    "transcoding",
 )
-ABI: Final = 9
+ABI: Final = 12
 """Raised with every change of what the modules and their users agree on, so that a module left over from another
 version is not used."""
 

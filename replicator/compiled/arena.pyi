@@ -2,7 +2,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, overload
 
 from replicator.model.batch import Record
-from replicator.model.packed import PackedRecords
+from replicator.model.packed_records import PackedRecords
 
 ABI: int
 SOURCES: str

@@ -30,9 +30,9 @@ cdef extern from *:
     """
     const char* REPLICATOR_SOURCES
 
-from replicator.model.packed import PackedRecords
+from replicator.model.packed_records import PackedRecords
 
-ABI = 9
+ABI = 12
 SOURCES = (<bytes>REPLICATOR_SOURCES).decode()  # what they were built from: SHA-256 of all of them
 
 

@@ -1,5 +1,5 @@
 # JSON text as MySQL selects it -> its binary document. The twin, which says what is written how, is
-# `source/mysql/snapshot/json_document.py`; rare numbers are left to it.
+# `mysql/row_images/json_document.py`; rare numbers are left to it.
 #
 # First a list of tokens, each container in front of its members; then, from the end of the list, the size that each
 # value takes, which decides about small and large containers; then the document, with every offset known.

@@ -3,7 +3,7 @@ from collections.abc import Callable, Sequence
 from typing_extensions import Buffer
 
 from replicator.model.batch import Record
-from replicator.model.packed import Block
+from replicator.model.packed_records import Block
 
 ABI: int
 

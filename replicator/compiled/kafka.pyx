@@ -16,7 +16,7 @@ from replicator.compiled.arena cimport Arena, Entry
 from replicator.compiled.out cimport NO_MEMORY, OK, Out, put, reserve, shrink, unsigned_at
 from replicator.compiled.varints cimport varint_at, varint_size
 
-ABI = 9
+ABI = 12
 
 cdef enum:
     HEAD = 61  # the bytes of a batch's header
@@ -50,7 +50,7 @@ cdef uint32_t murmur2(const uint8_t* p, size_t size) noexcept nogil:
 
 
 def murmur2_of(bytes data):
-    """For comparison with `sink/kafka/partitioner.py`."""
+    """For comparison with `model/partitioner.py`."""
     return murmur2(<const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
 

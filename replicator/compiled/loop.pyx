@@ -27,7 +27,7 @@ cdef extern from "<time.h>" nogil:
     int clock_gettime(int clock, timespec* now)
     int CLOCK_REALTIME
 
-ABI = 9
+ABI = 12
 
 replicator_crc_begin()
 
@@ -319,6 +319,7 @@ cdef class Loop(Transactions):
         cdef Known* known
         cdef const uint8_t* rows = p + 8
         cdef void* program
+        cdef int skipped
         if self.phase != OPEN or end - p < 10:
             return STOP
         if version == 2:
@@ -330,12 +331,18 @@ cdef class Loop(Transactions):
         known = self.tables.find(little(p, 6))
         if known == NULL:
             return STOP
-        if known.replicated:
+        if known.guarded and self.row_events == 0:
+            skipped = self.tables.skips(known, rows, end, operation)
+            if skipped < 0:
+                return STOP
+            self.skipped = skipped
+        if known.replicated and not self.skipped:
             program = known.programs[operation]
             if program == NULL:
                 if not self.tables.ask_program(known, operation):
                     return STOP
                 program = known.programs[operation]
+            self.row_flags = little(p + 6, 2)
             if self._run(program, known, operation, rows, end, timestamp, server, behind) != NEXT:
                 return STOP
         self.row_events += 1
@@ -434,6 +441,7 @@ cdef class Loop(Transactions):
         cdef Moment* moment = &self.moment
         moment.ts_us, moment.now_ns, moment.event_s = self.ts_us, self.now_ns, self.event_s
         moment.pos, moment.server_id, moment.thread = self.pos, self.server_id, self.thread_id
+        moment.flags = self.row_flags
         moment.gtid, moment.gtid_size = self.gtid_text.base, self.gtid_text.used
 
     cdef int64_t _now(self) noexcept nogil:

@@ -14,6 +14,7 @@ ctypedef struct Moment:
     int64_t pos
     int64_t server_id
     int64_t thread  # -1: not known
+    int64_t flags  # of the row event
     const char* gtid  # JSON
     size_t gtid_size
     const char* file

@@ -42,3 +42,4 @@ cdef class Program(Steps):
     cdef int _value(self, Out* out, Step* step) noexcept nogil
     cdef int _add_repeated(self, int64_t row) noexcept nogil
     cdef _take_texts(self, context)
+    cdef object _decoded(self, const uint8_t* p, const uint8_t* end, object row, Arena arena, object context)

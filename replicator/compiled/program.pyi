@@ -18,3 +18,6 @@ class Program:
     def __call__(
         self, b: bytes, s: str, p: int, end: int, row: int, append: Callable[[Record], None], context: Context
     ) -> tuple[int, int]: ...
+    def of_images(
+        self, header: bytes, b: bytes, p: int, end: int, row: int, append: Callable[[Record], None], context: Context
+    ) -> tuple[int, int] | None: ...

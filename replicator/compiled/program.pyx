@@ -10,20 +10,22 @@ from libc.string cimport memcmp, memcpy
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from replicator.compiled.arena cimport Entry
-from replicator.compiled.avro cimport put_json, put_number
+from replicator.compiled.avro cimport put_number
 from replicator.compiled.cells cimport differ, put_cell
-from replicator.compiled.codes cimport NO_AVRO, PROTO_NUMBER
+from replicator.compiled.codes cimport NO_AVRO
+from replicator.compiled.event_texts cimport put_texts
 from replicator.compiled.filters cimport Reading, passes, read_value
-from replicator.compiled.moments cimport Moment, Times, number_of, put_time
+from replicator.compiled.moments cimport Moment
 from replicator.compiled.out cimport BEHIND, DECLINED, NO_MEMORY, OK, little, put, put_kept, put_signed, reserve
-from replicator.compiled.protobuf cimport close_message, put_count, put_field
+from replicator.compiled.protobuf cimport close_message, put_count
+from replicator.compiled.raw_images cimport put_columns, put_image
 from replicator.compiled.steps cimport (
-    ASKED, CELL, COUNT, Cut, FILE, Field, GTID, HEAD, LITERAL, MESSAGE, MOST_REPEATED, NOW_NS, OBJECT, ORDER, POSITION, REPEATED, ROW, SAME,
-    TABLE_ORDER, TEXT, THREAD, VALUE,
+    ASKED, CELL, COLUMNS, COUNT, Cut, Field, HEAD, IMAGE, MESSAGE, MOST_REPEATED, OBJECT, ORDER, REPEATED, ROW, SAME,
+    TABLE_ORDER, TEXT, VALUE,
 )
 from replicator.compiled.values cimport Value, write_leaf, write_value
 
-ABI = 9
+ABI = 12
 
 cdef enum Verdict:
     BEFORE = 1
@@ -51,22 +53,36 @@ cdef class Program(Steps):
     def __call__(self, bytes b, s, Py_ssize_t p, Py_ssize_t end, row, append, context):
         """See `decode.plan.compiler.compile_rows`."""
         cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(b)
-        cdef Arena arena
-        cdef size_t count
-        cdef uint32_t topic, position
-        cdef int64_t first, next_row, number
-        cdef bytes where
         # Busy: of another thread's decoder; programs are shared, and have one row at hand.
         if type(append) is not Arena or self.busy or not 0 <= p <= end <= PyBytes_GET_SIZE(b):
             return self.twin()(b, s, p, end, row, append, context)
         if not self.matches(base + p, base + end):
             return (self.others or self.twin())(b, s, p, end, row, append, context)
+        done = self._decoded(base + p, base + end, row, append, context)
+        return done if done is not None else self.twin()(b, s, p, end, row, append, context)
+
+    def of_images(self, bytes header, bytes b, Py_ssize_t p, Py_ssize_t end, row, append, context):
+        """As a call, of row images without the header of an event, which is `header`. None: nothing was done, and they
+        need the twin."""
+        cdef const uint8_t* base = <const uint8_t*>PyBytes_AS_STRING(b)
+        cdef const uint8_t* head = <const uint8_t*>PyBytes_AS_STRING(header)
+        cdef Py_ssize_t size = PyBytes_GET_SIZE(header)
+        if type(append) is not Arena or self.busy or not 0 <= p <= end <= PyBytes_GET_SIZE(b):
+            return None
+        if size != self.header_size or not self.matches(head, head + size):
+            return None
+        return self._decoded(base + p - size, base + end, row, append, context)  # the header is not read again
+
+    cdef object _decoded(self, const uint8_t* p, const uint8_t* end, object row, Arena arena, object context):
+        """None, and no records, where the twin has to do it."""
+        cdef size_t count = arena.count
+        cdef uint32_t topic, position
+        cdef int64_t first, next_row, number
+        cdef bytes where
         try:
             self._take_texts(context)
-        except Exception:  # it says what is wrong
-            return self.twin()(b, s, p, end, row, append, context)
-        arena = append
-        count = arena.count
+        except Exception:  # the twin says what is wrong
+            return None
         self.table_rows, self.messages = context.table_rows, context.messages
         where = context.position
         number = arena.position_id(PyBytes_AS_STRING(where), PyBytes_GET_SIZE(where))
@@ -76,13 +92,13 @@ cdef class Program(Steps):
         self.busy, self.context = True, context
         if end - p > 4096:
             with nogil:
-                next_row = self.run(arena, base + p, base + end, first, topic, position)
+                next_row = self.run(arena, p, end, first, topic, position)
         else:
-            next_row = self.run(arena, base + p, base + end, first, topic, position)
+            next_row = self.run(arena, p, end, first, topic, position)
         self.busy, self.context = False, None
         if next_row < 0:
             del arena[count:]
-            return self.twin()(b, s, p, end, row, append, context)
+            return None
         return next_row, self.written
 
     cdef _take_texts(self, context):
@@ -111,51 +127,9 @@ cdef class Program(Steps):
 
     cdef int prepare_natively(self, Moment* moment) noexcept nogil:
         """Makes the texts that are the same for all rows of an event."""
-        cdef Out* out
-        cdef Times times
-        cdef Step* piece
-        cdef int text, at, kind, status
-        cdef bint null
-        times.of[0].size = times.of[1].size = 0
-        self.same.used = 0
-        for text in range(self.same_count):
-            for at in range(self.same_pieces[text], self.same_pieces[text + 1]):
-                piece = self.pieces + at
-                kind = piece.kind
-                null = (kind == GTID and moment.gtid_size == 4) or (kind == THREAD and moment.thread < 0)
-                if piece.not_null and null:
-                    continue
-                out = &self.same if piece.leaf.type == NO_AVRO else &self.json
-                self.json.used = 0
-                status = put_kept(out, piece.text, piece.size) if piece.leaf.type < PROTO_NUMBER else OK
-                if kind == LITERAL or status != OK:
-                    pass
-                elif kind <= NOW_NS:
-                    status = put_time(out, &times, moment, kind)
-                elif kind == GTID:
-                    status = put(out, moment.gtid, moment.gtid_size)
-                elif kind == FILE:
-                    status = put(out, moment.file, moment.file_size)
-                elif null:
-                    status = put(out, "null", 4)
-                elif kind == POSITION:
-                    status = put(out, moment.file, moment.file_size - 1)
-                    if status == OK:
-                        status = put(out, ":", 1)
-                    if status == OK:
-                        status = put_signed(out, moment.pos)
-                    if status == OK:
-                        status = put(out, '"', 1)
-                else:
-                    status = put_signed(out, number_of(moment, kind))
-                if status == OK and piece.leaf.type >= PROTO_NUMBER:
-                    status = put_field(&self.same, &piece.leaf, piece.text, piece.size, &self.json)
-                elif status == OK and piece.leaf.type != NO_AVRO:
-                    status = put_json(&self.same, &piece.leaf, self.json.base, self.json.used)
-                if status != OK:
-                    return status
-            self.same_ends[text] = self.same.used
-        return reserve(&self.same, BEHIND)
+        return put_texts(
+            &self.same, self.same_ends, self.same_count, self.same_pieces, self.pieces, moment, &self.json
+        )
 
     cdef int64_t run(
         self, Arena arena, const uint8_t* p, const uint8_t* end, int64_t row, uint32_t topic, uint32_t position
@@ -229,6 +203,7 @@ cdef class Program(Steps):
                 p += size
             field += 1
             cut += 1
+        self.whole[image].at, self.whole[image].size = bitmap, p - bitmap
         at[0] = p
         return OK
 
@@ -356,6 +331,8 @@ cdef class Program(Steps):
             elif kind == SAME:
                 start = self.same_ends[step.first - 1] if step.first else 0
                 status = put_kept(out, self.same.base + start, self.same_ends[step.first] - start)
+            elif kind == IMAGE:
+                status = put_image(out, self.whole + step.value, step.not_null)
             elif kind >= ROW and kind <= TABLE_ORDER:
                 status = self._number(out, step, row)
             elif kind == HEAD:
@@ -371,6 +348,8 @@ cdef class Program(Steps):
                     out, step, self.cuts, self.cells + step.after, self.values + step.value, &self.json, &self.other,
                     &self.scratch,
                 )
+            elif kind == COLUMNS:
+                status = put_columns(out, step, self.steps, self.cuts, self.values, &self.json, &self.scratch)
             elif kind == COUNT:
                 status = put_count(out, self.rows if step.first < 0 else step.first)
             elif kind == ASKED:

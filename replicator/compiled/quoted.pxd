@@ -1,4 +1,4 @@
-# Writes JSON strings, as `model.jsontext.quote` does, and bytes as Base64, hexadecimal digits or characters.
+# Writes JSON strings, as `model.json_string.quote` does, and bytes as Base64, hexadecimal digits or characters.
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy

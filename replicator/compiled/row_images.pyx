@@ -1,6 +1,6 @@
 """Rows of a prepared statement's answer, as they come from the socket -> row images of the binlog.
 
-The twin, which owns every rule: `source/mysql/snapshot/row_image.py`. Packets are taken apart where they are received; a row
+The twin, which owns every rule: `mysql/row_images/row_image.py`. Packets are taken apart where they are received; a row
 of any length goes on when the next bytes have come, and long values are copied as they come, so that memory is that of
 the images.
 """
@@ -25,7 +25,7 @@ cdef extern from "Python.h":
     int _PyBytes_Resize(PyObject**, Py_ssize_t) except -1
     char* start_of "PyBytes_AS_STRING"(PyObject*)
 
-ABI = 9
+ABI = 12
 
 KINDS = {
     "fixed": FIXED, "year": YEAR, "date": DATE, "datetime": DATETIME, "timestamp": TIMESTAMP, "time": TIME,

@@ -28,6 +28,11 @@ cdef enum Kind:
     MESSAGE = 12  # of protobuf: steps inside, behind a tag and their length
     COUNT = 13  # of the event's rows
     CELL = 14  # `after`: which column of protobuf
+    IMAGE = 15  # `value`: which image is copied; `not_null`: behind its length, in COLUMNS too
+    COLUMNS = 16  # an image of the columns in the steps inside
+    COLUMN = 17  # of an image; `first`: bytes of the length in front of its value, in COLUMN_TEXT too
+    COLUMN_TEXT = 18  # of an image: a text instead of its value
+    NO_COLUMN = 19  # of an image: NULL
 
 cdef enum:
     NEVER_CHANGED = -2  # instead of the place of the value that a cell is compared with
@@ -49,6 +54,7 @@ cdef enum Variable:  # of texts that are the same for all rows of an event
     THREAD = 12
     LITERAL = 13
     POSITION = 14
+    UNCHECKED = 15
 
 ctypedef struct Field:
     # A column as the rows carry it.
@@ -107,6 +113,7 @@ cdef class Steps:
     cdef int counts[2]
     cdef Field* fields[2]
     cdef Cut* cuts
+    cdef Cut whole[2]  # the images
     cdef Value* values
     cdef int value_count
     cdef Step* steps

@@ -4,7 +4,7 @@ from libc.stdlib cimport calloc, free
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
 from replicator.compiled.avro cimport Leaf
-from replicator.compiled.codes cimport ALL, ANY, COLUMNS, LIKE, MEMBER_TEST, NUMBERS, REALS, REMEMBERED, TEXTS, WIDES
+from replicator.compiled.codes cimport ALL, ANY, COLUMNS as COLUMNS_TEST, LIKE, MEMBER_TEST, NUMBERS, REALS, REMEMBERED, TEXTS, WIDES
 from replicator.compiled.headers cimport varint
 from replicator.compiled.protobuf cimport Cell, Piece
 from replicator.compiled.out cimport BEHIND, DECLINED, OK
@@ -15,12 +15,12 @@ from array import array
 
 from replicator.compiled.codes import BINARY_TYPES, READERS, SIGNS, TESTS, WRITERS
 
-ABI = 9
+ABI = 12
 
 VARIABLES = {
     "ts_ms": TS_MS, "ts_us": TS_US, "ts_ns": TS_NS, "now_ms": NOW_MS, "now_us": NOW_US, "now_ns": NOW_NS,
     "event_s": EVENT_S, "event_ms": EVENT_MS, "gtid": GTID, "file": FILE, "pos": POS, "server_id": SERVER_ID,
-    "thread": THREAD, "position": POSITION,
+    "thread": THREAD, "position": POSITION, "unchecked": UNCHECKED,
 }
 _ROW_KINDS = {"row": ROW, "offset": OFFSET, "order": ORDER, "table_order": TABLE_ORDER}
 
@@ -200,6 +200,16 @@ cdef class Steps:
                 step.kind = CELL
                 step.text, step.size = self._keep(fields[1]), len(fields[1])
                 step.cut, step.value, step.after, step.before = fields[2:]
+            elif kind == "image":
+                step.kind, step.value, step.not_null = IMAGE, fields[1], fields[2]
+            elif kind == "columns":
+                step.kind, step.first, step.last, step.not_null = COLUMNS, fields[1], fields[2], fields[3]
+            elif kind == "column":
+                step.kind, step.cut, step.first = COLUMN, fields[1], fields[2]
+            elif kind == "column_text":
+                step.kind, step.cut, step.value, step.first = COLUMN_TEXT, fields[1], fields[2], fields[3]
+            elif kind == "no_column":
+                step.kind = NO_COLUMN
             elif kind == "head":
                 step.kind = HEAD
                 self.kept.append(fields[1])
@@ -251,7 +261,7 @@ cdef class Steps:
                 test.constants = <void*>self._keep(array(code, fields[1:]).tobytes())
         else:
             test.sign = SIGNS[fields[0]]
-            if test.kind == COLUMNS:
+            if test.kind == COLUMNS_TEST:
                 test.other = fields[1]
             elif isinstance(fields[1], bytes):
                 test.constants = self._constants(fields[1:])

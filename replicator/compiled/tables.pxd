@@ -18,6 +18,7 @@ ctypedef struct Known:
     void* keys[3]  # programs that write the keys of rows for a watcher; NULL: nobody watches
     uint32_t names[3]  # of the table, in the arena of keys
     bint replicated
+    bint guarded  # its version is asked whether a transaction that begins with it is skipped
     void* deferred  # its DeferredProgram; NULL: its records do not wait
 
 
@@ -35,6 +36,7 @@ cdef class Tables:
     cdef object deferred_program(self, deferred)
     cdef Known* find(self, uint64_t table_id) noexcept nogil
     cdef bint ask_program(self, Known* known, int operation) noexcept with gil
+    cdef int skips(self, Known* known, const uint8_t* p, const uint8_t* end, int operation) noexcept with gil
     cdef bint _take(self, function)
     cdef bint _take_keys(self, Known* known, int operation, keys, str table)
     cdef bint _ask(self, Known* known, uint64_t table_id) noexcept with gil

@@ -1,13 +1,13 @@
 """Maps table ids to table versions and programs during one run of `Loop`."""
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
 from replicator.compiled.deferred_fields cimport DeferredProgram
 from replicator.compiled.program cimport Program
 
-ABI = 9
+ABI = 12
 
 
 cdef class Tables:
@@ -62,6 +62,7 @@ cdef class Tables:
             known.id, known.size = table_id, PyBytes_GET_SIZE(raw)
             known.version = <void*>version
             known.replicated = version.plan is not None
+            known.guarded = version.guard is not None
             deferred = version.deferred
             if deferred is not None:
                 program = self.deferred_program(deferred)
@@ -72,6 +73,15 @@ cdef class Tables:
             return True
         except Exception:
             return False
+
+    cdef int skips(self, Known* known, const uint8_t* p, const uint8_t* end, int operation) noexcept with gil:
+        """Whether the transaction that begins with this row event is skipped; -1: Python says what is wrong with it.
+        `p`: its column count."""
+        try:
+            guard = (<object>known.version).guard
+            return 1 if guard(PyBytes_FromStringAndSize(<const char*>p, end - p), 0, operation) else 0
+        except Exception:
+            return -1
 
     cdef bint ask_program(self, Known* known, int operation) noexcept with gil:
         """Whether the version's function is a program, and nobody else runs it at this moment. That of a table that is

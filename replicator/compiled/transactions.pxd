@@ -48,8 +48,8 @@ cdef class Transactions:
     cdef public int64_t offset, at, start
     cdef public int phase
     cdef public int64_t commit_us, length, row, messages, row_events
-    cdef public bint standalone
-    cdef public int64_t finished_records, finished_rows, finished_size, finished_transactions
+    cdef public bint standalone, skipped
+    cdef public int64_t finished_records, finished_rows, finished_size, finished_transactions, finished_skipped
     cdef public int64_t pending_rows, pending_size, pending_messages
     cdef public int64_t source_ms
     cdef public bint moved
@@ -57,7 +57,7 @@ cdef class Transactions:
     cdef public int64_t most_pending
     cdef public int64_t ts_us, now_ns, event_s, pos, server_id
     cdef public object executed_json, tsid_json, query_json
-    cdef public int64_t table_rows
+    cdef public int64_t row_flags, table_rows
     cdef public bytes query
     cdef public int64_t query_start
     cdef public bint query_told

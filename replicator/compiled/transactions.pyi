@@ -18,10 +18,12 @@ class Transactions:
     row_events: int
     deferred: DeferredText | None
     standalone: bool
+    skipped: bool
     finished_records: int
     finished_rows: int
     finished_size: int
     finished_transactions: int
+    finished_skipped: int
     pending_rows: int
     pending_size: int
     pending_messages: int
@@ -41,6 +43,7 @@ class Transactions:
     query_json: str
     file_json: str
     position: bytes
+    row_flags: int
     table_rows: int
     query: bytes | None
     query_start: int

@@ -13,7 +13,7 @@ from replicator.compiled.tables cimport Tables
 
 from replicator.model.uuids import row_uuid
 
-ABI = 9
+ABI = 12
 
 cdef uint64_t LATEST_US = <uint64_t>1 << 52  # the year 2112: times in nanoseconds have to fit, too
 cdef uint64_t HAS_ORIGINAL = <uint64_t>1 << 55
@@ -251,6 +251,7 @@ cdef class Transactions:
     cdef void _announce(self) noexcept nogil:
         self.phase = ANNOUNCED
         self.row = self.messages = self.row_events = 0
+        self.skipped = False
         self.start = self.offset
         self.position_number = -1
         self.ts_us = self.commit_us
@@ -296,6 +297,7 @@ cdef class Transactions:
         self.finished_size += self.pending_size
         self.pending_rows = self.pending_size = self.pending_messages = 0
         self.finished_transactions += 1
+        self.finished_skipped += self.skipped
         if self.queries:
             self._statement_ended()
         return NEXT

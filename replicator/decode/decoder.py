@@ -26,6 +26,7 @@ from replicator.decode.renderers import rendering as standard_rendering
 from replicator.decode.transactions.batch_collector import BatchCollector
 from replicator.decode.transactions.control_events import ControlEvents
 from replicator.decode.transactions.dispatch import handlers
+from replicator.decode.transactions.loop_guard import LoopGuard
 from replicator.decode.transactions.metadata_events import AllTables, MetadataEvents, Selection
 from replicator.decode.transactions.progress import Flavor, Progress
 from replicator.decode.transactions.resume import Resumed
@@ -80,6 +81,7 @@ class BinlogDecoder:
         server_error: makes the error for an ERR packet.
         reread: opens a stream beside the one that is decoded, for rows of XA transactions that were prepared before it
             began; None: they can't be had.
+        guard: skips transactions that tasks have written; None: all are delivered.
         rendering: other renderers, in tests.
         clock: wall clock, ns since the epoch.
 
@@ -105,6 +107,7 @@ class BinlogDecoder:
         repeats: bool = False,
         follows_events: bool = False,
         reread: Callable[[Position], Stream] | None = None,
+        guard: LoopGuard | None = None,
         rendering: Renderer = standard_rendering,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
@@ -129,6 +132,7 @@ class BinlogDecoder:
             catalog=catalog,
             selected=selection.matches,
             compile=self._functions.compile,
+            guard_of=guard.of if guard is not None else lambda table: None,
         )
         self._watch = TableWatch(self._functions, accept_partial=row_image == "accept_partial")
         resumed = Resumed.at(position, rule, repeats=repeats, follows_events=follows_events)
@@ -144,6 +148,7 @@ class BinlogDecoder:
             self.counters,
             watch=self._watch,
             read_again=self._read_again,
+            guard=guard,
         )
         self._control = ControlEvents(
             self._progress,

@@ -76,6 +76,7 @@ def parse(table: Table, operation: Operation, header: bytes, *, accept_partial: 
         start = len(count) + number * size
         found[image] = int.from_bytes(header[start : start + size], "little") & every
         if found[image] != every and not accept_partial:
+            _refuse_without_generated(table, found[image])
             fix = "Or accept such rows with `source.row_image: accept_partial`. "
             refuse(table, "lacks columns", _absent(table, found[image])[0], fix)
     return Presence(found)
@@ -90,6 +91,23 @@ def refuse(table: Table, what: str, absent: str, fix: str = "") -> NoReturn:
         wanted="binlog_row_image = FULL",
         fix="SET GLOBAL binlog_row_image = 'FULL'; set it in open sessions, or reconnect them; "
         f"then create a new task, because these rows are not complete in the binlog. {fix}".rstrip(),
+    )
+
+
+def _refuse_without_generated(table: Table, present: int) -> None:
+    """Raises DecodeError E2304 if all that is absent is generated: then the server's settings are right."""
+    absent = [column for column in table.columns if not present >> column.index & 1]
+    if not all(column.declared is not None and column.declared.generated for column in absent):
+        return
+    names = ", ".join(column.name for column in absent)
+    raise DecodeError(
+        "E2304",
+        f"a row of {table.qualified} lacks generated columns",
+        found=f"no {names}: MariaDB from 11.8.9 on leaves generated columns out of updates and deletes",
+        wanted="rows with every column",
+        fix="Set `source.row_image: accept_partial`, and exclude the columns with a rule in `transforms.columns`: "
+        f"tables: [{table.qualified}], exclude: [{names}].",
+        table=table.qualified,
     )
 
 

@@ -15,9 +15,9 @@ from replicator.decode.binlog import column_presence
 from replicator.decode.binlog.column_presence import IMAGES
 from replicator.decode.values import json_diff
 from replicator.decode.values.byte_reader import ByteReader
-from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.errors import DecodeError
 from replicator.model import types
+from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.table import Table
 
 _PARTIAL_JSON: Final = 1

@@ -7,7 +7,16 @@ from typing import Final
 
 import msgspec
 
-from replicator.decode.binlog.statements import COMMENT, LEADING, NAME, QUOTED, SET_STATEMENT, pattern, unquoted
+from replicator.decode.binlog.statements import (
+    COMMENT,
+    IDENTIFIER,
+    LEADING,
+    NAME,
+    QUOTED,
+    SET_STATEMENT,
+    pattern,
+    unquoted,
+)
 
 Names = tuple[tuple[str, str], ...]
 
@@ -41,6 +50,15 @@ _NEXT: Final = pattern(r"\s*,\s*")
 _TO: Final = pattern(r"\s+TO\s+")
 _ON: Final = pattern(rf"\sON\s+{NAME}")
 _RENAMED: Final = pattern(rf"\bRENAME\s+(?!COLUMN\b|INDEX\b|KEY\b)(?:TO\s+|AS\s+)?{NAME}")
+_OTHERS: Final = tuple(
+    pattern(text)
+    for text in (
+        rf"\bEXCHANGE\s+PARTITION\s+{IDENTIFIER.replace('(', '(?:', 1)}\s+WITH\s+TABLE\s+{NAME}",
+        rf"\bCONVERT\s+PARTITION\s+{IDENTIFIER.replace('(', '(?:', 1)}\s+TO\s+TABLE\s+{NAME}",
+        rf"\bCONVERT\s+TABLE\s+{NAME}\s+TO\s+PARTITION\b",
+    )
+)
+"""Clauses of ALTER TABLE that move rows to or from a second table."""
 _WORD: Final = re.compile(r"[A-Za-z_]+")
 
 
@@ -64,6 +82,12 @@ def subject(text: str, database: str) -> Subject:
         named = _NAMED.match(text, match.end())
         return Subject(kind, database=unquoted(named[1]) if named else database)
     return Subject(kind, database=database)
+
+
+def others(text: str, database: str) -> Names:
+    """Tables with which an ALTER TABLE exchanges rows. `database`: the session's default."""
+    text = _plain(text)
+    return tuple(_qualified(match, database) for clause in _OTHERS for match in clause.finditer(text))
 
 
 def _plain(text: str) -> str:

@@ -1,7 +1,10 @@
-"""VIRTUAL columns of MariaDB before 10.5: row images have NULL for them unless an index needed their value.
+"""Generated columns that row images do not have, by the release of the server.
 
-Nothing in the events tells such a NULL from a real one, so plans may not read these columns. (10.2.11 logs NULL,
-10.5.23 the value; the releases between them have not been looked at.)
+MariaDB before 10.5: NULL is logged for VIRTUAL columns unless an index needed their value. Nothing in the events tells
+such a NULL from a real one, so plans may not read these columns. (10.2.11 logs NULL, 10.5.23 the value; the releases
+between them have not been looked at.)
+
+MariaDB from 11.8.9 on: updates and deletes come without all generated columns, inserts with them.
 """
 
 from __future__ import annotations
@@ -17,13 +20,26 @@ from replicator.model.plan import TablePlan, Value
 from replicator.model.table import Table
 
 _LOGGED: Final = (10, 5)
-_RELEASE: Final = re.compile(rb"(\d+)\.(\d+)\.\d+-MariaDB")
+OMITTED: Final = (11, 8, 9)
+_RELEASE: Final = re.compile(rb"(\d+)\.(\d+)\.(\d+)-MariaDB")
 
 
 def logged(version: bytes) -> bool:
     """Whether the server that wrote the file logs them. `version`: as its FORMAT_DESCRIPTION tells it."""
     found = _RELEASE.match(version)
     return found is None or tuple(map(int, found.groups())) >= _LOGGED
+
+
+def omitted(version: bytes) -> bool:
+    """Whether updates and deletes of this server come without generated columns."""
+    found = _RELEASE.match(version)
+    return found is not None and tuple(map(int, found.groups())) >= OMITTED
+
+
+def marked(table: Table) -> Table:
+    """The table of such a server."""
+    generated = any(column.declared is not None and column.declared.generated for column in table.columns)
+    return msgspec.structs.replace(table, omits_generated=True) if generated else table
 
 
 def check(plan: TablePlan, table: Table) -> None:

@@ -11,7 +11,7 @@ from replicator.decode.plan.deferred_fields import DeferredText
 from replicator.decode.plan.variable_values import Context
 from replicator.decode.transactions.batch_collector import BatchCollector
 from replicator.model.batch import Record
-from replicator.model.packed import PackedRecords
+from replicator.model.packed_records import PackedRecords
 from replicator.model.plan import Text, Var
 
 _MOST_EXPECTED = 4 << 20

@@ -20,7 +20,7 @@ from replicator.decode.transactions.metadata_events import MetadataEvents
 from replicator.decode.transactions.progress import Progress
 from replicator.decode.transactions.transaction_events import TransactionEvents
 from replicator.model.batch import Headers
-from replicator.model.happening import Moment
+from replicator.model.metadata_event import Moment
 from replicator.model.plan import Text, Var
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from replicator.decode.plan.predicates import OPPOSITE, like
 from replicator.decode.renderers.comparables import comparable
 from replicator.decode.renderers.text import NOT_ASCII
 from replicator.decode.values import charsets
-from replicator.decode.values.column_sizes import fixed_size
 from replicator.model import types
+from replicator.model.column_sizes import fixed_size
 from replicator.model.condition import (
     And,
     Compare,

@@ -13,11 +13,12 @@ from replicator.decode.native.avro import Leaf, Unfit
 from replicator.decode.native.filters import FilterPlanner
 from replicator.decode.native.filters import Program as Filtering
 from replicator.decode.plan.lowering import Entry, Lines, Lowered, Lowering, Object, Repeated, Simple
+from replicator.decode.plan.raw_images import copied, text_rendering
 from replicator.decode.plan.variable_values import PER_EVENT, PER_ROW, Context
 from replicator.decode.renderers.contract import Rendering
-from replicator.decode.values.column_sizes import fixed_size, prefix_size
+from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.encoding import AvroRecords, CanalColumn, CanalEntries, Count, RecordSchema
-from replicator.model.plan import Image, TablePlan, Text, Value, Var
+from replicator.model.plan import Image, RawImage, TablePlan, Text, Value, Var
 from replicator.model.table import Column, Table
 
 Renderer: TypeAlias = Callable[[str, Column, Table], Rendering]
@@ -276,6 +277,8 @@ class Assembler:
             return ("object", first, len(self._steps), step.before.encode(), step.empty.encode())
         if isinstance(step, Repeated):
             return self._repetition(step)
+        if isinstance(step, RawImage):
+            return self._image(step)
         assert isinstance(step, Var), "text does not vary"  # noqa: S101
         if step != Var(step.name):
             raise Unfit("a text in front of a number")
@@ -284,6 +287,35 @@ class Assembler:
                 raise Unfit("a text of a row")
             return ("asked", eval(f"lambda _c, _row: {PER_ROW[step.name].format(row='_row')}"))  # noqa: S307
         return (step.name, leaf)
+
+    def _image(self, step: RawImage) -> tuple[Any, ...]:
+        """A copy of an image, or the columns that it is made of."""
+        present = self._present[step.image]
+        if copied(step, self._table, len(present)):
+            return ("image", self._images.index(step.image), step.sized)
+        texts = {text.place: text for text in step.texts}
+        columns: list[tuple[Any, ...]] = []
+        for place, index in enumerate(step.columns):
+            column, text, cut = self._table.columns[index], texts.get(place), self._place(step.image, index)
+            if text is None:
+                columns.append(("column", cut, _field(column)[1]))
+            elif text.renderer is None:
+                columns.append(("no_column",))
+            else:
+                made = text_rendering(text.renderer, column, self._table, self._rendering)
+                columns.append(("column_text", cut, self._writer(text.renderer, column, made), text.prefix))
+        first = len(self._steps)
+        self._steps.extend(columns)
+        return ("columns", first, len(self._steps), step.sized)
+
+    def _writer(self, name: str, column: Column, rendering: Rendering) -> int:
+        """Number of the writer of a text that becomes a value."""
+        key = (column.index, name, None)
+        if key not in self._values:
+            chosen = writers.writer(name, column, rendering)
+            self._values[key] = len(self._writers)
+            self._writers.append((*chosen, writers.asked(chosen, rendering), None))
+        return self._values[key]
 
     def _repetition(self, step: Repeated) -> tuple[Any, ...]:
         number, again = self._repeated.get(step), step in self._repeated

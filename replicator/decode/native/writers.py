@@ -6,17 +6,16 @@ renderer beside it, which the compiled code asks for what is rare, so that nothi
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from replicator.decode.renderers import canal
 from replicator.decode.renderers.contract import Rendering
+from replicator.decode.renderers.raw_values import renderer
 from replicator.decode.renderers.text import NOT_ASCII
 from replicator.decode.values import charsets
-from replicator.decode.values.column_sizes import fixed_size
 from replicator.model import types
+from replicator.model.column_sizes import fixed_size
 from replicator.model.table import Column
 
 BY_PYTHON: Final = "by_python"
@@ -105,27 +104,6 @@ def asked(chosen: Writer, rendering: Rendering) -> Callable[[bytes], str]:
         return made(raw)
 
     return rarely
-
-
-def renderer(rendering: Rendering) -> Callable[[bytes], str]:
-    """The twin's renderer as a function of the raw bytes."""
-    try:
-        return _renderer(rendering.cut, rendering.expression, tuple(rendering.names.items()))
-    except TypeError:  # a name stands for something that can't be looked up
-        return _renderer.__wrapped__(rendering.cut, rendering.expression, tuple(rendering.names.items()))
-
-
-@lru_cache(maxsize=5000)
-def _renderer(cut: str, expression: str, names: tuple[tuple[str, Any], ...]) -> Callable[[bytes], str]:
-    function: Callable[..., str] = eval(  # noqa: S307 of this package's renderers
-        f"lambda v: {expression}", dict(names)
-    )
-    if cut == "bytes":
-        return function
-    if cut == "text":
-        return lambda raw: function(raw.decode("latin-1"))
-    unpack = struct.Struct(cut).unpack
-    return lambda raw: function(*unpack(raw))
 
 
 def _integer(column: Column) -> Writer:

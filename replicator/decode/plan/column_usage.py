@@ -8,12 +8,13 @@ from typing import TypeAlias
 from replicator.decode.binlog.column_presence import Presence
 from replicator.decode.plan.image_reader import Image, Slot
 from replicator.decode.plan.lowering import Lines, Object, simple_steps
+from replicator.decode.plan.raw_images import ImageCutter, copied
 from replicator.decode.plan.source_text import SourceText, latin1
 from replicator.decode.renderers.contract import Rendering
-from replicator.decode.values.column_sizes import fixed_size
 from replicator.model import types
+from replicator.model.column_sizes import fixed_size
 from replicator.model.plan import Image as ImageName
-from replicator.model.plan import Value
+from replicator.model.plan import RawImage, Value
 from replicator.model.table import Column, Table
 
 Renderer: TypeAlias = Callable[[str, Column, Table], Rendering]
@@ -31,6 +32,8 @@ class ColumnUsage:
         self._rendering = rendering
         self._slots: dict[_Key, Slot] = {}
         self._kept: dict[ImageName, set[int]] = {"before": set(), "after": set()}
+        self._whole: set[ImageName] = set()
+        self._cutters: dict[RawImage, str] = {}
 
     def count(self, records: Iterable[Lines]) -> None:
         """Finds the slots of a group of records, of which a row takes one or the other."""
@@ -42,6 +45,8 @@ class ColumnUsage:
                     eager[key] = eager.get(key, 0) + 1
                 elif isinstance(step, Object):
                     self._count_object(step, eager)
+                elif isinstance(step, RawImage):
+                    self._count_image(step)
         for key, count in eager.items():
             self._slots[key].uses = max(self._slots[key].uses, count)
 
@@ -55,6 +60,20 @@ class ColumnUsage:
                 self._kept[entry.value.image].add(column)
             else:
                 eager[key] = eager.get(key, 0) + 1
+
+    def _count_image(self, step: RawImage) -> None:
+        self._whole.add(step.image)
+        present = self._present(step.image)
+        if step not in self._cutters and not copied(step, self._table, len(present)):
+            cutter = ImageCutter(step, self._table, present, self._rendering)
+            self._cutters[step] = self._out.bind("cutter", cutter)
+
+    def cutter(self, step: RawImage) -> str | None:
+        """The name of what puts the image together; None: it is copied."""
+        return self._cutters.get(step)
+
+    def _present(self, name: ImageName) -> list[Column]:
+        return [column for column in self._table.columns if self._presence.has(name, column.index)]
 
     def _use(self, step: Value) -> _Key:
         key = (step.column, step.image, step.renderer)
@@ -78,8 +97,8 @@ class ColumnUsage:
         for (column, image, _), slot in self._slots.items():
             if image == name:
                 slots.setdefault(column, []).append(slot)
-        columns = [column for column in self._table.columns if self._presence.has(name, column.index)]
-        return Image(self._out, columns, slots, {index: self._cut(index) for index in sorted(self._kept[name])})
+        kept = {index: self._cut(index) for index in sorted(self._kept[name])}
+        return Image(self._out, self._present(name), slots, kept, spanned=name in self._whole)
 
     def _cut(self, index: int) -> str:
         """How a value is cut out to be compared: as it is for a renderer of either image, if that tells all values

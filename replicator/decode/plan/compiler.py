@@ -22,7 +22,7 @@ from replicator.decode.binlog.column_presence import Operation
 from replicator.decode.plan.column_usage import Renderer
 from replicator.decode.plan.row_function import Function, Rows
 from replicator.decode.plan.variable_values import Context
-from replicator.decode.values import column_sizes
+from replicator.model import column_sizes
 from replicator.model.batch import Record
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table

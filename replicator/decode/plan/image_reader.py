@@ -15,7 +15,7 @@ import msgspec
 
 from replicator.decode.plan.source_text import Part, SourceText, joined, variable
 from replicator.decode.renderers.contract import Rendering
-from replicator.decode.values.column_sizes import fixed_size, prefix_size
+from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.table import Column
 
 _PREFIX = {1: "B", 2: "<H", 3: "<3s", 4: "<I"}
@@ -48,6 +48,7 @@ class Image:
         slots: what is printed, by column index.
         kept: column index -> cut of columns whose raw values the function looks at; their variables, None for NULL, are
             in `values`.
+        spanned: variables `start` and `end` are wanted, which have the image's first byte and the one behind it.
     """
 
     def __init__(
@@ -56,12 +57,16 @@ class Image:
         columns: Sequence[Column],
         slots: Mapping[int, list[Slot]],
         kept: Mapping[int, str],
+        *,
+        spanned: bool = False,
     ) -> None:
         self._out = out
         self._columns = columns
         self._slots = slots
         self._kept = kept
         self._nulls = out.fresh("nulls")
+        self._spanned = spanned
+        self.start, self.end = out.fresh("start"), out.fresh("end")
         self._fields: list[tuple[str, str, int]] = []  # struct code, target or "", bytes
         self._later: list[Slot] = []  # rendered once the fields gathered so far are unpacked
         self.values: dict[int, str] = {}
@@ -92,8 +97,14 @@ class Image:
         return [ast.IfExp(is_null, ast.Constant(null), joined(rendered))]
 
     def emit(self) -> None:
-        if not self._columns:
-            return
+        if self._spanned:
+            self._out.line(f"{self.start} = _p")
+        if self._columns:
+            self._emit()
+        if self._spanned:
+            self._out.line(f"{self.end} = _p")
+
+    def _emit(self) -> None:
         every = (1 << len(self._columns)) - 1
         nullable = sum(1 << place for place, column in enumerate(self._columns) if column.nullable)
         self._bitmap((len(self._columns) + 7) // 8)

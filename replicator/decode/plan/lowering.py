@@ -13,12 +13,13 @@ import msgspec
 
 from replicator.decode.binlog.column_presence import IMAGES, Operation, Presence, refuse
 from replicator.decode.plan.variable_values import PER_EVENT, PER_ROW
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 from replicator.model.plan import (
     Deferred,
     Each,
     Image,
     Members,
+    RawImage,
     RecordPlan,
     Step,
     TablePlan,
@@ -55,14 +56,16 @@ class Object(msgspec.Struct, frozen=True):
     empty: str
 
 
+Simple: TypeAlias = Text | Value | Var | Object | RawImage
+
+
 class Repeated(msgspec.Struct, frozen=True):
     """`Each`, lowered."""
 
-    template: tuple[Text | Value | Var | Object, ...]
+    template: tuple[Simple, ...]
     separator: str
 
 
-Simple: TypeAlias = Text | Value | Var | Object
 Lowered: TypeAlias = tuple[Simple | Repeated, ...]
 
 
@@ -126,7 +129,7 @@ class Lowering:
     def _template(self, template: Template) -> Lowered:
         lowered: list[Simple | Repeated] = []
         for step in template:
-            if self._plan.grouped and (isinstance(step, Members) or step == Var("row")):
+            if self._plan.grouped and (isinstance(step, Members | RawImage) or step == Var("row")):
                 raise ValueError(f"the plan of {self._table.qualified} prints what belongs to no one row")
             if not isinstance(step, Each):
                 lowered.extend(self._step(step))
@@ -143,6 +146,8 @@ class Lowering:
             yield Text(step.absent) if image is None else msgspec.structs.replace(step, image=image)
         elif isinstance(step, Members):
             yield from self._members(step)
+        elif isinstance(step, RawImage):
+            yield self._raw(step)
         elif isinstance(step, Deferred):
             yield Text(MARK)
         elif isinstance(step, Var) and step.name not in PER_EVENT and step.name not in PER_ROW:
@@ -154,6 +159,14 @@ class Lowering:
         if step.image not in self._images:
             raise ValueError(f"the plan of {self._table.qualified} prints the image '{step.image}', which is not there")
         return self._presence.source(step.image, step.column)
+
+    def _raw(self, step: RawImage) -> RawImage:
+        if step.image not in self._images:
+            raise ValueError(f"the plan of {self._table.qualified} copies the image '{step.image}', which is not there")
+        for index in step.columns:
+            if not self._presence.has(step.image, index):
+                refuse(self._table, "lacks a column", self._table.columns[index].name)
+        return step
 
     def _members(self, step: Members) -> Iterator[Simple]:
         compared = step.changed and len(self._images) > 1

@@ -8,9 +8,10 @@ from replicator.decode.plan.column_usage import ColumnUsage
 from replicator.decode.plan.image_reader import Image
 from replicator.decode.plan.json_objects import object_text
 from replicator.decode.plan.lowering import Lines, Lowered, Object, Repeated, Simple
+from replicator.decode.plan.raw_images import sized
 from replicator.decode.plan.source_text import Part, SourceText, expression, joined, latin1, printed, variable
 from replicator.decode.plan.variable_values import PER_EVENT, PER_ROW
-from replicator.model.plan import Encode, Text, Value, Var
+from replicator.model.plan import Encode, RawImage, Text, Value, Var
 from replicator.model.plan import Image as ImageName
 
 
@@ -102,10 +103,18 @@ class RecordText:
             return self._read[step.image].text(self._needs.slot(step), latin1(step.null))
         if isinstance(step, Object):
             return [variable(object_text(self._out, step, self._read, self._needs))]
+        if isinstance(step, RawImage):
+            return [expression(self._image(step))]
         if isinstance(step, Repeated):
             return [expression(f"{latin1(step.separator)!r}.join({self.lists[step]})")]
         assert isinstance(step, Var), "text does not vary"  # noqa: S101
         return [expression(PER_ROW[step.name].format(row=self.row))]
+
+    def _image(self, step: RawImage) -> str:
+        image, cutter = self._read[step.image], self._needs.cutter(step)
+        bounds = image.start, image.end
+        text = "_s[{}:{}]".format(*bounds) if cutter is None else f"{cutter}(_b, {image.start})"
+        return f"{self._out.bind('sized', sized)}({text})" if step.sized else text
 
     def _same(self, steps: tuple[Text | Var, ...]) -> list[Part]:
         if all(isinstance(step, Text) for step in steps):

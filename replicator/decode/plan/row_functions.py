@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from replicator.decode.plan.compiler import compile_rows
+from replicator.decode.plan.compiler import Rows, compile_rows
 from replicator.decode.plan.table_versions import Compile
+from replicator.decode.plan.variable_values import Context
 from replicator.model.batch import Record
+
+DecodeImages: TypeAlias = Callable[
+    [Rows, bytes, bytes, int, int, int, Callable[[Record], None], Context], tuple[int, int]
+]
+"""(function, header, images, start, end, row, append, context): calls a row function for row images that follow each
+other without the header of an event."""
 
 
 class RowFunctions(msgspec.Struct, frozen=True):
@@ -18,10 +25,27 @@ class RowFunctions(msgspec.Struct, frozen=True):
         compile: makes the function of a plan and a table, as `compile_rows` does.
         collect: bytes that are expected -> an empty sequence of records, of which a slice is a `Sequence[Record]`, and
             what the functions take as its `append`.
+        images: see `DecodeImages`.
     """
 
     compile: Compile
     collect: Callable[[int], tuple[Any, Callable[[Record], None]]]
+    images: DecodeImages
+
+
+def copied_images(
+    rows: Rows,
+    header: bytes,
+    images: bytes,
+    start: int,
+    end: int,
+    row: int,
+    append: Callable[[Record], None],
+    context: Context,
+) -> tuple[int, int]:
+    """`DecodeImages` for any row function: an event is made of the images."""
+    body = header + images[start:end]
+    return rows(body, body.decode("latin-1"), 0, len(body), row, append, context)
 
 
 def _list(expected: int) -> tuple[list[Record], Callable[[Record], None]]:
@@ -29,4 +53,4 @@ def _list(expected: int) -> tuple[list[Record], Callable[[Record], None]]:
     return records, records.append
 
 
-PYTHON: Final = RowFunctions(compile_rows, _list)
+PYTHON: Final = RowFunctions(compile_rows, _list, copied_images)

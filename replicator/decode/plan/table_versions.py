@@ -11,12 +11,15 @@ from replicator.decode.binlog.partial_updates import PartialRows
 from replicator.decode.plan.compiler import Operation, Renderer, Rows, compile_rows
 from replicator.decode.plan.deferred_fields import deferred_text
 from replicator.errors import DecodeError
-from replicator.model.happening import TableChange
+from replicator.model.metadata_event import TableChange
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 from replicator.pipeline.ports import Catalog, Planner
 
 Compile: TypeAlias = Callable[[TablePlan, Table, Operation, Renderer, bool], Rows]
+
+Guard: TypeAlias = Callable[[bytes, int, int], bool]
+"""(bytes of a row event, where its column count is, operation) -> whether its transaction is skipped"""
 
 Wrap: TypeAlias = Callable[[int, Rows], Rows]
 """(operation, row function) -> what takes its place"""
@@ -29,7 +32,7 @@ _MOST_IDS: Final = 20_000
 
 class Version:
     """One table version. `functions` are by operation (insert, update, delete), None until first needed;
-    `deferred`: what its records wait for."""
+    `deferred`: what its records wait for; `guard`: asked about transactions whose first row event is of this table."""
 
     __slots__ = (
         "_accept_partial",
@@ -40,6 +43,7 @@ class Version:
         "_wrap",
         "deferred",
         "functions",
+        "guard",
         "plan",
         "raw",
         "table",
@@ -54,8 +58,10 @@ class Version:
         *,
         accept_partial: bool,
         compile: Compile = compile_rows,  # noqa: A002
+        guard: Guard | None = None,
     ) -> None:
         self.raw = raw
+        self.guard = guard
         self.table = table
         self.plan = plan
         self.deferred = None if plan is None else deferred_text(plan)
@@ -102,6 +108,7 @@ class TableVersions:
         accept_partial: also rows that come without some of their columns.
         catalog: asked for what a table map does not say, of tables that are `selected`.
         compile: makes the functions.
+        guard_of: tells which tables mark transactions that are skipped.
 
     Attributes:
         at_fault: `database.table` whose map or rows could not be read; "" so far.
@@ -117,6 +124,7 @@ class TableVersions:
         catalog: Catalog | None = None,
         selected: Callable[[str, str], bool] = lambda database, table: True,
         compile: Compile = compile_rows,  # noqa: A002
+        guard_of: Callable[[Table], Guard | None] = lambda table: None,
     ) -> None:
         self.ids: dict[int, Version] = {}
         self.at_fault = ""
@@ -128,7 +136,9 @@ class TableVersions:
         self._catalog = catalog
         self._selected = selected
         self._compile = compile
+        self._guard_of = guard_of
         self._virtual_logged = True
+        self._generated_omitted = False
         self._watch: Callable[[Version], Wrap | None] | None = None
 
     def forget_ids(self) -> None:
@@ -136,9 +146,9 @@ class TableVersions:
 
     def written_by(self, version: bytes) -> None:
         """A file begins: which server has written it, as its FORMAT_DESCRIPTION tells."""
-        logged = virtual_columns.logged(version)
-        if logged != self._virtual_logged:
-            self._virtual_logged = logged
+        found = virtual_columns.logged(version), virtual_columns.omitted(version)
+        if found != (self._virtual_logged, self._generated_omitted):
+            self._virtual_logged, self._generated_omitted = found
             self._known.clear()
 
     def forget(self, changes: Iterable[TableChange], *, every: bool = False) -> None:
@@ -191,6 +201,8 @@ class TableVersions:
     def _planned(self, raw: bytes, table: Table, named: bool) -> Version:
         if self._catalog is not None and self._selected(table.database, table.name):
             table, named = self._catalog.describe(table, named=named), True
+        if self._generated_omitted:
+            table = virtual_columns.marked(table)
         plan = self._planner(table)
         if plan is not None and not named:
             raise DecodeError(
@@ -202,7 +214,15 @@ class TableVersions:
             )
         if plan is not None and not self._virtual_logged:
             virtual_columns.check(plan, table)
-        made = Version(raw, table, plan, self._rendering, accept_partial=self._accept_partial, compile=self._compile)
+        made = Version(
+            raw,
+            table,
+            plan,
+            self._rendering,
+            accept_partial=self._accept_partial,
+            compile=self._compile,
+            guard=self._guard_of(table),
+        )
         if self._watch is not None:
             made.watch(self._watch(made))
         return made

@@ -23,6 +23,7 @@ class Context(Protocol):
     position: bytes
     table_rows: int
     messages: int
+    row_flags: int
 
     def uuid(self, row: int) -> str:
         """JSON text."""
@@ -47,6 +48,7 @@ PER_EVENT: Final = {
     "server_id": "_c.server_id",
     "thread": "_c.thread",
     "query": "_c.query_json",
+    "unchecked": "('' if _c.row_flags & 0x12 else 'null')",  # see model.plan.Variable
 }
 
 PER_ROW: Final = {

@@ -10,9 +10,9 @@ import msgspec
 
 from replicator.decode.binlog import mariadb_compression
 from replicator.decode.values import charsets, decimals
-from replicator.decode.values.column_sizes import fixed_size
 from replicator.errors import DecodeError
 from replicator.model import types
+from replicator.model.column_sizes import fixed_size
 from replicator.model.condition import kind_of
 from replicator.model.table import Column, Table
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from replicator.decode.values.column_sizes import fixed_size
+from replicator.model.column_sizes import fixed_size
 from replicator.model.table import Column
 
 

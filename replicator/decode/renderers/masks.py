@@ -25,9 +25,9 @@ import msgspec
 from replicator.decode.renderers.comparables import comparable
 from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.quoting import quote
-from replicator.decode.values.column_sizes import fixed_size
 from replicator.errors import ConfigError, DecodeError
-from replicator.model import jsontext, types
+from replicator.model import json_string, types
+from replicator.model.column_sizes import fixed_size
 from replicator.model.condition import kind_of
 from replicator.model.table import Column, Table
 
@@ -57,7 +57,7 @@ def mask(name: str, column: Column, table: Table, base: Base, keys: Mapping[str,
         return _as_string(column, table)
     kind, _, rest = rest.partition(":")
     if kind == "fixed":
-        return _constant(column, jsontext.quote(rest))
+        return _constant(column, json_string.quote(rest))
     if kind == "last":
         count, _, inner = rest.partition(":")
         return _wrapped(inner, column, table, int(count), base) if inner else _last(column, table, int(count))

@@ -6,7 +6,7 @@ import re
 from binascii import b2a_base64
 from typing import Final
 
-from replicator.model import jsontext
+from replicator.model import json_string
 
 needs_care: Final = re.compile('[\x00-\x1f"\\\\\x80-\xff]').search
 """None for latin-1 text of UTF-8 bytes that can stand between quotes as it is."""
@@ -17,7 +17,7 @@ _escapes: Final = re.compile('[\x00-\x1f"\\\\\xf0-\xf4]').search
 
 def quote(text: str) -> str:
     """A JSON string from text."""
-    return jsontext.quote(text).encode().decode("latin-1")
+    return json_string.quote(text).encode().decode("latin-1")
 
 
 def quote_utf8(latin: str) -> str:

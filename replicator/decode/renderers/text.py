@@ -11,9 +11,9 @@ from replicator.decode.renderers.cache import Cache
 from replicator.decode.renderers.contract import Rendering
 from replicator.decode.renderers.quoting import base64, needs_care, quote, quote_utf8
 from replicator.decode.values import charsets, json_binary
-from replicator.decode.values.column_sizes import fixed_size
 from replicator.errors import DecodeError
 from replicator.model import types
+from replicator.model.column_sizes import fixed_size
 from replicator.model.table import Column, Table
 
 NOT_ASCII: Final = frozenset({"swe7", "ucs2", "utf16", "utf16le", "utf32"})

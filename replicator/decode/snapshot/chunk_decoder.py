@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -19,17 +19,21 @@ from replicator.decode.transactions.row_keys import RowKeys
 from replicator.decode.transactions.transaction_state import TransactionState
 from replicator.errors import ReplicatorError
 from replicator.model.batch import Batch, Record
+from replicator.model.position import Position
 from replicator.model.snapshot import Marker, RowImages
 from replicator.model.table import Table
 from replicator.pipeline.ports import Catalog, Chunk, Planner
 
 _ID: Final = 6
 """Bytes of the table id, which a table map begins with."""
-_EVENT: Final = 256 << 10
+_EVENT: Final = 128 << 10
 """Bytes of images that one call of a row function decodes."""
 _GROUPED_EVENT: Final = 8 << 10
 """The same of plans that make one record of an event: what a server puts into one (binlog_row_event_max_size)."""
-_MOST_EXPECTED: Final = 4 << 20
+_PART: Final = 640 << 10
+"""Bytes of records with which a batch ends: about as much as one write takes, and few enough for the caches of a
+processor."""
+_MOST_EXPECTED: Final = 2 << 20
 _MOST_VERSIONS: Final = 100
 _DAMAGE: Final = (struct.error, LookupError, ValueError, ArithmeticError, RecursionError)
 
@@ -67,36 +71,49 @@ class ChunkDecoder:
         self._versions: dict[tuple[bytes, Marker], Version] = {}
         self._expected = 0
 
-    def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Batch:
-        """The records of the chunk's rows.
+    def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Iterator[Batch]:
+        """The records of the chunk's rows, in parts: of a chunk no more is in memory than its images and one part.
 
         Their position text is `identity`, their number that of the row in the chunk; variables are those of a row event
         without GTID, file, thread and server id, at `chunk.time_s`. Rows that a filter leaves out are counted, as they
         are in the stream.
 
         Args:
+            chunk: its images are not kept when the last part is handed out.
             identity: ASCII; what names the chunk in the headers of records.
             first, between, last: markers of the first row, of those between, of the last one. An only row takes `last`,
                 unless that is as `between`: then `first`.
 
         Returns:
-            One batch; its position means nothing. `source_ms` is 0: a row of a snapshot does not say how far behind
+            Batches; their position means nothing. `source_ms` is 0: a row of a snapshot does not say how far behind
             the stream is.
 
         Raises:
-            DecodeError: as a decoder does; with the table.
+            DecodeError: as a decoder does; with the table. ValueError: a plan has `Deferred`.
         """
         state = _state(chunk, identity, self._clock())
         table = self.table(chunk)
-        records, append = self._functions.collect(self._expected)
-        count, size = len(chunk.images), 0
-        for marker, begin, end in _runs(count, first, between, last):
-            version = self._version(chunk.table_map[_ID:], table, marker)
-            if version.plan is not None:
-                for piece in _events(chunk.images, begin, end, _GROUPED_EVENT if version.plan.grouped else _EVENT):
-                    size += self._decode(version, chunk.images, *piece, state, append)
-        self._expected = min(size + size // 4, _MOST_EXPECTED)
-        return Batch(records[: len(records)], chunk.high, chunk.high.boundary, state.row, size=size)
+        raw, high, images = chunk.table_map[_ID:], chunk.high, chunk.images
+        del chunk
+        events = [
+            (version, *event)
+            for marker, begin, end in _runs(len(images), first, between, last)
+            if (version := self._version(raw, table, marker)).plan is not None
+            for event in _events(images, begin, end, _GROUPED_EVENT if version.plan.grouped else _EVENT)
+        ]
+        collected = [self._functions.collect(self._expected)]
+        size, before = 0, 0
+        for number, event in enumerate(events, 1):
+            size += self._decode(images, *event, state, collected[0][1])
+            if number == len(events):
+                del images
+            elif size < _PART:
+                continue
+            yield _part(collected.pop()[0], high, state.row - before, size)  # and keeps nothing of it
+            self._expected = min(size, _MOST_EXPECTED)
+            size, before = 0, state.row
+            if number < len(events):
+                collected.append(self._functions.collect(self._expected))
 
     def keys(self, chunk: Chunk, key: tuple[str, ...]) -> list[bytes]:
         """Of each row what a decoder's watcher is told when the row changes; see `RowKeys`.
@@ -132,23 +149,25 @@ class ChunkDecoder:
 
     def _decode(
         self,
-        version: Version,
         images: RowImages,
+        version: Version,
         first: int,
         end: int,
         state: TransactionState,
         append: Callable[[Record], None],
     ) -> int:
         """The rows from `first` on, before `end`. Returns the bytes of their records."""
-        body = (
-            column_presence.usual_header(version.table, "insert")
-            + images.data[_start(images, first) : images.ends[end - 1]]
-        )
+        header = column_presence.usual_header(version.table, "insert")
         state.table_rows = state.row
         with _at_fault(version.table):
             rows = version.functions[0] or version.compile(0)
-            state.row, size = rows(body, body.decode("latin-1"), 0, len(body), state.row, append, state)
+            start, behind = _start(images, first), images.ends[end - 1]
+            state.row, size = self._functions.images(rows, header, images.data, start, behind, state.row, append, state)
         return size
+
+
+def _part(records: Sequence[Record], high: Position, rows: int, size: int) -> Batch:
+    return Batch(records[: len(records)], high, high.boundary, rows, size=size)
 
 
 def _state(chunk: Chunk, identity: str, now_ns: int) -> TransactionState:

@@ -12,8 +12,9 @@ from replicator.decode.transactions.resume import Resumed
 from replicator.decode.transactions.transaction_buffer import TransactionBuffer
 from replicator.decode.transactions.transaction_state import Gtid, Phase, TransactionState
 from replicator.model.batch import Batch, Record
-from replicator.model.happening import Message
+from replicator.model.metadata_event import Message
 from replicator.model.position import Inside
+from replicator.model.target_table import STATEMENT
 
 _MOST_HELD: Final = 32 << 20
 """Bytes that records which wait may take in memory; then all of them, and whatever comes, go to disk in pieces."""
@@ -50,6 +51,7 @@ class BatchCollector:
         self._skip = resumed
         self._savepoints: dict[str, tuple[int, int, int, Counts]] = {}  # name -> row, rows that count, messages, counts
         self._left = 0  # rows of the transaction that left with earlier calls, or an earlier stream
+        self._barrier = False
         state.most_pending = _MOST_HELD
         self._clear([])
 
@@ -59,7 +61,7 @@ class BatchCollector:
         self._records = records
         self.append = records.append
         state.finished_records = 0  # records of transactions that are done
-        state.finished_rows = state.finished_size = state.finished_transactions = 0  # of those
+        state.finished_rows = state.finished_size = state.finished_transactions = state.finished_skipped = 0  # of those
 
     def announce(self, gtid: Gtid, commit_us: int, length: int = 0) -> None:
         """A GTID event: a transaction begins with it."""
@@ -72,6 +74,7 @@ class BatchCollector:
         state.gtid = gtid
         state.commit_us, state.length = commit_us, length
         state.row = state.messages = state.row_events = 0
+        state.skipped = False
         progress = self._progress
         state.start = state.at
         if self._skip is not None and not self._skip.begin(progress.file, state.start):
@@ -132,6 +135,7 @@ class BatchCollector:
         if self._skip is None or not self._skip.covers(row, state.row_events):
             state.pending_messages += 1
         state.messages += 1
+        self._barrier = self._barrier or message.topic == STATEMENT
         self.append(_record(message, position, row))
         self._count(row + 1, len(message.key or b"") + len(message.value or b""))
 
@@ -173,6 +177,7 @@ class BatchCollector:
         state.finished_size += state.pending_size
         state.pending_rows = state.pending_size = state.pending_messages = self._left = 0
         state.finished_transactions += 1
+        state.finished_skipped += state.skipped
         if self._savepoints:
             self._savepoints = {}
         if self.counts:
@@ -314,18 +319,20 @@ class BatchCollector:
         if state.moved:
             done = self._records[: state.finished_records]
             counts = state.finished_rows, state.finished_transactions, state.finished_size
-            batches.append(Batch(done, progress.boundary(), True, *counts, state.source_ms))
+            place, skipped = progress.boundary(), state.finished_skipped
+            batches.append(Batch(done, place, True, *counts, state.source_ms, barrier=self._barrier, skipped=skipped))
         if state.pending_rows and not failed and state.deferred is None:
             source_ms = state.commit_us // 1000 or state.source_ms
             self._left += state.pending_rows
             rows = state.pending_rows - state.pending_messages
             place = progress.inside(state.row, Inside(self._rule, state.row_events))
-            batches.append(Batch(rest, place, False, rows, 0, state.pending_size, source_ms, state.length))
+            sizes = rows, 0, state.pending_size, source_ms, state.length
+            batches.append(Batch(rest, place, False, *sizes, barrier=self._barrier))
             state.pending_rows = state.pending_size = state.pending_messages = 0
             rest = []
         if batches:
             self._clear(rest)
-        state.moved = False
+        state.moved = self._barrier = False
         return batches
 
 

@@ -13,7 +13,7 @@ from replicator.decode.transactions.metadata_events import MetadataEvents
 from replicator.decode.transactions.progress import Progress
 from replicator.model.description import tells_checksum
 from replicator.model.gtid import GtidSet, MariaDBPosition
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 
 _FARTHEST: Final = 1 << 60
 """No file is as long. What is counted on from an offset below fits into 63 bits, as it does in compiled code."""

@@ -15,8 +15,8 @@ from replicator.decode.binlog import statement_tables
 from replicator.decode.transactions.batch_collector import BatchCollector
 from replicator.decode.transactions.progress import Progress
 from replicator.decode.transactions.transaction_state import Gtid, Phase
-from replicator.model.happening import Message, Moment, Statement, TableChange
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
+from replicator.model.metadata_event import Message, Moment, Statement, StatementSettings, TableChange
 from replicator.model.table import Table
 from replicator.pipeline.ports import Catalog, Interest, Narrator
 
@@ -78,6 +78,7 @@ class MetadataEvents:
         self._sets = "executed" in interests
         self.queries = self._queries and not self._transactions and not self._sets
         self._xa = "xa" in interests
+        self.barriers = "barrier" in interests
         self._heartbeats = "heartbeat" in interests
         self._begun = False  # the transaction at hand was announced
 
@@ -137,16 +138,27 @@ class MetadataEvents:
 
     # Statements
 
-    def statement(self, text: str, database: str, timestamp: int, server_id: int) -> Statement | None:
-        """DDL and the like. Returns what the schema history made of it, when there is one."""
+    def statement(
+        self,
+        text: str,
+        database: str,
+        timestamp: int,
+        server_id: int,
+        settings: StatementSettings | None = None,
+        *,
+        skipped: bool = False,
+    ) -> Statement | None:
+        """DDL and the like. Returns what the schema history made of it, when there is one. `skipped`: the format is not
+        told."""
         told = None
         if self._catalog is not None:
             gtid = "" if self._state.gtid_json == _UNKNOWN else self._state.gtid_json[1:-1]
             told = self._catalog.statement(database, text, self._progress.before(), gtid)
-        if self._statements and self._narrator is not None:
+        if self._statements and self._narrator is not None and not skipped:
             subject = statement_tables.subject(text, database)
             statement = self._chosen(told or Statement(database, text, subject.kind), subject)
             if statement is not None:
+                statement = msgspec.structs.replace(statement, settings=settings)
                 if not self._begun:
                     self._begin(timestamp, server_id)
                 self._tell(self._narrator.statement(statement, self._moment(timestamp, server_id)))

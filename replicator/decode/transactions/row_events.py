@@ -157,13 +157,16 @@ class RowEvents:
                     self._metadata.statement_ended()
                 return
             raise unsupported_events.structure("a row event outside a transaction", version.table.qualified)
+        if state.row_events == 1 and version.guard is not None:
+            state.skipped = version.guard(b[at:end], 0, operation)
         attentive = self._attentive
-        if version.plan is None:
+        if version.plan is None or state.skipped:
             if attentive and b[p + 6] & _STATEMENT_END:
                 self._metadata.statement_ended()
             return
         state.pos = state.at
         state.server_id = server_id
+        state.row_flags = b[p + 6] | b[p + 7] << 8
         state.now_ns = self._clock()
         state.event_s = timestamp
         if not state.commit_us:
@@ -221,7 +224,7 @@ class RowEvents:
         self, b: bytes, p: int, at: int, end: int, timestamp: int, server_id: int, operation: int
     ) -> None:
         version = self._ids.get(int.from_bytes(b[p : p + 6], "little"))
-        if version is None or version.plan is None:
+        if version is None or (version.plan is None and version.guard is None):
             self._rows(b, p, at, end, timestamp, server_id, operation)
             return
         start = mariadb_compression.rows_at(b, at, end, 2 if operation == UPDATE else 1)

@@ -16,7 +16,7 @@ from replicator.decode.transactions.row_keys import RowKeys
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.batch import Record
-from replicator.model.happening import TableChange
+from replicator.model.metadata_event import TableChange
 from replicator.pipeline.ports import Watcher
 
 _KEEPS: Final = re.compile(
@@ -70,19 +70,29 @@ class TableWatch:
         if self._watcher is not None:
             self._watcher.changed(table, keys)
 
+    def late(self, *, begins: bool) -> None:
+        """The rows of an XA transaction that was prepared before come next, or have come."""
+        if self._watcher is not None:
+            self._watcher.late(begins=begins)
+
     def statement(self, text: str, database: str) -> None:
         """DDL and the like comes next. `database`: the session's default."""
         watcher = self._watcher
-        if watcher is None or not watcher.tables:
+        if watcher is None:
             return
         subject = statement_tables.subject(text, database)
+        moves = subject.kind == "ALTER TABLE" and _moves_rows(text)
+        if moves:  # tables that are read are concerned, too
+            watcher.moved([".".join(name) for name in (*subject.tables, *statement_tables.others(text, database))])
+        if not watcher.tables:
+            return
         if _KEEPS.fullmatch(subject.kind):
             return
         if subject.kind == "DROP DATABASE":
             chosen = _of_databases(watcher.tables, subject.database)
         elif subject.kind == "ALTER DATABASE":  # its name may be left out, what follows is not told from it
             chosen = _of_databases(watcher.tables, subject.database, database)
-        elif subject.tables and not (subject.kind == "ALTER TABLE" and _moves_rows(text)):
+        elif subject.tables and not moves:
             chosen = _named(watcher.tables, subject.tables)
         else:
             watcher.altered(None)

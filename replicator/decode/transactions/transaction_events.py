@@ -6,8 +6,9 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from replicator.decode.binlog import mariadb_compression, unsupported_events
+from replicator.decode.binlog import mariadb_compression, statement_settings, unsupported_events
 from replicator.decode.binlog.statements import Kind, Statement, classify
+from replicator.decode.transactions.loop_guard import LoopGuard
 from replicator.decode.transactions.row_events import RowEvents, Work
 from replicator.decode.transactions.table_watch import TableWatch
 from replicator.decode.transactions.transaction_state import Phase
@@ -19,6 +20,7 @@ from replicator.model.table import Table
 __all__ = ["TransactionEvents", "Work"]
 
 _QUERY: Final = struct.Struct("<IIBHH").unpack_from
+_QUERY_HEADER: Final = 13
 _PIECE: Final = 1 << 20
 """Bytes of events that waited which are decoded before what came of them leaves."""
 
@@ -28,14 +30,22 @@ class TransactionEvents(RowEvents):
 
     Args:
         watch: told of statements.
+        guard: knows statements that tasks have executed; None: none are skipped.
         read_again: gives the rows of an XA transaction that are not kept.
 
     Attributes:
         pausing: whether to let the caller of `feed` look after each XA PREPARE.
     """
 
-    def __init__(self, *arguments: Any, watch: TableWatch, read_again: Callable[[Prepared], XaTransaction]) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        watch: TableWatch,
+        read_again: Callable[[Prepared], XaTransaction],
+        guard: LoopGuard | None = None,
+    ) -> None:
         super().__init__(*arguments)
+        self._guard = guard
         self._watch = watch
         self.pausing = False
         self._prepared = PreparedTransactions()
@@ -68,7 +78,7 @@ class TransactionEvents(RowEvents):
 
     def query(self, b: bytes, p: int, end: int, timestamp: int, server_id: int) -> Work:
         thread, _, database_size, _, status_size = _QUERY(b, p)
-        at = p + 13 + status_size + database_size + 1
+        at = p + _QUERY_HEADER + status_size + database_size + 1
         if at > end:
             raise unsupported_events.structure("a query event is truncated")
         text = b[at:end]
@@ -78,7 +88,8 @@ class TransactionEvents(RowEvents):
             return self._finish(timestamp, server_id)
         else:
             database = b[at - 1 - database_size : at - 1].decode("utf-8", "replace")
-            return self._statement(text, database, thread, timestamp, server_id)
+            status = b[p + _QUERY_HEADER : p + _QUERY_HEADER + status_size]
+            return self._statement(text, database, thread, timestamp, server_id, status)
         return None
 
     def _begin(self, thread: int) -> None:
@@ -89,7 +100,9 @@ class TransactionEvents(RowEvents):
             self._without_gtid(0)
         self.state.thread = thread
 
-    def _statement(self, text: bytes, database: str, thread: int, timestamp: int, server_id: int) -> Work:
+    def _statement(
+        self, text: bytes, database: str, thread: int, timestamp: int, server_id: int, status: bytes
+    ) -> Work:
         collector, statement = self._collector, classify(text)
         kind, shown = statement.kind, text[:200].decode("utf-8", "replace")
         is_open = self.state.phase in (Phase.OPEN, Phase.XA)
@@ -102,7 +115,10 @@ class TransactionEvents(RowEvents):
             self._refuse_change(statement, database, shown)
             self._statement_alone(timestamp, server_id)
         elif kind is Kind.OTHER:
-            self._other(text.decode("utf-8", "replace"), database, thread, timestamp, server_id)
+            told = text.decode("utf-8", "replace"), database, thread, timestamp, server_id, status
+            if self._metadata.barriers:
+                return self._apart(*told)
+            self._other(*told)
         elif kind in (Kind.XA_COMMIT, Kind.XA_ROLLBACK) and self._xa is None:
             return self._decided(statement, thread, timestamp, server_id)
         elif is_open and kind in (Kind.COMMIT, Kind.XA_COMMIT):
@@ -122,7 +138,15 @@ class TransactionEvents(RowEvents):
             self._statement_alone(timestamp, server_id)
         return None
 
-    def _other(self, text: str, database: str, thread: int, timestamp: int, server_id: int) -> None:
+    def _apart(
+        self, text: str, database: str, thread: int, timestamp: int, server_id: int, status: bytes
+    ) -> Iterator[bool]:
+        """The statement is in a batch of its own."""
+        yield True
+        self._other(text, database, thread, timestamp, server_id, status)
+        yield True
+
+    def _other(self, text: str, database: str, thread: int, timestamp: int, server_id: int, status: bytes) -> None:
         """DDL and the like."""
         if self.state.phase == Phase.BETWEEN:
             self._collector.announce(None, 0)
@@ -130,7 +154,10 @@ class TransactionEvents(RowEvents):
         self.state.thread = thread
         self._collector.next_event()
         self._watch.statement(text, database)
-        known = self._metadata.statement(text, database, timestamp, server_id)
+        skipped = self._guard is not None and self._guard.skips_statement(thread)
+        self.state.skipped |= skipped
+        settings = statement_settings.read(status)
+        known = self._metadata.statement(text, database, timestamp, server_id, settings, skipped=skipped)
         if known is not None:
             self._watch.changes(known.changes)
             self._versions.forget(known.changes, every="DATABASE" in known.kind)
@@ -238,7 +265,9 @@ class TransactionEvents(RowEvents):
         return self._end_of(xid, timestamp, server_id)
 
     def _released(self, branch: XaTransaction, text: str, xid: str, timestamp: int, server_id: int) -> Iterator[bool]:
+        self._watch.late(begins=True)
         yield from self._replay(branch)
+        self._watch.late(begins=False)
         self._metadata.xa(text, Kind.XA_COMMIT.value, timestamp, server_id)
         work = self._end_of(xid, timestamp, server_id)
         if work is not None:

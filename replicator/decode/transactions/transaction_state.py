@@ -44,9 +44,10 @@ class TransactionState:
         row_events: row events of it so far, those of tables that are not replicated among them.
         deferred: fields that its records wait for; None: they leave as they come.
         standalone: MariaDB: the transaction ends without a commit.
+        skipped: its rows are not delivered: a task has written them (see `LoopGuard`).
 
-        finished_records, finished_rows, finished_size, finished_transactions: of complete transactions that have not
-            left yet.
+        finished_records, finished_rows, finished_size, finished_transactions, finished_skipped: of complete
+            transactions that have not left yet.
         pending_rows, pending_size, pending_messages: of the current transaction, that have not left yet.
         source_ms: time of the last commit, ms since the epoch.
         moved: a transaction boundary has come since batches left.
@@ -56,6 +57,7 @@ class TransactionState:
         ts_us, now_ns, event_s, pos, server_id, thread: of the current row event, see `model.plan.Variable`.
         gtid_json, executed_json, tsid_json, query_json, file_json: JSON text, as latin-1 of UTF-8 bytes, or "null".
         position: `model.batch.Record`'s.
+        row_flags: flags of the current row event.
         table_rows: rows of the event's table that the transaction had before this event.
 
         query: text of the statement whose rows come next, as it is in the event; None: it is not known.
@@ -73,6 +75,7 @@ class TransactionState:
         "finished_records",
         "finished_rows",
         "finished_size",
+        "finished_skipped",
         "finished_transactions",
         "gtid",
         "gtid_json",
@@ -95,7 +98,9 @@ class TransactionState:
         "query_told",
         "row",
         "row_events",
+        "row_flags",
         "server_id",
+        "skipped",
         "source_ms",
         "standalone",
         "start",
@@ -112,8 +117,9 @@ class TransactionState:
         self.commit_us = self.length = 0
         self.row = self.messages = self.row_events = 0
         self.deferred: DeferredText | None = None
-        self.standalone = False
+        self.standalone = self.skipped = False
         self.finished_records = self.finished_rows = self.finished_size = self.finished_transactions = 0
+        self.finished_skipped = 0
         self.pending_rows = self.pending_size = self.pending_messages = 0
         self.source_ms = 0
         self.moved = False
@@ -123,7 +129,7 @@ class TransactionState:
         self.thread: int | str = UNKNOWN
         self.gtid_json = self.executed_json = self.tsid_json = self.query_json = self.file_json = UNKNOWN
         self.position = b""
-        self.table_rows = 0
+        self.row_flags = self.table_rows = 0
         self.query: bytes | None = None
         self.query_start = -1
         self.query_told = False

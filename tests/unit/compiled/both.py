@@ -16,17 +16,21 @@ from replicator.config.task import StdoutSink
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.encode import formats
+from replicator.encode.row_images import RowImages
 from replicator.encode.topics import Topics
 from replicator.errors import ReplicatorError, SourceError
 from replicator.model.condition import Filter
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.table import Table
+from replicator.model.target_table import TargetTables
 from replicator.source.binlog_layout import packets
 from replicator.transform.column_remap import ungrouped
 
 Framing = Literal["packet", "file"]
 FORMATS = ("debezium", "maxwell", "canal")
+IMAGES = "row_images"
+"""The format of sinks that are databases."""
 _HERE = Path(__file__).parent
 _RECORDED = Path(__file__).parents[2] / "data" / "binlog"
 _FORMAT_DESCRIPTION = 15
@@ -84,6 +88,8 @@ def sink(form: str, **options: Any) -> StdoutSink:
 
 
 def format_of(form: str, server: str = "mysql", **options: Any) -> Any:
+    if form == IMAGES:
+        return RowImages(TargetTables())
     given = sink(form, **options)
     return formats[given.format]("t", given, server)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from replicator import compiled
 from replicator.model.batch import Record
-from replicator.model.packed import PackedRecords
+from replicator.model.packed_records import PackedRecords
 
 text = st.none() | st.binary(max_size=40)
 headers = st.lists(st.tuples(st.text(max_size=10), st.binary(max_size=200)), max_size=3).map(tuple)

@@ -24,12 +24,12 @@ from replicator.decode.native.row_programs import native_rows
 from replicator.decode.plan.compiler import Rows, compile_rows
 from replicator.decode.plan.lowering import Lowering
 from replicator.decode.renderers import rendering
-from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.encode.avro.registry import Registry
 from replicator.encode.topics import Topics
 from replicator.errors import RegistryUnavailable
 from replicator.model import types
 from replicator.model.batch import Record
+from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.condition import Filter, IsNull, Of, kind_of
 from replicator.model.encoding import AvroRecords
 from replicator.model.plan import Member, Members, TablePlan, Text, Value

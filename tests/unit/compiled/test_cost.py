@@ -9,7 +9,7 @@ import pytest
 
 from replicator import compiled
 from replicator.decode.native.compiled_decoder import CompiledDecoder
-from replicator.model.packed import PackedRecords
+from replicator.model.packed_records import PackedRecords
 from replicator.model.position import Position
 from replicator.sink.kafka.records import Stamp
 from tests.unit.compiled import both as pair

@@ -15,7 +15,7 @@ from replicator.config.task import StdoutSink
 from replicator.decode.binlog import table_map
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.compiled_decoder import CompiledDecoder
-from replicator.model.packed import PackedRecords
+from replicator.model.packed_records import PackedRecords
 from replicator.model.position import Position
 from tests.unit.compiled import both as pair
 
@@ -24,7 +24,7 @@ _TABLE_MAP, _ROWS_QUERY, _GTID = 19, 29, 33
 NAMES = [path.name.partition(".")[0] for path in RECORDINGS]
 
 
-@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("form", [*pair.FORMATS, pair.IMAGES])
 @pytest.mark.parametrize("path", RECORDINGS, ids=NAMES)
 def test_recorded_binlogs(path: Path, form: str) -> None:
     raw = pair.read(path)
@@ -42,7 +42,7 @@ def test_in_pieces(path: Path) -> None:
         assert ours == twin
 
 
-@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("form", [*pair.FORMATS, pair.IMAGES])
 @pytest.mark.parametrize("name", ["mysql_orders", "mariadb_orders", "mysql_zoo", "mysql_transactions"])
 def test_damaged_bytes(name: str, form: str) -> None:
     """Same errors, same codes, same positions, and the same records before them."""
@@ -95,7 +95,7 @@ def test_canal_is_told_of_statements(size: int, gtidon: bool, monkeypatch: pytes
     assert sum(b'"type":"QUERY"' in record[2] for batch in ours[:-2] for record in batch[0]) == 100
 
 
-@pytest.mark.parametrize("form", pair.FORMATS)
+@pytest.mark.parametrize("form", [*pair.FORMATS, pair.IMAGES])
 @pytest.mark.parametrize("name", ["mysql_orders", "mariadb_orders"])
 def test_the_records_of_ordinary_transactions_are_packed_and_python_sees_few_events(name: str, form: str) -> None:
     """What the whole is for: nothing per row, and next to nothing per transaction. MariaDB's has statements' texts."""

@@ -21,10 +21,10 @@ from replicator.decode.native.row_programs import native_rows
 from replicator.decode.plan.compiler import compile_rows
 from replicator.decode.renderers import rendering
 from replicator.decode.renderers.comparables import comparable
-from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.encode import formats
 from replicator.model import types
 from replicator.model.batch import Record
+from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.condition import (
     And,
     Compare,
@@ -211,3 +211,30 @@ def test_what_the_compiled_code_can_decide() -> None:
         if not planner.program().native:
             python.add(types.NAMES[column.type])
     assert python == {"DATETIME", "TIME", "TIMESTAMP", "SET", "NEWDECIMAL"}
+
+
+@pytest.mark.parametrize("month", range(16))
+def test_months_that_no_server_writes(month: int) -> None:
+    """Compared as the digits that they have: a 14th month of 2020 is before 2021."""
+    column = Column(0, "c", types.DATE, nullable=False)
+    table = Table("shop", "t", (column,), ())
+    plan = formats["debezium"]("t", StdoutSink(type="stdout", format="debezium"), "mysql").plan(table, "topic")
+    plan = msgspec.structs.replace(plan, filter=Filter(Compare(Of(0), "<", 2021_01_01_000000_000000)))
+    raw = b"\x01\xff\0" + (2020 << 9 | month << 5 | 5).to_bytes(3, "little")
+    arena = compiled.module("arena").Arena()
+    run(native_rows(plan, table, "insert", rendering, False), raw, arena)
+    assert len(arena) == 1
+
+
+@pytest.mark.parametrize("hundredths", [0, 99, 100, 104, 105, 150, 255])
+def test_fractions_that_no_server_writes(hundredths: int) -> None:
+    """Of a second, in one byte: more than 99 are in the next second."""
+    column = Column(0, "c", types.DATETIME2, meta=2, nullable=False)
+    table = Table("shop", "t", (column,), ())
+    plan = formats["debezium"]("t", StdoutSink(type="stdout", format="debezium"), "mysql").plan(table, "topic")
+    plan = msgspec.structs.replace(plan, filter=Filter(Compare(Of(0), "<", 2020_01_01_000001_460000)))
+    packed = (1 << 39) + ((2020 * 13 + 1) << 22 | 1 << 17)
+    raw = b"\x01\xff\0" + packed.to_bytes(5, "big") + bytes((hundredths,))
+    arena = compiled.module("arena").Arena()
+    run(native_rows(plan, table, "insert", rendering, False), raw, arena)
+    assert len(arena) == (1 if hundredths < 146 else 0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from replicator import compiled
 from replicator.model.batch import Record
-from replicator.sink.kafka.partitioner import murmur2, partition_of
+from replicator.model.partitioner import murmur2, partition_of
 from replicator.sink.kafka.records import BATCH_OVERHEAD, Stamp, encode
 from tests.unit.compiled.test_arena import filled, records
 

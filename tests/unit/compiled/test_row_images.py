@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from replicator import compiled
 from replicator.model import types
-from replicator.source.mysql.snapshot import json_document
-from replicator.source.mysql.snapshot.compiled_rows import CompiledRows
-from replicator.source.mysql.snapshot.key import Bounds, Key
-from replicator.source.mysql.snapshot.row_image import RowImages
-from replicator.source.mysql.snapshot.shape import BINARY, ColumnShape, TableShape
+from replicator.mysql.row_images import json_document
+from replicator.mysql.row_images.compiled_rows import CompiledRows
+from replicator.mysql.row_images.row_image import RowImages
+from replicator.mysql.table_key import Bounds, Key
+from replicator.mysql.table_shape import BINARY, ColumnShape, TableShape
 
 pytestmark = pytest.mark.skipif(not compiled.available(), reason=compiled.why_not())
 

@@ -18,11 +18,11 @@ from replicator.decode.plan.compiler import compile_rows
 from replicator.decode.renderers import rendering
 from replicator.decode.renderers.contract import Rendering
 from replicator.decode.transactions.transaction_state import TransactionState
-from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.encode import formats
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.batch import Record
+from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.table import Column, Table
 from tests.unit.compiled.both import FORMATS
 from tests.unit.decode.json_writer import write as document

@@ -15,10 +15,10 @@ from replicator.decode.binlog import event_types
 from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.renderers.contract import Rendering
 from replicator.decode.transactions.progress import Flavor
-from replicator.decode.values.column_sizes import fixed_size
 from replicator.errors import SourceError
 from replicator.model import types
 from replicator.model.batch import Batch, Record
+from replicator.model.column_sizes import fixed_size
 from replicator.model.plan import Image, RecordPlan, Step, TablePlan, Template, Text, Value, Var
 from replicator.model.position import Position
 from replicator.model.table import Column, Table

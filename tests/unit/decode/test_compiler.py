@@ -12,10 +12,10 @@ from replicator.decode.binlog.column_presence import packed
 from replicator.decode.plan.compiler import compile_rows
 from replicator.decode.renderers.contract import Rendering
 from replicator.decode.transactions.transaction_state import TransactionState
-from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.batch import Record
+from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var, Variable
 from replicator.model.table import Column, Table
 from tests.support.present import present

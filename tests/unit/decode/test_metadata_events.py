@@ -6,7 +6,7 @@ import pytest
 
 from replicator.config.tables import TableFilter
 from replicator.decode.binlog import event_types
-from replicator.model.happening import Message, Statement, TableChange
+from replicator.model.metadata_event import Message, Statement, TableChange
 from replicator.model.plan import RecordPlan, TablePlan, Text, Var
 from replicator.model.position import Position
 from replicator.model.table import Table

@@ -18,8 +18,8 @@ from replicator.decode.renderers import rendering
 from replicator.errors import SourceError
 from replicator.model import types
 from replicator.model.condition import Filter, IsNull, Of
-from replicator.model.happening import Statement, TableChange
-from replicator.model.packed import PackedRecords
+from replicator.model.metadata_event import Statement, TableChange
+from replicator.model.packed_records import PackedRecords
 from replicator.model.position import Position
 from replicator.model.table import Column, Table
 from tests.unit.compiled import both as pair
@@ -239,6 +239,7 @@ def test_rows_of_a_prepared_transaction_are_noted_when_it_commits(kind: type[Bin
     (batch,) = decoder.feed(commit.raw)
     assert batch.rows == 2
     assert notes.keys == {"shop.t": [key(10), key(11)]}
+    assert notes.lates == [True, False], "and may be shown only later"
 
 
 def test_a_damaged_event_is_refused_as_without_a_watcher(kind: type[BinlogDecoder]) -> None:
@@ -304,6 +305,26 @@ def test_statements_alter_tables(kind: type[BinlogDecoder], text: str, altered: 
     decoder.watch(notes := Notes(TABLES))
     decoder.feed(Log().gtid(1).query(text).raw)
     assert sorted(map(str, notes.altered_tables)) == sorted(map(str, altered))
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("ALTER TABLE x EXCHANGE PARTITION p WITH TABLE t", [["shop.x", "shop.t"]]),
+        ("alter table `x` exchange  partition `p 1` with table other.`T` without validation", [["shop.x", "other.T"]]),
+        ("ALTER TABLE other.x /* a */ CONVERT PARTITION p TO TABLE `shop`.`t`", [["other.x", "shop.t"]]),
+        ("ALTER TABLE x CONVERT TABLE t TO PARTITION p VALUES LESS THAN (3)", [["shop.x", "shop.t"]]),
+        ("ALTER TABLE x COMMENT 'EXCHANGE PARTITION p WITH TABLE t'", []),
+        ("ALTER TABLE x TRUNCATE PARTITION p", []),
+    ],
+)
+def test_statements_move_rows_between_tables(kind: type[BinlogDecoder], text: str, moved: list[list[str]]) -> None:
+    """Told before any table is watched, too: what was read by an earlier session is concerned."""
+    for tables in (TABLES, {}):
+        decoder = made(kind)
+        decoder.watch(notes := Notes(tables))
+        decoder.feed(Log().gtid(1).query(text).raw)
+        assert notes.moves == moved
 
 
 class History:

@@ -20,17 +20,25 @@ class Notes:
     def __init__(self, tables: Mapping[str, tuple[str, ...]]) -> None:
         self.tables = tables
         self.keys: dict[str, list[bytes]] = defaultdict(list)
+        self.lates: list[bool] = []
         self.altered_tables: list[str | None] = []
         self.names: list[tuple[str, str]] = []
+        self.moves: list[list[str]] = []
 
     def changed(self, table: str, keys: Sequence[bytes]) -> None:
         self.keys[table] += keys
+
+    def late(self, *, begins: bool) -> None:
+        self.lates.append(begins)
 
     def altered(self, table: str | None) -> None:
         self.altered_tables.append(table)
 
     def renamed(self, old: str, new: str) -> None:
         self.names.append((old, new))
+
+    def moved(self, tables: Sequence[str]) -> None:
+        self.moves.append(list(tables))
 
     @property
     def sets(self) -> dict[str, set[bytes]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from replicator.decode.binlog import column_presence, event_types, table_map
-from replicator.decode.values.column_sizes import fixed_size, prefix_size
+from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.position import Position
 from replicator.model.snapshot import RowImages
 from replicator.model.table import Table

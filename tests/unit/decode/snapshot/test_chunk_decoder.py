@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
+from functools import reduce
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,11 +25,12 @@ from replicator.encode.topics import Topics
 from replicator.errors import DecodeError
 from replicator.model import types
 from replicator.model.batch import Batch, Record
-from replicator.model.packed import PackedRecords
+from replicator.model.packed_records import PackedRecords
 from replicator.model.plan import Deferred, RecordPlan, TablePlan, Text
 from replicator.model.position import Position
 from replicator.model.snapshot import Marker, RowImages
 from replicator.model.table import Column, Table
+from replicator.pipeline.buffer import joined
 from replicator.pipeline.ports import Planner
 from replicator.transform.chain import Chain
 from tests.unit.compiled import both as pair
@@ -92,6 +96,11 @@ def streamed(kind: type[BinlogDecoder], plan: Planner, server: str, rows: Insert
     return [record for batch in batches for record in batch.records], decoder._state
 
 
+def whole(parts: Iterable[Batch]) -> Batch:
+    """The parts of a chunk as one batch."""
+    return reduce(joined, parts, Batch((), WHERE, boundary=True))
+
+
 def chunk_records(
     functions: RowFunctions, plan: Planner, server: str, rows: Inserted, seen: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Batch:
@@ -107,7 +116,7 @@ def chunk_records(
     decoder = ChunkDecoder(lambda _: plan, mariadb=server == "mariadb", functions=functions, clock=lambda: pair.NOW)
     with monkeypatch.context() as patch:
         patch.setattr(chunk_decoder, "_state", like_the_stream)
-        return decoder.rows(rows.chunk(), seen.position.decode(), *ALL)
+        return whole(decoder.rows(rows.chunk(), seen.position.decode(), *ALL))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -175,26 +184,41 @@ def test_first_and_last_row_have_markers_of_their_own(
     functions: RowFunctions, markers: str, expected: list[str]
 ) -> None:
     first, between, last = cast("tuple[Marker, Marker, Marker]", tuple(markers.split()))
-    batch = decoder(functions).rows(of_ids(range(len(expected))).chunk(), "snapshot:shop.t:3", first, between, last)
+    chunk = of_ids(range(len(expected))).chunk()
+    batch = whole(decoder(functions).rows(chunk, "snapshot:shop.t:3", first, between, last))
     assert [(record[2], record[3], record[4], record[5][0][1].decode()) for record in batch.records] == [
         (b"[%d]" % row, b"snapshot:shop.t:3", row, marker) for row, marker in enumerate(expected)
     ]
     assert batch.rows == len(expected)
 
 
-def test_a_chunk_of_many_events_is_one_batch(functions: RowFunctions) -> None:
-    batch = decoder(functions).rows(of_ids(range(200_000)).chunk(), "i", *ALL)  # 1 MB
-    assert isinstance(batch.records, PackedRecords) == (functions is not PYTHON)
-    assert [record[4] for record in batch.records] == list(range(200_000))
-    assert batch.boundary
-    assert not batch.source_ms
-    assert batch.size == sum(len(record[1] or b"") + len(record[2] or b"") for record in batch.records)
+def test_a_long_chunk_comes_in_parts(functions: RowFunctions) -> None:
+    parts = list(decoder(functions).rows(of_ids(range(200_000)).chunk(), "i", *ALL))  # 1 MB, and 1.5 MB of records
+    assert len(parts) > 1
+    for part in parts:
+        assert isinstance(part.records, PackedRecords) == (functions is not PYTHON)
+        assert part.size == sum(len(record[1] or b"") + len(record[2] or b"") for record in part.records)
+        assert part.size < 2 * chunk_decoder._PART
+        assert part.rows == len(part.records)
+        assert not part.source_ms
+    assert [record[4] for part in parts for record in part.records] == list(range(200_000))
+
+
+def test_images_are_let_go_before_the_last_part(functions: RowFunctions) -> None:
+    """One row may be as large as all else in memory."""
+    chunk = of_ids(range(200_000)).chunk()
+    images = chunk.images
+    parts = decoder(functions).rows(chunk, "i", *ALL)
+    del chunk
+    held = [sys.getrefcount(images) for _ in parts]
+    assert len(held) > 1
+    assert held[-1] == held[0] - 1
 
 
 def test_a_grouped_plan_makes_a_record_of_8_kb_of_rows(functions: RowFunctions) -> None:
     made = pair.format_of("canal")
     found = ChunkDecoder(lambda _: lambda table: made.plan(table, "x"), mariadb=False, functions=functions)
-    batch = found.rows(of_ids(range(5000)).chunk(), "i", *ALL)
+    batch = whole(found.rows(of_ids(range(5000)).chunk(), "i", *ALL))
     assert [record[4] for record in batch.records] == [0, 1638, 3276, 4914]
 
 
@@ -204,13 +228,13 @@ def test_a_row_that_is_longer_than_an_event(functions: RowFunctions) -> None:
     rows = RowImages(b"".join(images), [700_005, 1_400_010, 2_100_015])
     plan = writer.plan(table, keys=(), renderer="base64")
     found = ChunkDecoder(lambda _: lambda table: plan, mariadb=False, functions=functions)
-    batch = found.rows(Inserted(writer.table_map(table), table, rows).chunk(), "i", *ALL)
+    batch = whole(found.rows(Inserted(writer.table_map(table), table, rows).chunk(), "i", *ALL))
     assert (batch.rows, batch.size) == (3, 2_800_020)
 
 
 def test_a_table_that_is_not_replicated_gives_nothing(functions: RowFunctions) -> None:
     found = ChunkDecoder(lambda _: lambda table: None, mariadb=False, functions=functions)
-    batch = found.rows(of_ids([1, 2]).chunk(), "i", *ALL)
+    batch = whole(found.rows(of_ids([1, 2]).chunk(), "i", *ALL))
     assert (list(batch.records), batch.rows) == ([], 0)
 
 
@@ -218,7 +242,7 @@ def test_damaged_images_are_refused_with_their_table(functions: RowFunctions) ->
     rows = of_ids([1, 2])
     damaged = msgspec.structs.replace(rows.chunk(), images=RowImages(rows.images.data[:-1], [5, 9]))
     with pytest.raises(DecodeError, match="E2302") as caught:
-        decoder(functions).rows(damaged, "i", *ALL)
+        list(decoder(functions).rows(damaged, "i", *ALL))
     assert caught.value.table == "shop.t"
 
 
@@ -226,7 +250,7 @@ def test_a_plan_that_waits_for_a_commit_is_refused(functions: RowFunctions) -> N
     made = pair.format_of("maxwell")
     found = ChunkDecoder(lambda _: lambda table: made.plan(table, "x"), mariadb=False, functions=functions)
     with pytest.raises(ValueError, match="Deferred"):
-        found.rows(of_ids([1]).chunk(), "i", *ALL)
+        list(found.rows(of_ids([1]).chunk(), "i", *ALL))
 
 
 class Described:
@@ -255,7 +279,7 @@ def test_tables_are_described_as_the_stream_knows_them_now(functions: RowFunctio
     topics = []
     for comment in ("a", "a", "b", "b"):
         catalog.comment = comment
-        topics.append(found.rows(of_ids([1]).chunk(), "i", *ALL).records[0][0])
+        topics.append(whole(found.rows(of_ids([1]).chunk(), "i", *ALL)).records[0][0])
     assert (topics, planned) == (["a", "a", "b", "b"], ["a", "b"])
 
 
@@ -270,5 +294,5 @@ def test_rows_and_keys_of_ordinary_tables_are_compiled(monkeypatch: pytest.Monke
     plan = planner("debezium", "mysql", {})
     found = ChunkDecoder(lambda _: plan, mariadb=False)
     for rows in inserted(recorded("mysql_orders")):
-        assert len(found.rows(rows.chunk(), "i", *ALL).records) == len(rows.images)
+        assert len(whole(found.rows(rows.chunk(), "i", *ALL)).records) == len(rows.images)
         assert len(found.keys(rows.chunk(), ("id",))) == len(rows.images)

@@ -1,0 +1,13 @@
+from collections.abc import Sequence
+
+from replicator.model.packed_records import Block
+
+ABI: int
+
+def net(
+    parts: list[tuple[bytes, bytes] | tuple[Sequence[Block], str]],
+    sizes: Sequence[int],
+    key: Sequence[int],
+    unique: Sequence[int],
+    most: int,
+) -> list[tuple[bytes, int, bytes]] | None: ...

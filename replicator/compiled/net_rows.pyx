@@ -1,0 +1,353 @@
+"""Joins the changes of each row of a table into one.
+
+The twin, which owns every rule: `sink/mysql/net_changes.py`.
+"""
+
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+
+from replicator.compiled.arena cimport Arena
+from replicator.compiled.image_records cimport Image, row_at
+from replicator.compiled.out cimport NO_MEMORY, OK, Out, little, put
+
+ABI = 12
+
+cdef enum:
+    SAME_ORDER = 1  # the changes stay as they are
+    DAMAGED = 5
+    MOST_KEYS = 16
+
+ctypedef struct Row:
+    # The image before all changes, and the present one; NULL: there is none.
+    const uint8_t* before
+    size_t before_size
+    const uint8_t* after
+    size_t after_size
+    size_t key_at
+    uint32_t key_size
+    uint32_t hash
+
+
+cdef class Net:
+    """Of one table version."""
+
+    cdef int columns
+    cdef int64_t* sizes
+    cdef int* key_place  # of each column in the key, -1: none
+    cdef bint* unique
+    cdef int key_count
+    cdef Out keys
+    cdef Row* rows
+    cdef size_t count, room
+    cdef uint32_t* slots  # numbers of rows, counted from 1
+    cdef size_t mask
+    cdef const uint8_t* key_at[MOST_KEYS]
+    cdef size_t key_sizes[MOST_KEYS]
+
+    def __cinit__(self, sizes, key, unique):
+        cdef int index
+        self.columns, self.key_count = len(sizes), len(key)
+        self.sizes = <int64_t*>malloc((self.columns + 1) * sizeof(int64_t))
+        self.key_place = <int*>malloc((self.columns + 1) * sizeof(int))
+        self.unique = <bint*>calloc(self.columns + 1, sizeof(bint))
+        self.mask = 1023
+        self.slots = <uint32_t*>calloc(self.mask + 1, sizeof(uint32_t))
+        if self.sizes == NULL or self.key_place == NULL or self.unique == NULL or self.slots == NULL:
+            raise MemoryError
+        if not 0 < self.key_count <= MOST_KEYS:
+            raise ValueError(key)
+        for index in range(self.columns):
+            self.sizes[index], self.key_place[index] = sizes[index], -1
+        for index, column in enumerate(key):
+            self.key_place[<int>column] = index
+        for column in unique:
+            self.unique[<int>column] = True
+
+    def __dealloc__(self):
+        free(self.sizes)
+        free(self.key_place)
+        free(self.unique)
+        free(self.keys.base)
+        free(self.rows)
+        free(self.slots)
+
+    cdef int take(self, char operation, const uint8_t* p, const uint8_t* end) noexcept nogil:
+        cdef const uint8_t* behind
+        cdef const uint8_t* last
+        cdef int64_t old, new
+        cdef size_t size
+        while p < end:
+            behind = self._image(p, end)
+            if behind == NULL:
+                return DAMAGED
+            size = behind - p
+            if operation == c'I':
+                new = self._row()
+                if new < 0:
+                    return <int>-new
+                if self.rows[new].after != NULL:
+                    return SAME_ORDER
+                self.rows[new].after, self.rows[new].after_size = p, size
+                p = behind
+                continue
+            old = self._there(p, size)
+            if old < 0:
+                return <int>-old
+            if operation == c'D':
+                self.rows[old].after = NULL
+                p = behind
+                continue
+            last = self._image(behind, end)
+            if last == NULL:
+                return DAMAGED
+            new = self._row()
+            if new < 0:
+                return <int>-new
+            if new != old:
+                self.rows[old].after = NULL
+                if self.rows[new].after != NULL:
+                    return SAME_ORDER
+            self.rows[new].after, self.rows[new].after_size = behind, last - behind
+            p = last
+        return OK
+
+    cdef const uint8_t* _image(self, const uint8_t* p, const uint8_t* end) noexcept nogil:
+        """The end of an image, and where its key is; NULL: it goes on behind `end`."""
+        cdef const uint8_t* nulls = p
+        cdef int column, place
+        cdef int64_t size
+        cdef int prefix
+        if end - p < (self.columns + 7) >> 3:
+            return NULL
+        p += (self.columns + 7) >> 3
+        for column in range(self.columns):
+            place = self.key_place[column]
+            if nulls[column >> 3] >> (column & 7) & 1:
+                if place >= 0:
+                    self.key_at[place] = NULL
+                continue
+            size = self.sizes[column]
+            if size < 0:
+                prefix = <int>-size
+                if end - p < prefix:
+                    return NULL
+                size = prefix + <int64_t>little(p, prefix)
+            if size > end - p:
+                return NULL
+            if place >= 0:
+                self.key_at[place], self.key_sizes[place] = p, <size_t>size
+            p += size
+        return p
+
+    cdef int64_t _there(self, const uint8_t* p, size_t size) noexcept nogil:
+        """The row whose image was walked last, which must be there with these bytes; a negative status."""
+        cdef size_t known = self.count
+        cdef int64_t number = self._row()
+        cdef Row* row
+        if number < 0:
+            return number
+        row = self.rows + number
+        if self.count > known:
+            row.before, row.before_size, row.after, row.after_size = p, size, p, size
+        elif row.after == NULL or row.after_size != size or memcmp(row.after, p, size) != 0:
+            return -SAME_ORDER
+        return number
+
+    cdef int64_t _row(self) noexcept nogil:
+        """The number of the row with the key that was found last; a new one is not there. A negative status."""
+        cdef size_t start = self.keys.used
+        cdef size_t slot, room
+        cdef uint32_t number
+        cdef uint32_t hash
+        cdef Row* row
+        cdef Row* moved
+        cdef int place
+        for place in range(self.key_count):
+            if self.key_at[place] == NULL:
+                return -SAME_ORDER
+            if put(&self.keys, self.key_at[place], self.key_sizes[place]) != OK:
+                return NO_MEMORY
+        hash = _hashed(<uint8_t*>self.keys.base + start, self.keys.used - start)
+        slot = hash & self.mask
+        while self.slots[slot]:
+            row = self.rows + (self.slots[slot] - 1)
+            if (
+                row.hash == hash and row.key_size == self.keys.used - start
+                and memcmp(self.keys.base + row.key_at, self.keys.base + start, row.key_size) == 0
+            ):
+                self.keys.used = start
+                return self.slots[slot] - 1
+            slot = slot + 1 & self.mask
+        if self.count == self.room:
+            room = 2 * self.room + 512
+            moved = <Row*>realloc(self.rows, room * sizeof(Row))
+            if moved == NULL:
+                return NO_MEMORY
+            self.rows, self.room = moved, room
+        row = self.rows + self.count
+        row.before = row.after = NULL
+        row.before_size = row.after_size = 0
+        row.key_at, row.key_size, row.hash = start, <uint32_t>(self.keys.used - start), hash
+        self.count += 1
+        self.slots[slot] = <uint32_t>self.count
+        if 2 * self.count > self.mask and self._spread() != OK:
+            return NO_MEMORY
+        return self.count - 1
+
+    cdef int _spread(self) noexcept nogil:
+        """Twice as many slots."""
+        cdef size_t mask = 2 * self.mask + 1
+        cdef uint32_t* slots = <uint32_t*>calloc(mask + 1, sizeof(uint32_t))
+        cdef size_t number, slot
+        if slots == NULL:
+            return NO_MEMORY
+        for number in range(self.count):
+            slot = self.rows[number].hash & mask
+            while slots[slot]:
+                slot = slot + 1 & mask
+            slots[slot] = <uint32_t>(number + 1)
+        free(self.slots)
+        self.slots, self.mask = slots, mask
+        return OK
+
+    cdef bint _differ(self, Row* row) noexcept nogil:
+        """Whether an update changes a column of a unique key."""
+        cdef const uint8_t* p = row.before + ((self.columns + 7) >> 3)
+        cdef const uint8_t* q = row.after + ((self.columns + 7) >> 3)
+        cdef size_t size, other
+        cdef bint null, other_null
+        cdef int column
+        for column in range(self.columns):
+            null = row.before[column >> 3] >> (column & 7) & 1
+            other_null = row.after[column >> 3] >> (column & 7) & 1
+            size = 0 if null else self._size(p, column)
+            other = 0 if other_null else self._size(q, column)
+            if self.unique[column] and (null != other_null or size != other or memcmp(p, q, size) != 0):
+                return True
+            p += size
+            q += other
+        return False
+
+    cdef size_t _size(self, const uint8_t* p, int column) noexcept nogil:
+        cdef int64_t size = self.sizes[column]
+        return <size_t>(size if size >= 0 else -size + <int64_t>little(p, <int>-size))
+
+    cdef bint unchanged(self, Row* row) noexcept nogil:
+        if row.before == NULL or row.after == NULL:
+            return row.before == row.after
+        return row.before_size == row.after_size and memcmp(row.before, row.after, row.before_size) == 0
+
+    cdef bint moves(self) noexcept nogil:
+        """Whether the sum of a row's updates changes a column of a unique key."""
+        cdef size_t number
+        cdef Row* row
+        for number in range(self.count):
+            row = self.rows + number
+            if row.before != NULL and row.after != NULL and not self.unchanged(row) and self._differ(row):
+                return True
+        return False
+
+    cdef int put_rows(self, char operation, list found, size_t most) except -1:
+        """Appends (operation, rows, images)."""
+        cdef Out out
+        cdef size_t number, size
+        cdef int count = 0
+        cdef Row* row
+        out.base, out.used, out.room = NULL, 0, 0
+        try:
+            for number in range(self.count):
+                row = self.rows + number
+                if self.unchanged(row) or operation != _kind(row):
+                    continue
+                size = (row.before_size if operation != c'I' else 0) + (row.after_size if operation != c'D' else 0)
+                if count and out.used + size > most:
+                    found.append((bytes([operation]), count, PyBytes_FromStringAndSize(out.base, out.used)))
+                    out.used, count = 0, 0
+                if operation != c'I' and put(&out, row.before, row.before_size) != OK:
+                    raise MemoryError
+                if operation != c'D' and put(&out, row.after, row.after_size) != OK:
+                    raise MemoryError
+                count += 1
+            if count:
+                found.append((bytes([operation]), count, PyBytes_FromStringAndSize(out.base, out.used)))
+        finally:
+            free(out.base)
+        return 0
+
+
+cdef inline char _kind(Row* row) noexcept nogil:
+    return c'I' if row.before == NULL else c'D' if row.after == NULL else c'U'
+
+
+cdef inline uint32_t _hashed(const uint8_t* p, size_t size) noexcept nogil:
+    """FNV-1a of words, mixed at the end: keys are short."""
+    cdef uint64_t hash = 0xCBF29CE484222325ULL
+    cdef uint64_t word
+    while size >= 8:
+        memcpy(&word, p, 8)
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15ULL
+        hash ^= hash >> 29
+        p += 8
+        size -= 8
+    hash = (hash ^ little(p, <int>size)) * 0x9E3779B97F4A7C15ULL
+    return <uint32_t>(hash >> 32)
+
+
+cdef int _take_records(Net made, blocks, str topic) except -1:
+    """The changes of one topic. Returns a status."""
+    cdef Arena arena
+    cdef size_t first, last, index
+    cdef int64_t number
+    cdef Image row
+    cdef int status = OK
+    for arena, first, last in blocks:
+        if topic not in arena.topics:
+            continue
+        number = arena.topics.index(topic)
+        with nogil:
+            for index in range(first, last):
+                if arena.entries[index].topic == number:
+                    row = row_at(arena, index)
+                    status = made.take(<char>(row.kind & 0xFF), row.at, row.at + row.size)
+                    if status != OK:
+                        break
+        if status != OK:
+            break
+    return status
+
+
+cdef int _take_run(Net made, bytes operation, bytes images) noexcept:
+    cdef const uint8_t* p = <const uint8_t*>PyBytes_AS_STRING(images)
+    cdef const uint8_t* end = p + PyBytes_GET_SIZE(images)
+    cdef char kind = PyBytes_AS_STRING(operation)[PyBytes_GET_SIZE(operation) - 1]
+    cdef int status
+    with nogil:
+        status = made.take(kind, p, end)
+    return status
+
+
+def net(list parts, sizes, key, unique, size_t most):
+    """parts: (operation, images) of runs, of whose operations the last byte counts; (blocks, topic) of records that are inserts, updates
+    and deletes. [(operation, rows, images)]; None: they stay in their order."""
+    cdef Net made = Net(sizes, key, unique)
+    cdef int status
+    cdef bint moves
+    cdef list found = []
+    for one, other in parts:
+        status = _take_run(made, one, other) if type(one) is bytes else _take_records(made, one, other)
+        if status == SAME_ORDER:
+            return None
+        if status == DAMAGED:
+            raise ValueError("an image beyond the end of its run")
+        if status != OK:
+            raise MemoryError
+    with nogil:
+        moves = made.moves()
+    if moves:
+        return None
+    made.put_rows(c'D', found, most)
+    made.put_rows(c'U', found, most)
+    made.put_rows(c'I', found, most)
+    return found

@@ -1,0 +1,1 @@
+"""Records of topics -> row images for a database server."""
