@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from replicator.errors import DecodeError, SessionRenewed
-from replicator.model.happening import Statement
+from replicator.model.metadata_event import Statement
 from replicator.model.position import Position
 from replicator.model.schema_history import BinlogStatement, SchemaRecord
 from replicator.model.table import Table
@@ -95,7 +95,8 @@ class SchemaCatalog:
         operation = parsed.operation
         if operation is None:
             return Statement(database, text, parsed.kind)
-        if not any(self._selection.touches(name or database) for name in databases(operation)):
+        schema = self._state.schema
+        if not any(self._selection.touches(schema.stored(name or database)) for name in databases(operation)):
             self.counters["ddl_ignored"] += 1
             return Statement(database, text, parsed.kind)
         if self._seen_before(text, position):
@@ -174,7 +175,7 @@ class SchemaCatalog:
         names = [
             name
             for name in tables_of_unparsed(text, database, tables, mariadb=self._mariadb)
-            if self._selection.matches(*name)
+            if self._selection.matches(*self._state.schema.key(name))
         ]
         self.counters["ddl_not_understood"] += 1
         if not names or not kind.endswith(_OF_TABLES):
@@ -182,7 +183,7 @@ class SchemaCatalog:
         known = self._state.known_effects.get(identity(gtid, position, digest(text)))
         manual = self._state.manual
         schema = self._state.schema
-        left_out = all(".".join(name) in self._left_out for name in names)
+        left_out = all(".".join(schema.key(name)) in self._left_out for name in names)
         if all(schema.key(name) in manual for name in names):
             known = None  # it passed while the table was left out, and somebody has told us since
             for name in names:

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from replicator.model.happening import Verb
+from replicator.model.metadata_event import Verb
 from replicator.schema.charsets import Text
 from replicator.schema.token_cursor import Name
 

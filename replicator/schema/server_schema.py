@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replicator.model.happening import TableChange, Verb
+from replicator.model.metadata_event import TableChange, TableKey, Verb
 from replicator.model.table import Table
 from replicator.schema import apply, charsets, types
 from replicator.schema.apply import DefinitionMismatch
@@ -44,8 +44,11 @@ class ServerSchema:
     # Lookups
 
     def key(self, name: Name, database: str = "") -> Key:
-        found = (name[0] or database, name[1])
-        return (found[0].lower(), found[1].lower()) if self.folded else found
+        return self.stored(name[0] or database), self.stored(name[1])
+
+    def stored(self, name: str) -> str:
+        """The name of a database or table as the server has it, and the events of rows."""
+        return name.lower() if self.folded else name
 
     def get(self, key: Key) -> TableDefinition | None:
         """None for a table that is not there and for one that is not known."""
@@ -60,7 +63,7 @@ class ServerSchema:
         yield from self._tables
 
     def default(self, database: str) -> Text:
-        return self._databases.get(database.lower() if self.folded else database, self.server)
+        return self._databases.get(self.stored(database), self.server)
 
     # Effects
 
@@ -97,7 +100,7 @@ class ServerSchema:
 
     def define_database(self, name: str, text: Text | None) -> None:
         """Its default; name "" for the server's; None: gone."""
-        self._set_database(name.lower() if self.folded else name, text)
+        self._set_database(self.stored(name), text)
 
     def _set(self, key: Key, data: bytes | None) -> None:
         if self._tables.get(key) == data and (key in self._tables) == (data is not None):
@@ -202,8 +205,7 @@ class ServerSchema:
 
     def _drop_database(self, name: str) -> list[Change]:
         self.define_database(name, None)
-        folded = name.lower() if self.folded else name
-        return [self._drop(key) for key in list(self._tables) if key[0] == folded]
+        return [self._drop(key) for key in list(self._tables) if key[0] == self.stored(name)]
 
     def forget(self, name: Name, database: str) -> None:
         """The table is not known any more; one that was not there stays so."""
@@ -217,11 +219,16 @@ class ServerSchema:
         key = change.new_name or change.name
         table = described(decode(change.after), key, mariadb=self.mariadb) if change.after else None
         before = described(decode(change.before), change.name, mariadb=self.mariadb) if change.before else None
-        return TableChange(change.verb, *change.name, table, change.new_name, before)
+        keys = _keys(decode(change.after)) if change.after and change.verb == "RENAME" else ()
+        return TableChange(change.verb, *change.name, table, change.new_name, before, keys)
 
     def table(self, key: Key) -> Table | None:
         definition = self.get(key)
         return None if definition is None else described(definition, key, mariadb=self.mariadb)
+
+
+def _keys(definition: TableDefinition) -> tuple[TableKey, ...]:
+    return tuple(TableKey(index.name, index.columns, index.unique, index.whole) for index in definition.indexes)
 
 
 def described(definition: TableDefinition, key: Key, *, mariadb: bool) -> Table | None:

@@ -157,3 +157,13 @@ class Cursor:
     def since(self, mark: int) -> str:
         """The text from there to here."""
         return self.text[self._tokens[mark].start : self._tokens[self._at - 1].end] if mark < self._at else ""
+
+    def span(self, mark: int) -> tuple[int, int]:
+        """Begin and end, in the text, of what was taken since the mark."""
+        if mark >= self._at:
+            return self.token.start, self.token.start
+        return self._tokens[mark].start, self._tokens[self._at - 1].end
+
+    def taken(self, mark: int) -> list[Token]:
+        """The tokens since the mark."""
+        return self._tokens[mark : self._at]

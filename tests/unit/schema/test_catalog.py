@@ -9,7 +9,7 @@ from replicator.config.tables import TableFilter
 from replicator.errors import DecodeError, ProcessError
 from replicator.model import types
 from replicator.model.position import Position
-from replicator.model.schema_history import SchemaRecord
+from replicator.model.schema_history import SchemaRecord, ServerDefinitions
 from replicator.model.table import Table
 from replicator.schema.catalog import SchemaCatalog
 from replicator.schema.history import History
@@ -166,3 +166,14 @@ def test_a_statement_that_was_skipped_counts() -> None:
     skipped = msgspec.structs.replace(place, gtid=executed)
     history = History(task.store, mariadb=False, live=None, scope=task.tables, choose=TableFilter)
     assert described(SchemaCatalog(history, skipped, TableFilter(task.tables))) == ["id", "w"]
+
+
+def test_statements_with_names_in_another_case_than_the_server_stores() -> None:
+    """lower_case_table_names = 1: the log has the statement as it was written."""
+    place = Position("b.000001", 100)
+    task = Task(ServerDefinitions(place, (), {"": ("utf8mb4", "utf8mb4_bin")}, end=place, folded=True))
+    (change,) = task.say(1, "CREATE TABLE D.T (id INT PRIMARY KEY, v INT)").changes
+    assert (change.database, change.name) == ("d", "t")
+    assert described(task.catalog, event(types.LONG, types.LONG)) == ["id", "v"]
+    (renamed,) = task.say(2, "RENAME TABLE D.T TO D.Other").changes
+    assert renamed.new_name == ("d", "other")

@@ -1,0 +1,75 @@
+"""What a rewritten statement needs to know about names at the target, and its result."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from replicator.schema.token_cursor import Name
+
+
+class NoRewrite(Exception):
+    """The statement can't be rewritten safely. `args`: why, and what to do."""
+
+    @property
+    def fix(self) -> str:
+        return str(self.args[1]) if len(self.args) > 1 else ""
+
+
+class Columns(msgspec.Struct, frozen=True):
+    """Columns of a table whose images are not the source's: keys are names at the source, in lower case.
+
+    Attributes:
+        renamed: new names.
+        hidden: columns that the target does not have.
+        masked: columns whose values at the target are not the source's.
+        added: names of columns that only the target has.
+    """
+
+    renamed: dict[str, str] = {}
+    hidden: frozenset[str] = frozenset()
+    masked: frozenset[str] = frozenset()
+    added: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.renamed or self.hidden or self.masked or self.added)
+
+    def mentions(self, name: str) -> bool:
+        """Whether the name has another meaning at the target."""
+        folded = name.lower()
+        return folded in self.renamed or folded in self.hidden
+
+
+class TargetNames(Protocol):
+    """Names at the target. Names given are complete, with the database, as the statement writes them."""
+
+    def database(self, name: str) -> str | None:
+        """None: the task has no tables of it. Raises NoRewrite: its tables go to several databases."""
+        ...
+
+    def table(self, name: Name) -> Name | None:
+        """None: the table is not replicated."""
+        ...
+
+    def columns(self, name: Name) -> Columns:
+        """Raises NoRewrite: rules concern columns of a table whose definition is not known."""
+        ...
+
+
+class Inherited(msgspec.Struct, frozen=True):
+    """Default character set of a new table that its statement does not tell; collation "": not known."""
+
+    charset: str
+    collation: str = ""
+
+    def __str__(self) -> str:
+        return f" DEFAULT CHARACTER SET {self.charset}" + (f" COLLATE {self.collation}" if self.collation else "")
+
+
+class Rewritten(msgspec.Struct, frozen=True):
+    """`sql` "": nothing is left to do. `left_out`: parts that concern excluded columns. `renames`: of RENAME TABLE."""
+
+    sql: str
+    left_out: tuple[str, ...] = ()
+    renames: tuple[tuple[Name, Name], ...] = ()
