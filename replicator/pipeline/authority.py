@@ -8,8 +8,8 @@ import msgspec
 
 from replicator.errors import SinkError
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.order import compared
 from replicator.model.position import CatchUp, Position
+from replicator.model.position_order import compared
 
 _FIX: Final = (
     "`replicator task position set NAME --transaction-start` continues at lastCommit's; the same with `--gtid SET`, or "
@@ -18,7 +18,7 @@ _FIX: Final = (
 )
 
 
-def authority(held: Position | None, known: Checkpoint) -> Position:
+def authority(held: Position | None, known: Checkpoint, *, rows: bool = False) -> Position:
     """The sink's position while it is the one that holds it (`Checkpoint.in_sink`), and lastCommit's a copy that may be
     older, never later. lastCommit's where something has been delivered since that does not hold positions: another
     sink, or `at_least_once`; also where it is the earlier one, as from there on rows were sent again.
@@ -26,10 +26,15 @@ def authority(held: Position | None, known: Checkpoint) -> Position:
     Args:
         held: the sink's own; None where it holds none.
         known: lastCommit's, or what the last session has acknowledged.
+        rows: the sink has its position where it has the rows (`Sink.holds_rows`). A position that is behind what was
+            acknowledged is that of another server, or of a backup: the rows behind it are missing there, and are
+            delivered again. What an operator sets is no longer in the sink (`in_sink` None).
 
-    Raises SinkError E3114: neither is ahead, or the sink has lost what it had acknowledged.
+    Raises SinkError E3114: neither is ahead, or the sink has lost what it had acknowledged; E3412: it has none.
     """
     position = known.position
+    if rows and known.in_sink:
+        return _with_its_rows(held, known)
     if held is None:
         return position
     if held.reset != position.reset:
@@ -44,6 +49,26 @@ def authority(held: Position | None, known: Checkpoint) -> Position:
     if relation == "behind" and known.in_sink is None:
         return position
     raise _disagree(held, position, relation == "behind")
+
+
+def _with_its_rows(held: Position | None, known: Checkpoint) -> Position:
+    """One that is behind is made the later one by its number, so that lastCommit may go back to it."""
+    position = known.position
+    if held is None:
+        raise SinkError(
+            "E3412",
+            "the target has no position of the task, which it had",
+            found="no position at the target; it is another server, or the row in replicator_position was deleted",
+            wanted=f"{_shown(position)}, as in lastCommit, or an earlier one",
+            fix="If the target has all rows up to there: `replicator task position set NAME` with that position. "
+            "Otherwise restore the target with its position, or copy the tables again.",
+        )
+    relation = compared(held, position)
+    if held.reset == position.reset and relation != "behind":
+        return authority(held, known)
+    if relation != "behind":
+        return held
+    return msgspec.structs.replace(held, reset=position.reset + 1)
 
 
 def _further(held: CatchUp | None, known: Checkpoint) -> bool:
@@ -89,3 +114,16 @@ def _disagree(held: Position, known: Position, older: bool) -> SinkError:
 
 def _shown(position: Position) -> str:
     return f"{position}{', ' + position.gtid if position.gtid else ''}"
+
+
+def left_by_another(position: Position) -> SinkError:
+    """E3109: a task without a position would begin where another one's rows are left out."""
+    where = f"source.start: {{gtid: '{position.gtid}'}}" if position.gtid else f"source.start: {position}"
+    return SinkError(
+        "E3109",
+        "an earlier task of this name has left its position at the sink, and this task has none",
+        found=f"{position}{', ' + position.gtid if position.gtid else ''}",
+        wanted="a start position: source.start is latest",
+        fix=f"{where} continues there, as does `replicator task position set`. To begin at the end of the binlog, "
+        "write a tombstone with the task's name as key to its position topic, or give the task another name.",
+    )

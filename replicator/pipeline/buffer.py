@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from replicator.model.batch import Batch, Record
-from replicator.model.packed import PackedRecords
+from replicator.model.packed_records import PackedRecords
 
 _GATHER_SECONDS = 0.005
 """How long a batch waits for the one that follows at once: a write of several costs little more than of one."""
@@ -28,15 +28,17 @@ class Buffer:
         self.more = False
         self._limit = limit
         self._size = 0
+        self._taken = False  # what `get` gave last is being delivered
         self._batches: deque[Batch] = deque()
         self._closed = False
         self._error: BaseException | None = None
         self._changed = threading.Condition()
 
-    def put(self, batch: Batch) -> bool:
-        """False when the consumer is gone: stop."""
+    def put(self, batch: Batch, most: int | None = None) -> bool:
+        """False when the consumer is gone: stop. `most`: bytes, instead of `limit` where that is more."""
+        limit = self._limit if most is None else min(most, self._limit)
         with self._changed:
-            while self._size and self._size + batch.size > self._limit and not self._closed:
+            while self._size and self._size + batch.size > limit and not self._closed:
                 self._changed.wait()
             if self._closed:
                 return False
@@ -45,10 +47,18 @@ class Buffer:
             self._changed.notify_all()
             return True
 
+    def settle(self) -> None:
+        """From the producer: waits until the consumer has nothing of what was put and asks for more."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or not (self._batches or self._taken))
+
     def get(self, timeout: float, most: int = 0) -> Batch | None:
         """What comes next, and what waits behind it or follows at once, joined up to `most` bytes. None after `timeout`
         seconds without a batch, or when woken, or when the end is reached (see `finished`)."""
         with self._changed:
+            if self._taken:
+                self._taken = False
+                self._changed.notify_all()
             if not self._batches and not self._closed:
                 self._changed.wait(timeout)
             if not self._batches:
@@ -62,6 +72,7 @@ class Buffer:
                 if full or not self._changed.wait(until - time.monotonic()):
                     break
             self._size -= batch.size
+            self._taken = True
             self._changed.notify_all()
             return batch
 
@@ -86,6 +97,11 @@ class Buffer:
             self._changed.notify_all()
 
     @property
+    def closed(self) -> bool:
+        """Nothing is put any more."""
+        return self._closed
+
+    @property
     def empty(self) -> bool:
         return not self._batches
 
@@ -104,7 +120,10 @@ class Buffer:
 
 
 def _may_join(first: Batch, second: Batch, most: int) -> bool:
-    """Not whole transactions with the beginning of another one: they may be committed without it."""
+    """Not whole transactions with the beginning of another one: they may be committed without it. A statement has to be
+    executed apart."""
+    if first.barrier or second.barrier:
+        return False
     return first.size + second.size <= most and (second.boundary or not first.boundary)
 
 
@@ -119,10 +138,15 @@ def joined(first: Batch, second: Batch) -> Batch:
         first.size + second.size,
         second.source_ms or first.source_ms,
         second.length,
+        first.barrier,
+        first.skipped + second.skipped,
+        first.filling or second.filling,
     )
 
 
 def _one_behind_the_other(first: Sequence[Record], second: Sequence[Record]) -> Sequence[Record]:
     if isinstance(first, PackedRecords) and isinstance(second, PackedRecords):
         return first + second
+    if not first or not second:
+        return first or second
     return [*first, *second]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
-from replicator.model.order import reached
+from replicator.model.filling import Filling
 from replicator.model.position import CatchUp, Position, Prepared
+from replicator.model.position_order import reached
+
+_EVERYTHING: Final = Filling(lambda table: True, lambda table: True)
 
 
 class CatchUpSession:
@@ -20,6 +25,12 @@ class CatchUpSession:
         self._goal = goal
         self._catch_up = goal.catch_up
         self.start = goal.catch_up.at
+
+    @property
+    def filling(self) -> Filling | None:
+        """A snapshot that is open may still have to bring rows of the table."""
+        snapshot = self._goal.snapshot
+        return _EVERYTHING if snapshot is not None and not snapshot.ended_ms else None
 
     def is_end(self, position: Position) -> bool:
         """Whether `position` is the goal, or behind it."""

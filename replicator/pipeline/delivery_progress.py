@@ -37,7 +37,8 @@ class DeliveryProgress:
         self.advanced = False
         self._rows, self._transactions = base.rows, base.transactions
         self._bytes, self._source_ms, self._dead = 0, base.source_ms, base.dead_letters
-        self._marks: deque[tuple[Position, int, int, int, int, int]] = deque()
+        self._conflicts, self._skipped = base.conflicts, base.skipped
+        self._marks: deque[tuple[Position, int, int, int, int, int, int, int]] = deque()
 
     @property
     def outstanding(self) -> bool:
@@ -47,12 +48,16 @@ class DeliveryProgress:
         """`dead_letters`: records of the batch that went there."""
         self._dead += dead_letters
         self._rows += batch.rows
-        self._transactions += batch.transactions
+        self._transactions += batch.transactions - batch.skipped
+        self._skipped += batch.skipped
         self._bytes += batch.size
         self._source_ms = batch.source_ms or self._source_ms
 
-    def committed(self, position: Position) -> None:
-        self._marks.append((position, self._rows, self._transactions, self._source_ms, self._bytes, self._dead))
+    def committed(self, position: Position, conflicts: int = 0) -> None:
+        """`conflicts`: that the sink has found since the last call."""
+        self._conflicts += conflicts
+        counted = self._rows, self._transactions, self._source_ms, self._bytes, self._dead, self._conflicts
+        self._marks.append((position, *counted, self._skipped))
         self._bytes = 0
 
     def acknowledged(self, position: Position | None, epoch: int, idle: bool) -> None:
@@ -60,7 +65,7 @@ class DeliveryProgress:
         if position is not None and any(mark[0] == position for mark in self._marks):
             size = 0
             while True:
-                reached, rows, transactions, source_ms, bytes_, dead = self._marks.popleft()
+                reached, rows, transactions, source_ms, bytes_, dead, met, skipped = self._marks.popleft()
                 size += bytes_
                 if reached == position:
                     break
@@ -71,7 +76,8 @@ class DeliveryProgress:
             figures.last_event_ms = source_ms
             figures.lag_s = max(0.0, (now - source_ms) / 1000) if source_ms else 0.0
             marks = self.last.quarantined
-            self.last = Checkpoint(reached, epoch, now, source_ms, rows, transactions, dead, marks, self._in_sink)
+            counts, seen = (rows, transactions, dead), (met, skipped)
+            self.last = Checkpoint(reached, epoch, now, source_ms, *counts, marks, self._in_sink, *seen)
             self.advanced = True
         if idle and not self._marks:
             self.figures.lag_s = 0.0

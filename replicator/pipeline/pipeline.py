@@ -20,20 +20,21 @@ from typing import Protocol, TypeAlias
 
 import msgspec
 
-from replicator.errors import LeadershipLost, ReplicatorError, SessionRenewed, SinkError, SinkFenced
+from replicator.errors import LeadershipLost, PositionGone, ReplicatorError, SessionRenewed, SinkError, SinkFenced
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.order import reached
 from replicator.model.position import Position
+from replicator.model.position_order import reached
 from replicator.model.snapshot import INITIAL, SnapshotProgress
-from replicator.model.snapshot_orders import SnapshotOrders, following, is_open, taken_up
+from replicator.model.snapshot_orders import SnapshotOrders, before_initial, following, is_open, taken_up
 from replicator.model.term import Term
 from replicator.pipeline import malloc
-from replicator.pipeline.authority import authority
+from replicator.pipeline.authority import authority, left_by_another
 from replicator.pipeline.backoff import Backoff
 from replicator.pipeline.buffer import Buffer
 from replicator.pipeline.catch_up import CatchUpSession
 from replicator.pipeline.delivery_progress import DeliveryCounters, DeliveryProgress
+from replicator.pipeline.new_snapshot import NewSnapshot, with_marks, with_new_snapshot
 from replicator.pipeline.ports import CheckpointStore, Decoder, Sink, Source, Stream
 from replicator.pipeline.quarantine import Quarantine
 from replicator.pipeline.reader import Reader
@@ -83,6 +84,7 @@ class Pipeline:
         until: where `run` ends of itself.
         snapshot: opens a snapshot beside a stream and its decoder, at the progress that is given.
         snapshot_first: a task without a position begins with a snapshot.
+        snapshot_again: so does one whose position the source has purged.
         snapshot_orders: of operators.
         snapshot_only: it ends when the snapshot has.
         stopping: set by `drain`, for whoever waits on its behalf.
@@ -107,6 +109,7 @@ class Pipeline:
         until: Position | None = None,
         snapshot: OpenSnapshot | None = None,
         snapshot_first: bool = False,
+        snapshot_again: bool = False,
         snapshot_orders: SnapshotOrders | None = None,
         snapshot_only: bool = False,
         stopping: threading.Event | None = None,
@@ -127,6 +130,8 @@ class Pipeline:
         self.end = until
         self._open_snapshot = snapshot
         self._snapshot_first = snapshot_first
+        self._new_snapshot = NewSnapshot(wanted=snapshot_again)
+        self._gone: PositionGone | None = None
         self._snapshot_orders = snapshot_orders or SnapshotOrders()
         self._snapshot_only = snapshot_only
         self._snapshot: SnapshotSession | None = None
@@ -176,6 +181,10 @@ class Pipeline:
                 if not error.transient:
                     # A successor's reader throws ours out at the source: then it is the term that failed, not the task.
                     self._term.check()
+                    last = self._delivery.last.position if self._delivery is not None else None
+                    if last is not None and self._catching_up is None and self._new_snapshot.takes(error, last):
+                        self._gone = error
+                        continue
                     if not self._quarantine.take(error):
                         raise
                     self._observer.waiting(error)  # for the moment until the next session goes on without the table
@@ -241,10 +250,10 @@ class Pipeline:
             self._sink.close()
 
     def _begun_snapshot(self, position: Position, stream: Stream, decoder: Decoder) -> SnapshotSession | None:
-        if position.snapshot is None or self._open_snapshot is None or self._paused(position):
+        if position.snapshot is None or self._open_snapshot is None:
             return None
         snapshot = self._open_snapshot(position.snapshot, stream, decoder)
-        snapshot.start()
+        snapshot.start(paused=self._paused(position))
         return snapshot
 
     def _reader(self, stream: Stream, decoder: Decoder, buffer: Buffer) -> Reader:
@@ -258,6 +267,7 @@ class Pipeline:
             seen=self._seen(),
             careful=self._careful,
             snapshot=self._snapshot,
+            catch_up=self._catching_up,
         )
 
     def _seen(self) -> Callable[[Position, bool], Position] | None:
@@ -279,7 +289,7 @@ class Pipeline:
         """A snapshot has ended, and another one waits: it begins with the next session."""
         if self._snapshot is None or self._snapshot.active or self._snapshot_only:
             return False
-        return following(self._snapshot_orders, self._snapshot.progress) is not None
+        return self._snapshot.again or following(self._snapshot_orders, self._snapshot.progress) is not None
 
     def _resume(self) -> Position:
         """The sink is fenced first; only then is any position read."""
@@ -287,16 +297,23 @@ class Pipeline:
         known = self._delivery.last if self._delivery is not None else self._store.load()
         if known is None:
             if held is None and self._sink.left is not None and not self._start_given:
-                raise _left_by_another(self._sink.left)
+                raise left_by_another(self._sink.left)
             # Before the first row: were the starting point not durable, a successor would start "latest" again, later.
             position = held or self._beginning()
             known = Checkpoint(position)
-        position = authority(held, known)
+        position = authority(held, known, rows=self._sink.holds_rows)
+        gone, self._gone = self._gone, None
+        if gone is not None:
+            end = self._source.start_position()
+            position = with_new_snapshot(position, end, self._snapshot_orders, gone, _now_ms())
+            known = with_marks(known, position)
         if position.catch_up is None:
             position = taken_up(position, self._snapshot_orders, _now_ms(), initial=self._snapshot_first)
         if msgspec.structs.replace(position, server=known.position.server) == known.position:
             position = known.position  # which may know more of the server: see _remember_server
         known = self._mark(self._settle(known, position, held), position)
+        if gone is not None:
+            self._observer.waiting(self._new_snapshot.begun(position, gone))
         self._delivery = DeliveryProgress(known, self.figures, in_sink=self._sink.holds_position)
         return self._quarantine.begin(known.quarantined, known.position)
 
@@ -304,7 +321,8 @@ class Pipeline:
         position = self._source.start_position()
         if not self._snapshot_first:
             return position
-        progress = SnapshotProgress(INITIAL, _now_ms(), file=position.file, offset=position.offset)
+        after = before_initial(self._snapshot_orders)
+        progress = SnapshotProgress(INITIAL, _now_ms(), file=position.file, offset=position.offset, after=after)
         return msgspec.structs.replace(position, snapshot=progress)
 
     def _settle(self, known: Checkpoint, position: Position, held: Position | None) -> Checkpoint:
@@ -314,7 +332,7 @@ class Pipeline:
         holds = self._sink.holds_position
         if known.in_sink is holds and known.position == position:
             return known
-        if holds and not known.in_sink and held != position:
+        if holds and held != position and (not known.in_sink or (held is not None and held.reset != position.reset)):
             self._sink.commit(position)
             self._sink.flush(_FLUSH_SECONDS)
         epoch, now = self._term.epoch, _now_ms()
@@ -383,6 +401,9 @@ class Pipeline:
                     malloc.release()
                     used = 0
                 continue
+            if ready is not None and batch.barrier:
+                self._commit(ready)
+                ready, size = None, 0
             if ready is not None and not batch.boundary and not self._split:
                 # Behind the beginning of another transaction they can't be committed before its end.
                 self._bound = self._is_short(batch) and not reader.careful and time.monotonic() - since < _MOST_SECONDS
@@ -401,12 +422,19 @@ class Pipeline:
             if batch.boundary or self._split:
                 ready, self._bound = batch.position, False
                 late = time.monotonic() - since > most
-                if reader.low or late or reader.careful or size >= self._max_batch_bytes:
+                if reader.low or late or reader.careful or batch.barrier or size >= self._max_batch_bytes:
                     self._commit(ready)
                     ready, size, most = None, 0, min(2 * most, _MOST_SECONDS)
-            elif self._max_transaction_bytes is not None and inside >= self._max_transaction_bytes:
+            elif self._may_commit_inside(batch.position, inside):
                 self._commit(batch.position)
                 size = inside = 0
+            batch = None  # not while the next one is waited for: it may be a row of 64 MB
+
+    def _may_commit_inside(self, position: Position, size: int) -> bool:
+        """Of a transaction of which `size` bytes are written. Never of a snapshot's chunk: its progress comes at its
+        end, and a position inside it would deliver its rows again."""
+        at = position.catch_up.at if position.catch_up is not None else position
+        return self._max_transaction_bytes is not None and size >= self._max_transaction_bytes and not at.boundary
 
     def _is_short(self, batch: Batch) -> bool:
         """Whether the transaction that ends behind the batch is known to end soon."""
@@ -441,8 +469,9 @@ class Pipeline:
 
     def _commit(self, position: Position) -> None:
         self._term.check()
+        conflicts = self._sink.conflicts
         self._sink.commit(position)
-        self._delivery_or_raise.committed(position)
+        self._delivery_or_raise.committed(position, self._sink.conflicts - conflicts)
         self._acknowledge()
 
     def _acknowledge(self, *, idle: bool = False, force: bool = False) -> None:
@@ -461,18 +490,6 @@ class Pipeline:
     def _delivery_or_raise(self) -> DeliveryProgress:
         assert self._delivery is not None, "a session has begun"  # noqa: S101
         return self._delivery
-
-
-def _left_by_another(position: Position) -> SinkError:
-    where = f"source.start: {{gtid: '{position.gtid}'}}" if position.gtid else f"source.start: {position}"
-    return SinkError(
-        "E3109",
-        "an earlier task of this name has left its position at the sink, and this task has none",
-        found=f"{position}{', ' + position.gtid if position.gtid else ''}",
-        wanted="a start position: source.start is latest",
-        fix=f"{where} continues there, as does `replicator task position set`. To begin at the end of the binlog, "
-        "write a tombstone with the task's name as key to its position topic, or give the task another name.",
-    )
 
 
 def _now_ms() -> int:

@@ -4,19 +4,19 @@ Each has an implementation in memory, and one conformance suite (tests/conforman
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from replicator.errors import ReplicatorError
+from replicator.errors import ReplicatorError, SourceError
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.happening import Message, Moment, Statement
+from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
-from replicator.model.snapshot import Bound, Marker, OpenTable, RowImages, SnapshotMoment
+from replicator.model.snapshot import Bound, Marker, OpenTable, RowImages, SnapshotMoment, SnapshotProgress
 from replicator.model.snapshot_steps import SnapshotStep
 from replicator.model.table import Table
 from replicator.model.term import Term
@@ -34,8 +34,7 @@ class Stream(Protocol):
     def read(self, timeout: float) -> bytes:
         """The next bytes, at most 1 MB; b"" when none came within `timeout` seconds. Pieces may end anywhere.
 
-        Raises:
-            SourceUnavailable: connection lost, server silent for longer than two heartbeats, end of the stream.
+        Raises SourceUnavailable: connection lost, server silent for longer than two heartbeats, end of the stream.
         """
         ...
 
@@ -78,11 +77,12 @@ class TableChanged(Exception):
 
 
 class TableSize(msgspec.Struct, frozen=True):
-    """A table that a snapshot reads, `database.table`, with the rows and bytes that the source expects in it."""
+    """A table that a snapshot reads, `database.table`; rows and bytes that the source expects in it; its database."""
 
     table: str
     rows: int
     size: int
+    database: str = ""
 
 
 class Chunk(msgspec.Struct):
@@ -93,9 +93,11 @@ class Chunk(msgspec.Struct):
         images: the rows.
         high: end of the source's log, read after the SELECT. `high.server` names the server alone: compare it with
             `Origin.parse(...).server` of a stream's position.
-        last: key of the last row; None without rows, or without a key.
+        last: key up to which the table is read; None without a key, or if it is not known as no row was found.
         final: nothing of the table is left behind it.
         time_s: when it was read, s since the epoch.
+        covered: rows of the table that it was made of, where a condition has left some out; 0: as many as it has.
+        seconds: that the source took for it, without the wait until it could be read.
     """
 
     table_map: bytes
@@ -104,6 +106,33 @@ class Chunk(msgspec.Struct):
     last: Bound | None
     final: bool
     time_s: int
+    covered: int = 0
+    seconds: float = 0.0
+
+
+AccessPath: TypeAlias = Literal["range", "scan", "sort"]
+"""How a source finds the rows of a chunk: by a range of the index, by reading the index or table from its beginning, or
+by sorting rows, which takes temporary space."""
+
+
+class SourceSurvey(msgspec.Struct, frozen=True):
+    """What a source says before a snapshot begins.
+
+    Attributes:
+        retention_s: after which it purges its log, s; None: never.
+        retention_variable: of the source, which says that.
+        retention_bytes: of log above which it purges, whatever the age; 0: no limit.
+        proof: by what it proves that a SELECT sees the transactions that the stream has passed; "": by nothing.
+        wait_s: instead of a proof, s that a chunk may wait.
+        numbered: the account may see what tells of rows that are exchanged below a consistent view.
+    """
+
+    retention_s: float | None = None
+    retention_variable: str = ""
+    retention_bytes: int = 0
+    proof: str = ""
+    wait_s: float = 0.0
+    numbered: bool = True
 
 
 class SnapshotReader(Protocol):
@@ -116,16 +145,48 @@ class SnapshotReader(Protocol):
         """The tables that the task replicates, sorted by `database.table`, byte for byte."""
         ...
 
-    def load(self) -> int:
-        """Statements that the server runs at this moment, the reader's own among them."""
+    def settle(self, passed: Position) -> None:
+        """Waits until all transactions before `passed` are visible to every statement: a server sends transactions
+        that its engine does not show yet. The tables and last rows that are asked for afterwards include them."""
+        ...
+
+    def load(self, enough: int) -> int:
+        """Statements that the server runs at this moment, the reader's own among them. The server counts each replica
+        as one: those are left out where there would be more than `enough` with them."""
+        ...
+
+    def end(self) -> Position:
+        """End of the source's log now; see `Chunk.high`."""
+        ...
+
+    def survey(self) -> SourceSurvey: ...
+
+    def views_refused(self, tables: Sequence[str]) -> SourceError | None:
+        """What `SnapshotSource.open_views` would raise now; nothing is locked for it."""
+        ...
+
+    def path(self, table: OpenTable) -> AccessPath:
+        """Of chunks of a table with a key, as the source would read them now. Raises TableChanged."""
         ...
 
     def begin(self, table: str) -> OpenTable | None:
         """Chooses the key and finds the last row. None: there is no such table."""
         ...
 
-    def read(self, table: OpenTable, most: int, passed: Position) -> Chunk:
-        """The next rows behind `table.done`, at most `most`, and fewer where they are long.
+    def cut(self, table: OpenTable, rows: int) -> Bound | None:
+        """Key of the row that is the `rows`-th one behind `table.done`, whatever a condition wants; None: there are
+        fewer up to `table.limit`, or it is the last one. It asks for the key alone.
+
+        Raises:
+            TableChanged.
+        """
+        ...
+
+    def read(self, table: OpenTable, most: int, passed: Position, end: Bound | None = None) -> Chunk:
+        """The next rows behind `table.done`, at most `most`, and fewer where they are long. Where rows have to meet a
+        condition, those that are wanted of the next `most`.
+
+        With `end`, a bound of `cut`, nothing behind it is read: `last` is `end` once everything up to it is read.
 
         A table without a key is one SELECT, in one view: each call gives its next rows, and `table.chunks` is the
         number of calls so far; 0 begins it. Nothing of it can be read again but all of it: what else is asked for is
@@ -142,6 +203,21 @@ class SnapshotReader(Protocol):
     def close(self) -> None: ...
 
 
+class ConsistentViews(msgspec.Struct):
+    """Readers that see the rows of one moment, also of tables without a key, which any of them may read.
+
+    They raise SourceUnavailable E2225 where rows of that moment can't be had any more.
+
+    Attributes:
+        position: end of the source's log at that moment; `high` of all chunks.
+        lock_s: how long the source's writers were locked, s.
+    """
+
+    readers: Sequence[SnapshotReader]
+    position: Position
+    lock_s: float
+
+
 class SnapshotSource(Protocol):
     """Where the rows of a snapshot come from."""
 
@@ -151,9 +227,15 @@ class SnapshotSource(Protocol):
         Raises SourceUnavailable, SourceError."""
         ...
 
+    def open_views(self, server: str, count: int, tables: Sequence[str]) -> ConsistentViews:
+        """`count`: of readers. `tables`: to be read; none of them may be altered until it is read.
 
-Interest: TypeAlias = Literal["statement", "transaction", "query", "heartbeat", "xa", "executed"]
-"""What a format wants to be told of; "executed": its messages print `Moment.executed`, which is dear to make."""
+        Raises SourceUnavailable E2224, the lock was not granted in time; SourceError E2104, E2226."""
+        ...
+
+
+Interest: TypeAlias = Literal["statement", "transaction", "query", "heartbeat", "xa", "executed", "barrier"]
+"""What a format wants; "executed": `Moment.executed`, which is dear to make; "barrier": statements in own batches."""
 
 
 class Narrator(Protocol):
@@ -203,7 +285,7 @@ class Format(Narrator, Protocol):
 
         Args:
             step: its table, if it has one, is the one that the plans of its rows are made for.
-            topic: of that table's rows, "" without.
+            topic: of that table's rows; of `SnapshotEnds` the one for a record of it; "" without.
         """
         ...
 
@@ -230,8 +312,7 @@ class Catalog(Protocol):
         """Takes DDL in; remembered durably, as of `position` (before the statement) and `gtid`, when it returns. One
         that was taken in already changes nothing.
 
-        Raises:
-            DecodeError: E2309, it can't be understood and touches a replicated table.
+        Raises DecodeError: E2309, it can't be understood and touches a replicated table.
         """
         ...
 
@@ -243,19 +324,22 @@ class Watcher(Protocol):
     @property
     def tables(self) -> Mapping[str, tuple[str, ...]]:
         """`database.table` -> the columns of which keys are made; without any: all."""
-        ...
 
     def changed(self, table: str, keys: Sequence[bytes]) -> None:
         """Rows with these keys have changed: of an update, before and after. Keys as `RowKeys` makes them."""
-        ...
+
+    def late(self, *, begins: bool) -> None:
+        """The changes that follow are of an XA transaction that was prepared before, or that was all of them. Servers
+        may show it only some time after they have sent its XA COMMIT, whatever they say of what they show."""
 
     def altered(self, table: str | None) -> None:
         """A statement (DDL, TRUNCATE, ...) has changed the table; None: it may have changed any."""
-        ...
 
     def renamed(self, old: str, new: str) -> None:
         """A table has another name now, `database.table`; told of every table."""
-        ...
+
+    def moved(self, tables: Sequence[str]) -> None:
+        """A statement has moved rows between these tables that are not in the stream. Names are as it has them."""
 
 
 class Decoder(Protocol):
@@ -271,8 +355,7 @@ class Decoder(Protocol):
         `data`, whatever the size of the transaction. A boundary batch may have no records (DDL, filtered tables,
         heartbeats): it moves the position.
 
-        Raises:
-            DecodeError: with position and event type; nothing after the last returned batch was delivered.
+        Raises DecodeError: with position and event type; nothing after the last returned batch was delivered.
         """
         ...
 
@@ -297,8 +380,9 @@ class ChunkEncoder(Protocol):
     Calls come from the thread of the stream's decoder, but for `prepare`.
     """
 
-    def prepare(self, tables: Sequence[str]) -> None:
-        """Before anything else, in the thread that reads chunks: reads what the records of the beginning need.
+    def prepare(self, tables: Sequence[str], moment: SnapshotMoment) -> None:
+        """Before anything else, in the thread that reads chunks: reads what the records of the beginning need. Not
+        called where an earlier session has begun the snapshot. `moment`: its beginning, as records print it.
 
         Raises SourceUnavailable, SourceError."""
         ...
@@ -307,8 +391,9 @@ class ChunkEncoder(Protocol):
         """Records that the snapshot begins with. `identity`: what records have instead of a transaction's position."""
         ...
 
-    def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Batch:
-        """
+    def rows(self, chunk: Chunk, identity: str, first: Marker, between: Marker, last: Marker) -> Iterator[Batch]:
+        """In parts, each made when it is asked for; the images are not kept longer than they are needed.
+
         Args:
             first, between, last: of the first row, of those between, of the last one, and of an only one.
 
@@ -325,8 +410,9 @@ class ChunkEncoder(Protocol):
         """Records behind them. `rows`: of the table, in all chunks."""
         ...
 
-    def end(self, identity: str, rows: int, time_s: int) -> Sequence[Batch]:
-        """Records behind everything. `rows`: of all tables; `time_s`: now, s since the epoch."""
+    def end(self, identity: str, progress: SnapshotProgress, position: Position) -> Sequence[Batch]:
+        """Records behind everything. `progress`: the last one; `position`: of the stream, from which on the copy is
+        consistent."""
         ...
 
     def keys(self, chunk: Chunk, key: tuple[str, ...]) -> Sequence[bytes]:
@@ -343,17 +429,21 @@ class Sink(Protocol):
     @property
     def dead_letters(self) -> int:
         """Records written so far in whose place a reference went elsewhere, as they were too large."""
-        ...
+
+    @property
+    def conflicts(self) -> int:
+        """Rows met so far, in what was committed, that were not what the source says they were."""
 
     @property
     def holds_position(self) -> bool:
         """Positions are committed with the records, and none is acknowledged before `open` would return it."""
-        ...
+
+    holds_rows: bool
+    """Records are rows of the server that has the position: what one of them lacks, the other one lacks, too."""
 
     @property
     def left(self) -> Position | None:
         """After `open`: the position that an earlier task of the same name has left here, if one has."""
-        ...
 
     def open(self, term: Term) -> Position | None:
         """Connects and fences earlier terms out; called again after a transient error, with the same term.
@@ -361,7 +451,6 @@ class Sink(Protocol):
         Returns the position that the sink itself holds, read after fencing, or None when it holds none.
         Raises SinkUnavailable, SinkError, SinkFenced.
         """
-        ...
 
     def write(self, batch: Batch) -> None:
         """Takes a batch; blocks while too many bytes are in flight. Checks `term` before anything leaves."""

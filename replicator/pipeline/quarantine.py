@@ -8,7 +8,7 @@ import msgspec
 
 from replicator.errors import ConfigError, DecodeError, ReplicatorError
 from replicator.model.position import CatchUp, Position
-from replicator.model.quarantine import Orders, Problem, Quarantined, left_out, marked
+from replicator.model.quarantine import Problem, Quarantined, TaskOrders, left_out, marked
 
 MOST: Final = 50
 """Tables in quarantine by an error: more are no matter of single tables, and the marks have to fit into a znode."""
@@ -28,8 +28,8 @@ class Quarantine:
         only: the one table that is read at the moment, to deliver what was left out of it; "" otherwise.
     """
 
-    def __init__(self, orders: Orders | None = None, *, by_error: bool = False) -> None:
-        self._orders = orders or Orders()
+    def __init__(self, orders: TaskOrders | None = None, *, by_error: bool = False) -> None:
+        self._orders = orders or TaskOrders()
         self.tables = self._chosen = frozenset(self._orders.tables)
         self.only = ""
         self._by_error = by_error

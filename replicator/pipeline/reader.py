@@ -16,6 +16,7 @@ from replicator.errors import ReplicatorError, SourceUnavailable
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.pipeline.buffer import Buffer, joined
+from replicator.pipeline.catch_up import CatchUpSession
 from replicator.pipeline.ports import Decoder, Stream
 from replicator.pipeline.snapshot.session import SnapshotSession
 
@@ -24,6 +25,10 @@ _BACKLOG_BYTES = 16 << 10  # a read that brings as much is not the last one for 
 _BACKLOG_SECONDS = 0.5
 """The thread of its own reads on for as long without such a read: what has just been a backlog soon is one again."""
 _THREAD_PATIENCE = 0.2
+_SNAPSHOT_BYTES = 4 << 20
+"""What waits while a snapshot runs: it has other memory besides, and the next rows are decoded in milliseconds."""
+_ALONE_BYTES = 8 << 20
+"""Behind more than this nothing is read or decoded until it is delivered: of rows of 64 MB one is in memory."""
 _CAREFUL_PIECE = 64
 """Bytes; no transaction is shorter, so that each such piece ends one at most."""
 
@@ -38,6 +43,7 @@ class Reader:
         seen: a position of the stream, and whether it is between transactions -> that of the task; None: the same.
         careful: bytes of the source that are to be delivered transaction by transaction.
         snapshot: puts rows between transactions; None: there is none.
+        catch_up: instead of a snapshot.
 
     Attributes:
         careful: what is left of those.
@@ -55,9 +61,11 @@ class Reader:
         seen: Callable[[Position, bool], Position] | None,
         careful: int,
         snapshot: SnapshotSession | None = None,
+        catch_up: CatchUpSession | None = None,
     ) -> None:
         self.careful = careful
         self._snapshot = snapshot
+        self._fills = snapshot or catch_up
         self._place = stream.position
         self._stream = stream
         self._decoder = decoder
@@ -133,8 +141,12 @@ class Reader:
         """Until the backlog is over, or the stream. False: nobody takes any more."""
         while True:
             for batch in self._batches:
-                if not self._buffer.put(batch):
+                if not self._buffer.put(batch, _SNAPSHOT_BYTES if self._inserting is not None else None):
                     return False
+                alone = batch.size > _ALONE_BYTES
+                del batch
+                if alone:
+                    self._buffer.settle()
             if self._over or (time.monotonic() > self._backlog_until and self._inserting is None):
                 return True
             self._read(_THREAD_PATIENCE)
@@ -170,27 +182,42 @@ class Reader:
                 self._held = whole
                 continue
             place = whole.position
+            if self._fills is not None:
+                whole.filling = self._fills.filling
             if self._seen is not None:
                 whole = msgspec.structs.replace(whole, position=self._seen(place, whole.boundary))
             yield whole
             if whole.boundary:
                 self._place = place
                 yield from self._inserted(between=False)
-                if self._is_end(place):
+                if self._is_end(place) or self._held_back:
                     self._ended = True
                     return
         if self._inserting is not None and self._place.boundary and self._decoder.between:
             yield from self._inserted(between=True)
-            self._ended = self._is_end(self._place)
+            self._ended = self._is_end(self._place) or self._held_back
 
     def _inserted(self, *, between: bool) -> Iterator[Batch]:
         snapshot = self._inserting
-        if snapshot is not None:
+        if snapshot is None:
+            return
+        yield from snapshot.insert(self._place, between)
+        while snapshot.holds and not (self._stopping.is_set() or self._buffer.closed):
+            if snapshot.arrived:
+                self._stream.close()  # nothing more is read of it
+            snapshot.rest()
             yield from snapshot.insert(self._place, between)
+
+    @property
+    def _held_back(self) -> bool:
+        """It has to end while the stream waits for a snapshot."""
+        snapshot = self._inserting
+        return snapshot is not None and snapshot.holds
 
     def _pieces(self, data: bytes) -> Iterator[Batch]:
         """Batches of as many whole transactions as `data` holds, or of one each, also to meet a given end."""
-        size = _CAREFUL_PIECE if self.careful or self._ends else max(1, len(data))
+        exact = self._inserting is not None and self._inserting.exact
+        size = _CAREFUL_PIECE if self.careful or self._ends or exact else max(1, len(data))
         for start in range(0, max(1, len(data)), size):  # also when nothing came: an error may be waiting
             if self._snapshot is not None:
                 self._snapshot.advance()

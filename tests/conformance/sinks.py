@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
+
+from dev.servers import Database
 from replicator.config.task import FileSink as FileConfig
 from replicator.config.task import KafkaSink
+from replicator.model import types
 from replicator.model.batch import Batch, Record
 from replicator.model.position import Position
+from replicator.model.table import Column
+from replicator.model.target_table import TargetTable, TargetTables
 from replicator.model.term import Term
 from replicator.pipeline.ports import Sink
 from replicator.sink import open_sink
 from replicator.sink.memory_sink import MemoryBroker, MemorySink
+from tests.support import target
 from tests.support.consume import read_all
 
 MAX_RECORD = 200_000
@@ -153,6 +161,66 @@ class KafkaSubject:
     def seen(self) -> list[Seen]:
         found = read_all(self._bootstrap, self._topics)
         return [Seen(r.topic, r.partition, r.key, r.value, dict(r.headers)) for r in found]
+
+
+class DatabaseSubject:
+    """A table for each topic, one row for each record; the server numbers them in order."""
+
+    transactional = True
+    holds_position = True
+    max_in_flight = 0
+
+    def __init__(self, server: Database, database: str) -> None:
+        self.name: str = server.release.flavour
+        self.task = f"copy-{uuid.uuid4().hex[:8]}"
+        self._server, self._database = server, database
+        self._tables = TargetTables()
+        self._topics: dict[str, str] = {}
+
+    def make(self) -> Sink:
+        return RecordsAsRows(target.sink(self._server, self._tables, self._database, self.task, ""), self._topics)
+
+    def topic(self, name: str) -> str:
+        if name not in self._topics:
+            columns = tuple(
+                Column(index, column, types.BLOB, 4, collation=types.BINARY_COLLATION)
+                for index, column in enumerate(("k", "v"))
+            )
+            self._server.execute(
+                f"CREATE TABLE {self._database}.{name} (k LONGBLOB, v LONGBLOB, n BIGINT AUTO_INCREMENT PRIMARY KEY)"
+            )
+            self._topics[name] = self._tables.name(TargetTable(self._database, name, columns))
+        return name
+
+    def seen(self) -> list[Seen]:
+        return [
+            Seen(topic, 0, key, value, {})
+            for topic in self._topics
+            for key, value in self._server.execute(f"SELECT k, v FROM {self._database}.{topic} ORDER BY n")
+        ]
+
+
+class RecordsAsRows:
+    """A database sink that is given the suite's records."""
+
+    def __init__(self, sink: Any, topics: dict[str, str]) -> None:
+        self._sink, self._topics = sink, topics
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sink, name)
+
+    def write(self, batch: Batch) -> None:
+        records: list[Record] = [
+            (self._topics[record[0]], None, b"I" + _image(record[1], record[2]), *record[3:6])
+            for record in batch.records
+        ]
+        self._sink.write(msgspec.structs.replace(batch, records=records))
+
+
+def _image(*values: bytes | None) -> bytes:
+    nulls = sum(1 << index for index, value in enumerate(values) if value is None)
+    texts = [struct.pack("<I", len(value)) + value for value in values if value is not None]
+    return bytes((nulls,)) + b"".join(texts)
 
 
 def at(offset: int, rows: int = 0) -> Position:

@@ -32,6 +32,10 @@ class Rig(abc.ABC):
     @abc.abstractmethod
     def source(self, where: Mapping[str, str] | None = None) -> SnapshotSource: ...
 
+    def locking_source(self) -> SnapshotSource:
+        """With an account that may lock the server."""
+        return self.source()
+
     @abc.abstractmethod
     def position(self) -> Position:
         """End of the log, with its server."""
@@ -79,6 +83,11 @@ class Real(Rig):
 
     def source(self, where: Mapping[str, str] | None = None) -> SnapshotSource:
         return MySQLSnapshotSource(self.config, self.password, where or {})
+
+    def locking_source(self) -> SnapshotSource:
+        self.server.execute("CREATE USER IF NOT EXISTS locker@'%' IDENTIFIED BY 'locker'")
+        self.server.execute("GRANT SELECT, REPLICATION SLAVE, REPLICATION CLIENT, RELOAD ON *.* TO locker@'%'")
+        return MySQLSnapshotSource(self.config.model_copy(update={"user": "locker"}), "locker", {})
 
     def position(self) -> Position:
         source = MySQLSource(self.config, "conformance", self.password)

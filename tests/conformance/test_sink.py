@@ -11,12 +11,13 @@ import pytest
 
 from replicator.errors import LeadershipLost, SinkError, SinkFenced
 from replicator.model.batch import Batch
+from replicator.model.partitioner import partition_of
 from replicator.pipeline.ports import Sink
 from replicator.sink.kafka.at_least_once import AtLeastOnceSink
 from replicator.sink.kafka.exactly_once import ExactlyOnceSink
-from replicator.sink.kafka.partitioner import partition_of
 from tests.conformance.sinks import (
     MAX_RECORD,
+    DatabaseSubject,
     FileSubject,
     KafkaSubject,
     Lease,
@@ -36,7 +37,10 @@ KINDS = [
     pytest.param("kafka-at_least_once", marks=pytest.mark.servers),
     pytest.param("kafka-exactly_once-plain", marks=pytest.mark.servers),
     pytest.param("kafka-at_least_once-plain", marks=pytest.mark.servers),
+    pytest.param("mysql", marks=pytest.mark.servers),
+    pytest.param("mariadb", marks=pytest.mark.servers),
 ]
+DATABASES = {"mysql": "database", "mariadb": "mariadb_database"}
 
 
 @pytest.fixture(params=KINDS)
@@ -44,6 +48,8 @@ def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
     kind, _, rest = request.param.partition("-")
     if kind == "file":
         return FileSubject(tmp_path)
+    if kind in DATABASES:
+        return DatabaseSubject(request.getfixturevalue(kind), request.getfixturevalue(DATABASES[kind]))
     delivery, _, feed = rest.partition("-")
     if kind == "memory":
         return MemorySubject(delivery)
@@ -100,6 +106,8 @@ def test_order_per_key(subject: Subject, sink: Sink) -> None:
 
 
 def test_headers_on_every_record(subject: Subject, make: Callable[[], Sink], lease: Lease) -> None:
+    if subject.name in DATABASES:
+        pytest.skip("rows have no headers")
     sink, topic = make(), subject.topic("orders")
     sink.open(lease.term(subject.task, epoch=42))
     given = batch(100, (topic, b"a", b"1"), (topic, b"a", b"2"))
@@ -261,7 +269,7 @@ def test_an_earlier_term_is_fenced_out(subject: Subject, make: Callable[[], Sink
     assert new.open(lease.term(subject.task, epoch=2)) == at(100)
     with pytest.raises(SinkFenced) as raised:
         deliver(old, batch(300, (topic, b"k", b"zombie")))
-    assert raised.value.code == "E3104"
+    assert raised.value.code == ("E3410" if subject.name in DATABASES else "E3104")
     deliver(new, batch(200, (topic, b"k", b"2")))
     old.close()
     deliver(new, batch(300, (topic, b"k", b"3")))
@@ -271,8 +279,8 @@ def test_an_earlier_term_is_fenced_out(subject: Subject, make: Callable[[], Sink
 
 
 def test_a_record_over_the_limit_stops_and_is_named(subject: Subject, sink: Sink) -> None:
-    if subject.name == "file":
-        pytest.skip("a file has no limit")
+    if subject.name == "file" or subject.name in DATABASES:
+        pytest.skip("a file has no limit; that of a server: integration/sink/mysql/test_sizes")
     topic = subject.topic("orders")
     deliver(sink, batch(100, (topic, b"k", b"v" * (MAX_RECORD - 1000))))
     with pytest.raises(SinkError) as raised:

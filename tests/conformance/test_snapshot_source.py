@@ -55,10 +55,12 @@ def after(table: OpenTable, chunk: Chunk) -> OpenTable:
     )
 
 
-def walk(rig: Rig, reader: SnapshotReader, table: OpenTable, most: int) -> Iterator[tuple[OpenTable, Chunk]]:
-    """Each chunk, and the table once it is delivered."""
+def walk(
+    rig: Rig, reader: SnapshotReader, table: OpenTable, most: int, passed: Position | None = None
+) -> Iterator[tuple[OpenTable, Chunk]]:
+    """Each chunk, and the table once it is delivered. `passed`: by the stream; None: all."""
     while True:
-        chunk = reader.read(table, most, rig.position())
+        chunk = reader.read(table, most, passed or rig.position())
         table = after(table, chunk)
         yield table, chunk
         if chunk.final:
@@ -101,7 +103,7 @@ def test_tables_are_those_of_the_task_in_byte_order(rig: Rig) -> None:
 
 def test_the_load_is_that_of_the_server(rig: Rig) -> None:
     with opened(rig) as reader:
-        assert 1 <= reader.load() < 1000
+        assert 1 <= reader.load(0) < 1000
 
 
 @pytest.mark.parametrize("most", [1, 2, 5, 6, 100])
@@ -261,6 +263,17 @@ def test_another_key(rig: Rig) -> None:
         reader.read(table, 2, rig.position())
 
 
+def test_another_key_that_another_reader_has_noticed(rig: Rig) -> None:
+    """This one remembers the former key."""
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader, opened(rig) as other:
+        other.read(begun(reader, rig.name("t")), 2, rig.position())
+        rig.change_key("t", ("b", "a"))
+        table = begun(reader, rig.name("t"))
+        assert len(other.read(table, 10, rig.position()).images) == len(ROWS)
+
+
 def test_a_chunk_has_one_definition(rig: Rig) -> None:
     rig.create("t")
     rig.insert("t", ROWS)
@@ -279,6 +292,84 @@ def test_a_condition_leaves_rows_out(rig: Rig) -> None:
     with opened(rig, {rig.name("t"): "v IS NULL"}) as reader:
         assert everything(rig, reader, "t", 2) == [row for row in ROWS if row[2] is None]
         assert everything(rig, reader, "other", 2) == ROWS
+
+
+@pytest.mark.parametrize("key", [("a",), ("b", "a")])
+@pytest.mark.parametrize("rows", [1, 2, 4, 6, 100])
+def test_ranges_by_the_key_alone(rig: Rig, rows: int, key: tuple[str, ...]) -> None:
+    """They can be read in any order, and by another reader than the one that has cut them."""
+    rig.create("t", key)
+    rig.insert("t", ROWS)
+    with opened(rig) as reader, opened(rig) as other:
+        table, ranges = begun(reader, rig.name("t")), []
+        while (end := reader.cut(table, rows)) is not None:
+            ranges.append((table, end))
+            table = msgspec.structs.replace(table, done=end, chunks=table.chunks + 1)
+        assert len(ranges) == (len(ROWS) - 1) // rows
+        rest = other.read(table, 100, rig.position())
+        assert rest.final and len(rest.images) == len(ROWS) - len(ranges) * rows
+        found = values(rest)
+        for part, end in reversed(ranges):
+            chunk = other.read(part, 100, rig.position(), end)
+            assert (len(chunk.images), chunk.last, chunk.final) == (rows, end, False)
+            found = values(chunk) + found
+        assert found == (ROWS if key == ("a",) else sorted(ROWS, key=lambda row: (row[1], row[0])))
+
+
+def test_a_range_with_more_rows_than_wanted_is_read_in_parts(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table = begun(reader, rig.name("t"))
+        end = reader.cut(table, 4)
+        first = reader.read(table, 3, rig.position(), end)
+        assert first.last != end and not first.final and len(first.images) == 3
+        second = reader.read(after(table, first), 3, rig.position(), end)
+        assert second.last == end and not second.final
+        assert values(first) + values(second) == ROWS[:4]
+
+
+def test_a_range_without_rows_is_read(rig: Rig) -> None:
+    """All of them are deleted, or a condition wants none."""
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table = begun(reader, rig.name("t"))
+        end = reader.cut(table, 2)
+        for row in ROWS[:2]:
+            rig.delete("t", row[0])
+        chunk = reader.read(table, 10, rig.position(), end)
+        assert (len(chunk.images), chunk.last, chunk.final) == (0, end, False)
+
+
+def test_an_empty_table_has_no_cut(rig: Rig) -> None:
+    rig.create("t")
+    with opened(rig) as reader:
+        assert reader.cut(begun(reader, rig.name("t")), 1) is None
+
+
+def test_no_range_of_another_key(rig: Rig) -> None:
+    rig.create("t")
+    rig.insert("t", ROWS)
+    with opened(rig) as reader:
+        table = begun(reader, rig.name("t"))
+        rig.change_key("t", ("b", "a"))
+        with pytest.raises(TableChanged):
+            reader.cut(table, 2)
+        rig.drop("t")
+        with pytest.raises(TableChanged):
+            reader.cut(table, 2)
+
+
+def test_a_condition_that_wants_few_rows_is_asked_for_one_part_of_the_table_at_a_time(rig: Rig) -> None:
+    """So that the progress moves on, and no SELECT takes as long as all of the table."""
+    rig.create("t")
+    rig.insert("t", [(number, "x", 1 if number != 37 else None) for number in range(50)])
+    with opened(rig, {rig.name("t"): "v IS NULL"}) as reader:
+        chunks = [chunk for _, chunk in walk(rig, reader, begun(reader, rig.name("t")), 10)]
+        assert [len(chunk.images) for chunk in chunks] == [0, 0, 0, 1, 0]
+        assert [chunk.covered for chunk in chunks[:4]] == [10] * 4
+        assert len({chunk.last for chunk in chunks[:4]}) == 4
 
 
 def test_a_table_without_a_key_is_read_in_one_view(rig: Rig) -> None:
@@ -353,6 +444,7 @@ def test_a_closed_reader_can_not_be_read_and_can_be_closed_again(rig: Rig) -> No
     for call in (
         reader.tables,
         lambda: reader.begin(rig.name("t")),
+        lambda: reader.cut(table, 1),
         lambda: reader.read(table, 1, rig.position()),
     ):
         with pytest.raises(SourceUnavailable):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Callable
 
 import pytest
@@ -47,7 +49,7 @@ def pause(bus: Bus) -> None:
     bus.cluster.cli("task", "resume", bus.name)
 
 
-OPTIONS = {"tables": ["*.stock"], "chunk_rows": 200, "max_rows_per_s": 2000}
+OPTIONS = {"tables": ["*.stock"], "chunk_rows": 200, "max_rows_per_s": 2000, "connections": 4}
 
 
 @pytest.mark.parametrize("fault", [sigkill, switchover, connections_lost, pause])
@@ -60,6 +62,66 @@ def test_99_a_snapshot_is_interrupted(make_bus: MakeBus, fault: Callable[[Bus], 
         fault(bus)
         wait_for(lambda: progress(bus).ended_ms, "the end of the snapshot", 60, every=0.3)
     each_row_once(bus, before)
+
+
+@pytest.mark.parametrize("fault", [sigkill, switchover, connections_lost])
+def test_99_a_consistent_snapshot_is_interrupted(make_bus: MakeBus, fault: Callable[[Bus], None]) -> None:
+    """Its view is lost: it begins again from a new one, behind what was delivered."""
+
+    def before(bus: Bus) -> None:
+        fill(bus.database, f"{bus.name}.stock", ROWS)
+        bus.database.execute(f"GRANT RELOAD ON *.* TO {bus.database.replicator[0]}@'%'")
+
+    # The stream waits for the rows.
+    bus = make_bus(before=before, source={"snapshot": OPTIONS | {"consistent": True}}, rate=20, first_rows=0)
+    with Changes(bus.database, f"{bus.name}.stock", ROWS + 200, seed=7, pause=0.002):
+        first = a_part(bus)
+        # A Core that is killed within milliseconds behind its commit takes the note with it.
+        wait_for(lambda: first.view in noted_views(bus), "the note of the view", 10, every=0.2)
+        fault(bus)
+        if fault is connections_lost:  # of the stream; it reads nothing while rows are delivered
+            kill_readers(bus)
+        wait_for(lambda: progress(bus).ended_ms, "the end of the snapshot", 90, every=0.3)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+    wanted = contents(bus.database, f"{bus.name}.stock")
+    wait_for(lambda: Copied(bus.records("stock")).rows == wanted, "the same rows", 30, every=1.0)
+    copied, ended = Copied(bus.records("stock")), progress(bus)
+    assert copied.backwards == []
+    assert first.view and ended.view != first.view and ended.cuts == 2
+    assert first.rows <= ended.again and len(copied.read) == ended.again + ended.rows
+    views_are_told(bus, first, ended)
+
+
+def noted_views(bus: Bus) -> dict[str, str]:
+    history = json.loads(bus.cluster.cli("task", "history", bus.name, "-o", "json"))["items"]
+    return {item["position"]: item["reason"] for item in history if "consistent view" in item["reason"]}
+
+
+def views_are_told(bus: Bus, first: SnapshotProgress, ended: SnapshotProgress) -> None:
+    """In the history, the logs of the Cores, the Monitor and its metrics."""
+    noted = noted_views(bus)
+    assert set(noted) == {first.view, ended.view}
+    assert f"writers locked for {first.lock_ms:g} ms" in noted[first.view] and "again" not in noted[first.view]
+    assert f"begun again, {ended.again} rows are delivered again" in noted[ended.view]
+    logged = "".join(core.log_path.read_text() for core in bus.cluster.cores.values())
+    for view in (first.view, ended.view):
+        assert any("consistent view" in line and view in line and "lock_ms" in line for line in logged.splitlines())
+    taken = wait_for(lambda: bus.monitored().get("snapshot"), "the Monitor's view of it", 20)
+    assert (taken["view"], taken["view_ms"], taken["lock_ms"]) == (ended.view, ended.cut_ms, ended.lock_ms)
+    assert (taken["views"], taken["rows_again"], taken["consistent_since"]) == (2, ended.again, ended.consistent_since)
+    names = ("consistent", "views", "rows_again", "view_timestamp_seconds")
+    assert [bus.metric(f"bus_snapshot_{name}") for name in names] == [1, 2, ended.again, ended.cut_ms / 1000]
+
+
+def kill_readers(bus: Bus) -> None:
+    """The connections that have the views."""
+    user = bus.database.replicator[0]
+    for (number,) in bus.database.execute(
+        f"SELECT id FROM information_schema.processlist WHERE user = '{user}' AND command NOT LIKE 'Binlog Dump%'"
+    ):
+        with contextlib.suppress(Exception):  # it has ended
+            bus.database.execute(f"KILL {number}")
 
 
 def test_99_the_source_fails_over_while_a_snapshot_reads_it(

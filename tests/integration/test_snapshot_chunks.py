@@ -10,13 +10,14 @@ import pytest
 
 from dev.servers import Database, MariaDB, MySQL
 from replicator.config.task import MySQLSource
+from replicator.mysql import prepared, table_shape
+from replicator.mysql import table_key as keys
+from replicator.mysql.row_images.row_image import RowImages
+from replicator.mysql.server import Server, read_server
+from replicator.mysql.session import Session
 from replicator.pipeline.ports import TableChanged
 from replicator.source.mysql import MySQLSource as Source
-from replicator.source.mysql.server import Server, read_server
-from replicator.source.mysql.session import Session
-from replicator.source.mysql.snapshot import MySQLSnapshotSource, prepared, shape
-from replicator.source.mysql.snapshot import key as keys
-from replicator.source.mysql.snapshot.row_image import RowImages
+from replicator.source.mysql.snapshot import MySQLSnapshotSource
 
 SETTINGS = "SET SESSION time_zone = '+00:00', sql_mode = '', character_set_results = NULL"
 TABLES = {
@@ -79,8 +80,8 @@ def session(server: Database) -> Iterator[Session]:
         yield session
 
 
-def walk(session: Session, server: Server, table: shape.TableShape, size: int) -> list[bytes]:
-    chosen = keys.choose(session, server, table)
+def walk(session: Session, server: Server, table: table_shape.TableShape, size: int) -> list[bytes]:
+    chosen = keys.choose(session, table)
     assert chosen is not None
     found: list[bytes] = []
     low: keys.Bound | None = None
@@ -107,7 +108,7 @@ def test_every_row_once(server: Database, place: str, session: Session) -> None:
     connection.commit()
     connection.close()
     described = read_server(session)
-    tables = {name: shape.read(session, described, place, name) for name in TABLES}
+    tables = {name: table_shape.read(session, described, place, name) for name in TABLES}
     session.rows(SETTINGS)
     for name, table in tables.items():
         answer = prepared.Answer(session, table.select)
@@ -127,13 +128,29 @@ def test_no_key_that_orders(server: Database, place: str, session: Session) -> N
     }.items():
         server.execute(f"CREATE TABLE {place}.{name} ({columns})")
         described = read_server(session)
-        assert keys.choose(session, described, shape.read(session, described, place, name)) is None, name
+        assert keys.choose(session, table_shape.read(session, described, place, name)) is None, name
 
 
-def test_a_key_of_another_type_begins_the_table_again(server: Database, place: str) -> None:
-    """By number 9 is before 10, by text it is behind: bounds of one order mean nothing in another."""
-    server.execute(f"CREATE TABLE {place}.t (id INT PRIMARY KEY)")
-    server.execute(f"INSERT INTO {place}.t VALUES (8), (9), (10), (11)")
+@pytest.mark.parametrize(
+    ("before", "rows", "after"),
+    [
+        ("INT", "(8), (9), (10), (11)", "VARCHAR(20)"),
+        ("DECIMAL(10,2)", "(1.04), (1.16), (2.04), (2.26)", "DECIMAL(10,1)"),
+        (
+            "DATETIME(3)",
+            "('2024-01-01 00:00:01.4'), ('2024-01-01 00:00:02.6'), ('2024-01-02'), ('2024-01-03')",
+            "DATETIME",
+        ),
+        ("BINARY(3)", "('a'), ('b'), ('c'), ('d')", "BINARY(4)"),
+    ],
+)
+def test_a_key_of_another_type_begins_the_table_again(
+    server: Database, place: str, before: str, rows: str, after: str
+) -> None:
+    """By number 9 is before 10, by text it is behind: bounds of one order mean nothing in another. A value that the
+    statement has rounded is before the bound that was made of it, or behind."""
+    server.execute(f"CREATE TABLE {place}.t (id {before} PRIMARY KEY)")
+    server.execute(f"INSERT INTO {place}.t VALUES {rows}")
     settings = {"type": server.release.flavour, "port": server.port, "user": "replicator", "password": "env:X"}
     config = MySQLSource.model_validate(settings | {"tables": [f"{place}.*"]})
     passed = Source(config, "t", "replicator").end_position()
@@ -141,7 +158,7 @@ def test_a_key_of_another_type_begins_the_table_again(server: Database, place: s
         table = reader.begin(f"{place}.t")
         assert table is not None
         table = msgspec.structs.replace(table, done=reader.read(table, 2, passed).last)
-    server.execute(f"ALTER TABLE {place}.t MODIFY id VARCHAR(20)")
+    server.execute(f"ALTER TABLE {place}.t MODIFY id {after}")
     with contextlib.closing(MySQLSnapshotSource(config, "replicator").open("")) as reader:
         with pytest.raises(TableChanged):
             reader.read(table, 2, passed)

@@ -17,6 +17,13 @@ __all__ = ["place"]
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 Place = tuple[Database, str]
+CONNECTIONS = [1]
+"""Of the copies that are made."""
+
+
+@pytest.fixture(params=[1, 4], ids=["one connection", "four connections"], autouse=True)
+def connections(request: pytest.FixtureRequest) -> None:
+    CONNECTIONS[:] = [request.param]
 
 
 def _during(copy: Copy, act: Callable[[], object]) -> None:
@@ -44,7 +51,7 @@ def _copy(place: Place, rows: int = 4000) -> tuple[Copy, str]:
     server, shop = place
     table = f"{shop}.item"
     fill(server, table, rows)
-    return Copy(server, "copy", [f"{shop}.*"], chunk_rows=100, max_rows_per_s=3000), table
+    return Copy(server, "copy", [f"{shop}.*"], chunk_rows=100, max_rows_per_s=3000, connections=CONNECTIONS[0]), table
 
 
 def test_a_column_is_added(place: Place) -> None:
@@ -133,6 +140,26 @@ def test_it_is_renamed(place: Place, new: str) -> None:
     assert _ended(copy)
 
 
+def test_names_that_the_server_stores_in_lower_case(
+    make_mariadb: Callable[..., Database], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statements stand in the log as they were written."""
+    monkeypatch.setenv("TEST_PASSWORD", "replicator")
+    server = make_mariadb(extra_args=["--lower-case-table-names=1"])
+    server.execute("CREATE DATABASE Shop")
+    copy, _ = _copy((server, "shop"), 4000)
+
+    def act() -> None:
+        server.execute("RENAME TABLE Shop.ITEM TO Shop.AAA")
+        server.execute("ALTER TABLE SHOP.AAA ADD COLUMN more INT NOT NULL DEFAULT 7")
+        server.execute("UPDATE Shop.Aaa SET version = 9 WHERE id = 1")
+
+    _during(copy, act)
+    rows = copy.copied("aaa").rows
+    assert rows.keys() == contents(server, "shop.aaa").keys() and rows[1]["version"] == 9
+    assert rows[1]["more"] == 7 and _ended(copy)
+
+
 def test_tables_that_are_not_read_yet_are_rotated(place: Place) -> None:
     server, shop = place
     copy, _ = _copy(place, 2000)
@@ -147,6 +174,34 @@ def test_tables_that_are_not_read_yet_are_rotated(place: Place) -> None:
     assert copy.copied("a_log_old").rows == contents(server, f"{shop}.a_log_old")
     assert copy.copied("log").rows == contents(server, f"{shop}.log")
     assert len(copy.copied("item").rows) == 2000 and _ended(copy)
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_rows_are_exchanged_with_a_partition(place: Place, restarted: bool) -> None:
+    """No event of the stream has them: both tables are read again, the one that is complete and the one at hand.
+    `restarted`: the statement is in the log before the next session has read anything."""
+    server, shop = place
+    copy, table = _copy(place)
+    halves = "PARTITION BY RANGE (id) (PARTITION low VALUES LESS THAN (2000), PARTITION high VALUES LESS THAN MAXVALUE)"
+    server.execute(f"ALTER TABLE {table} {halves}")
+    server.execute(f"CREATE TABLE {shop}.aaa LIKE {table}")
+    server.execute(f"ALTER TABLE {shop}.aaa REMOVE PARTITIONING")
+    server.execute(f"INSERT INTO {shop}.aaa VALUES (5, 77, 'moved')")
+
+    def act() -> None:
+        server.execute(f"ALTER TABLE {table} EXCHANGE PARTITION low WITH TABLE {shop}.aaa")
+
+    if restarted:
+        copy.run_a_part()
+        act()
+        copy.run()
+    else:
+        _during(copy, act)
+    assert _ended(copy)
+    rows, source = copy.copied("item"), contents(server, table)
+    assert source[5]["version"] == 77 and len(source) == 2001
+    assert {key: rows.rows[key] for key in source} == source
+    assert copy.copied("aaa").rows == contents(server, f"{shop}.aaa")
 
 
 def _ended(copy: Copy) -> bool:

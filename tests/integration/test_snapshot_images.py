@@ -14,11 +14,11 @@ from replicator.config.task import MySQLSource
 from replicator.decode.binlog import table_map as parser
 from replicator.decode.renderers.canal_json import SPACED
 from replicator.decode.values import json_binary
-from replicator.source.mysql.server import read_server
-from replicator.source.mysql.session import Session
-from replicator.source.mysql.snapshot import prepared, shape, table_map
-from replicator.source.mysql.snapshot.compiled_rows import CompiledRows
-from replicator.source.mysql.snapshot.packet_rows import PacketRows
+from replicator.mysql import prepared, table_map, table_shape
+from replicator.mysql.row_images.compiled_rows import CompiledRows
+from replicator.mysql.row_images.packet_rows import PacketRows
+from replicator.mysql.server import read_server
+from replicator.mysql.session import Session
 from tests.support.decoded import files, new_file
 from tests.support.script import run, statements
 
@@ -67,7 +67,7 @@ def server(request: pytest.FixtureRequest) -> Database:
     return server
 
 
-def rows_of(answer: prepared.Answer, table: shape.TableShape, *, mariadb: bool, in_c: bool) -> list[bytes]:
+def rows_of(answer: prepared.Answer, table: table_shape.TableShape, *, mariadb: bool, in_c: bool) -> list[bytes]:
     made = (CompiledRows if in_c else PacketRows)(answer, table, None, mariadb=mariadb)
     found: list[bytes] = []
     while not made.ended:
@@ -113,7 +113,7 @@ def test_a_selected_row_is_the_logged_one(server: Database, request: pytest.Fixt
     with Session(config, password) as session:
         described = read_server(session)
         for (name,) in server.execute(f"SHOW TABLES FROM {database}"):
-            table = shape.read(session, described, database, str(name))
+            table = table_shape.read(session, described, database, str(name))
             body = table_map.body(table, 7, mariadb=mariadb)[6:]
             if table.name not in OLD_TYPES and parser.parse(body, mariadb=mariadb) != parser.parse(
                 truth[str(name)][0], mariadb=mariadb

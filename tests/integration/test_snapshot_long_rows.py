@@ -12,10 +12,10 @@ import pytest
 from dev.servers import MariaDB, MySQL
 from replicator import compiled
 from replicator.config.task import MySQLSource as Config
+from replicator.mysql.row_images.packet_rows import PacketRows
 from replicator.pipeline.ports import Chunk
 from replicator.source.mysql import MySQLSource
 from replicator.source.mysql.snapshot import MySQLSnapshotSource, selected_rows
-from replicator.source.mysql.snapshot.packet_rows import PacketRows
 
 MB = 1 << 20
 

@@ -12,10 +12,11 @@ import pytest
 from dev.fetch.releases import MARIADB, MYSQL, OLDER
 from dev.servers import Database
 from replicator.config.task import MySQLSource as Config
+from replicator.mysql import chunk_query
+from replicator.mysql.server import read_server
+from replicator.mysql.session import Session
 from replicator.source.mysql import MySQLSource
-from replicator.source.mysql.server import read_server
-from replicator.source.mysql.session import Session
-from replicator.source.mysql.snapshot import MySQLSnapshotSource, chunk_query, definition
+from replicator.source.mysql.snapshot import MySQLSnapshotSource, definition
 from tests.integration.test_snapshot_chunks import TABLES
 from tests.servers import started
 from tests.support.releases import server_of
@@ -78,13 +79,46 @@ def test_every_row_once_by_a_range_of_the_key(older: Database) -> None:
                 if chunk.final:
                     break
                 table = msgspec.structs.replace(table, done=chunk.last)
-                plan = explained(
-                    session, chunk_query.of(known, table, 2, ""), tree=server.version >= (8,) and not server.mariadb
-                )
+                tree = server.version >= (8,) and not server.mariadb
+                end = reader.cut(table, 2)
+                plan = explained(session, chunk_query.of(known, table, end, 2, ""), tree=tree)
                 if plan[:2] != ("range", known.key.name if known.key else None):
                     scans[name] = plan
             assert (rows, len(images)) == (count, count), name
     assert scans.keys() <= BY_NUMBER, scans
+
+
+def test_a_range_is_cut_without_reading_the_rows_before_it(older: Database) -> None:
+    """Of a table of 16,384 rows, by the index alone, wherever the range begins."""
+    older.execute("CREATE DATABASE d")
+    older.execute("CREATE TABLE d.t (a INT, b INT, pad VARCHAR(50) NOT NULL DEFAULT 'x', PRIMARY KEY (a, b))")
+    older.execute("INSERT INTO d.t (a, b) VALUES (0, 0)")
+    for power in range(14):
+        older.execute(f"INSERT INTO d.t (a, b) SELECT (b + {1 << power}) DIV 16, b + {1 << power} FROM d.t")
+    older.execute("ANALYZE TABLE d.t")
+    settings = {"type": older.release.flavour, "port": older.port, "user": "replicator", "password": "env:X"}
+    config = Config.model_validate(settings | {"tables": ["d.*"]})
+    with (
+        contextlib.closing(MySQLSnapshotSource(config, "replicator").open("")) as reader,
+        Session(config.model_copy(update={"host": "127.0.0.1"}), "replicator") as session,
+    ):
+        table = reader.begin("d.t")
+        known = definition.read(session, read_server(session), "d.t", 1)
+        assert table is not None and known is not None
+        told = reader.survey()
+        assert reader.path(table) == "range" and bool(told.proof) == (told.wait_s == 0)
+        for start in (0, 10, 8_000, 16_000):
+            table = msgspec.structs.replace(table, done=(str(start // 16), str(start)))
+            assert reader.cut(table, 100) == (str((start + 100) // 16), str(start + 100))
+            before = handled(session)
+            session.rows(chunk_query.cut(known, table, 100))
+            assert handled(session) - before < 200, start
+
+
+def handled(session: Session) -> int:
+    """Rows that the engine has given for the session's statements."""
+    rows = session.rows("SHOW SESSION STATUS LIKE 'Handler_read%'")
+    return sum(int(str(value)) for name, value in rows if "rnd" not in str(name))
 
 
 def explained(session: Session, sql: str, *, tree: bool) -> tuple[str, str, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dev.cluster import wait_for
 from dev.servers import MariaDB, MySQL
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceUnavailable
@@ -39,8 +40,14 @@ def wait_for_replicas(server: MySQL) -> None:
         server.execute(f"SET GLOBAL {PLUGIN}_{name} = {value}")
 
 
-@pytest.mark.parametrize("gtids", [True, False], ids=["gtids", "positions"])
-def test_a_commit_that_is_sent_before_it_is_shown(make_mysql: Callable[..., MySQL], *, gtids: bool) -> None:
+@pytest.mark.parametrize(
+    ("gtids", "known"),
+    [(True, True), (True, False), (False, False)],
+    ids=["gtids", "gtids, of a position without a set", "positions"],
+)
+def test_a_commit_that_is_sent_before_it_is_shown(
+    make_mysql: Callable[..., MySQL], *, gtids: bool, known: bool
+) -> None:
     off = ["--gtid-mode=OFF", "--enforce-gtid-consistency=OFF"]
     server = make_mysql() if gtids else make_mysql(extra_args=off)
     server.execute("CREATE DATABASE d")
@@ -62,12 +69,37 @@ def test_a_commit_that_is_sent_before_it_is_shown(make_mysql: Callable[..., MySQ
         sent = [event for event in Walker(stream, least=1) if event.type == XID]
         assert len(sent) == 1, "the server sends it"
         assert server.execute("SELECT COUNT(*) FROM d.t") == [(0,)], "and shows it later: this is the race"
-        chunk = reader.read(table, 10, Position(sent[0].file, sent[0].end, str(executed)))
+        chunk = reader.read(table, 10, Position(sent[0].file, sent[0].end, str(executed) if known else ""))
         assert len(chunk.images) == 1
     finally:
         commit.join(30)
         reader.close()
         stream.close()
+
+
+def test_rows_that_are_in_the_log_before_the_stream_begins_and_shown_later(make_mysql: Callable[..., MySQL]) -> None:
+    """The stream does not have them, so the last row of their table has to be theirs."""
+    server = make_mysql(extra_args=["--gtid-mode=OFF", "--enforce-gtid-consistency=OFF"])
+    server.execute("CREATE DATABASE d")
+    server.execute("CREATE TABLE d.t (id INT PRIMARY KEY)")
+    wait_for_replicas(server)
+    source = MySQLSource(config(server), "t", "replicator")
+    before = source.end_position()
+    commit = threading.Thread(target=server.execute, args=("INSERT INTO d.t VALUES (1)",))
+    commit.start()
+    try:
+        wait_for(lambda: source.end_position().order > before.order, "the commit in the log", 20)
+        begins = source.end_position()
+        assert server.execute("SELECT COUNT(*) FROM d.t") == [(0,)], "it is shown later: this is the race"
+        stream = source.open(begins)
+        reader = MySQLSnapshotSource(config(server), "replicator").open(stream.position.server)
+        reader.settle(stream.position)
+        table = reader.begin("d.t")
+        assert table is not None and table.limit == ("1",)
+        reader.close()
+        stream.close()
+    finally:
+        commit.join(30)
 
 
 def test_what_is_never_shown_is_an_error(mysql: MySQL, mariadb: MariaDB, monkeypatch: pytest.MonkeyPatch) -> None:

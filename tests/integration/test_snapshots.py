@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from dev.servers.database import Database, MariaDB
+from dev.cluster import wait_for
+from dev.servers.database import Database, MariaDB, MySQL
 from replicator.assembly import snapshot_checks
 from replicator.assembly.pipeline import build_pipeline, build_source
+from replicator.assembly.snapshots import open_snapshot_source
 from replicator.checkpoint.history import MemoryHistory
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.coordination.clock import now_ms
 from replicator.errors import SourceError
-from replicator.model.quarantine import Orders
+from replicator.model.quarantine import TaskOrders
 from replicator.model.quarantine_orders import put, release
 from replicator.model.term import Term
 from replicator.pipeline.pipeline import Pipeline
 from replicator.sink.memory_sink import MemoryBroker, MemorySink, Stored
+from tests.support.binlogs import purge_all_but_last
 from tests.support.changes import Changes, Copied, contents, fill
 from tests.support.in_memory import Unseen
+from tests.support.present import present
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 
@@ -44,6 +49,15 @@ class Copy:
         return build_pipeline(
             config, term=term, store=self.store, observer=Unseen(), sink=sink, history=self.history, **options
         )
+
+    def run_a_part(self) -> None:
+        """Until there are more than 300 records."""
+        pipeline = self.pipeline()
+        run = threading.Thread(target=pipeline.run)
+        run.start()
+        wait_for(lambda: len(self.broker.records) > 300, "some of the rows", 30, every=0.05)
+        pipeline.drain()
+        run.join()
 
     def run(self, **options: Any) -> None:
         """To the end of the log as it is when this begins, and of the snapshot."""
@@ -74,9 +88,14 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> tu
 def test_a_quiet_table(place: tuple[Database, str]) -> None:
     server, shop = place
     fill(server, f"{shop}.item", 2500)
-    copy = Copy(server, "copy", [f"{shop}.*"], chunk_rows=1000)
+    copy = Copy(server, "copy", [f"{shop}.*"], chunk_rows=1000, marker_topic="{task}.done")
     copy.run()
     assert copy.copied("item").operations == ["r"] * 2500
+    marker, done = json.loads(copy.broker.records[-1].value or b""), present(copy.store.load()).position
+    taken = present(done.snapshot)
+    assert (copy.broker.records[-1].topic, marker["type"]) == ("copy.done", "COMPLETED")
+    assert marker["additional_data"]["position"] == taken.consistent_since == f"{done.file}:{taken.end_offset}"
+    assert (marker["additional_data"]["rows"], marker["timestamp"]) == ("2500", taken.ended_ms)
     assert copy.copied("item").rows == contents(server, f"{shop}.item")
     server.execute(f"INSERT INTO {shop}.item VALUES (2500, 1, 'behind')")
     copy.run()
@@ -88,12 +107,12 @@ def test_a_quiet_table(place: tuple[Database, str]) -> None:
     assert progress.ended_ms >= progress.begun_ms > 0
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_table_that_changes_while_it_is_read(place: tuple[Database, str], seed: int) -> None:
+@pytest.mark.parametrize(("seed", "connections"), [(1, 1), (2, 1), (3, 4), (4, 4), (5, 16)])
+def test_a_table_that_changes_while_it_is_read(place: tuple[Database, str], seed: int, connections: int) -> None:
     server, shop = place
     table = f"{shop}.item"
     fill(server, table, 8000)
-    copy = Copy(server, "copy", [f"{shop}.*"], chunk_rows=100, max_rows_per_s=4000)
+    copy = Copy(server, "copy", [f"{shop}.*"], chunk_rows=100, max_rows_per_s=4000, connections=connections)
     with Changes(server, table, 8200, seed) as changes:
         copy.run()
     copy.run()
@@ -104,7 +123,31 @@ def test_a_table_that_changes_while_it_is_read(place: tuple[Database, str], seed
     assert len(copied.read) == len(set(copied.read)) and 1000 < len(copied.read) <= 8200
 
 
-def test_several_tables_in_order(place: tuple[Database, str]) -> None:
+def test_several_connections_read_at_the_same_time(place: tuple[Database, str]) -> None:
+    """Rows still come in the order of the key, and the last ones of a table before the first ones of the next."""
+    server, shop = place
+    fill(server, f"{shop}.item", 6000)
+    fill(server, f"{shop}.zebra", 700)
+    copy = Copy(server, "copy", [f"{shop}.*"], chunk_rows=200, connections=4)
+    copy.run()
+    assert copy.copied("item").read == list(range(6000)) and copy.copied("zebra").read == list(range(700))
+    tables = [record.topic.rpartition(".")[2] for record in copy.broker.records if record.topic.count(".") > 1]
+    assert tables == ["item"] * 6000 + ["zebra"] * 700
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_condition_that_wants_one_row(place: tuple[Database, str], connections: int) -> None:
+    """The progress moves on while no row is found."""
+    server, shop = place
+    fill(server, f"{shop}.item", 5000)
+    where = {f"{shop}.item": "text = 'before' AND id = 4321"}
+    copy = Copy(server, "copy", [f"{shop}.*"], chunk_rows=500, where=where, connections=connections)
+    copy.run()
+    assert copy.copied("item").read == [4321]
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_several_tables_in_order(place: tuple[Database, str], connections: int) -> None:
     """Empty ones, of one row, without a primary key, with keys of several columns and of texts."""
     server, shop = place
     server.execute(f"CREATE TABLE {shop}.a_empty (id INT PRIMARY KEY)")
@@ -115,7 +158,7 @@ def test_several_tables_in_order(place: tuple[Database, str]) -> None:
     for number in range(300):
         server.execute(f"INSERT INTO {shop}.c_unique VALUES ('key {number % 17} {number}', {number})")
         server.execute(f"INSERT INTO {shop}.d_two VALUES ({number}, 'part{number % 7}')")
-    copy = Copy(server, "copy", [f"{shop}.*"], chunk_rows=50)
+    copy = Copy(server, "copy", [f"{shop}.*"], chunk_rows=50, connections=connections)
     copy.run()
     topics = [record.topic.rpartition(".")[2] for record in copy.broker.records if record.topic.count(".") > 1]
     assert topics == sorted(topics)
@@ -165,6 +208,22 @@ def _listed(data: Any) -> list[Any]:
     return data if isinstance(data, list) else [data]
 
 
+@pytest.mark.parametrize("consistent", [False, True])
+def test_tables_that_are_mistyped_are_told(place: tuple[Database, str], consistent: bool) -> None:
+    """They may be created later, so nothing is refused; the rows that exist come."""
+    server, shop = place
+    fill(server, f"{shop}.item", 30)
+    fill(server, f"{shop}.other", 30)
+    wanted = {"tables": [f"{shop}.itm*", f"{shop}.item"], "where": {f"{shop}.itme": "id < 10", f"{shop}.other": "1"}}
+    copy = Copy(server, "copy", [f"{shop}.*"], consistent=consistent, **wanted)
+    if consistent:
+        server.execute(f"GRANT RELOAD ON *.* TO {server.replicator[0]}@'%'")
+    copy.run()
+    taken = present(present(copy.store.load()).position.snapshot)
+    assert taken.absent == (f"{shop}.itm* (tables)", f"{shop}.itme (where)", f"{shop}.other (where)")
+    assert copy.copied("item").read == list(range(30)) and not copy.copied("other").read
+
+
 def test_conditions_and_chosen_tables(place: tuple[Database, str]) -> None:
     server, shop = place
     fill(server, f"{shop}.item", 100)
@@ -195,14 +254,14 @@ def test_a_table_in_quarantine_is_read_when_it_is_released(place: tuple[Database
     fill(server, f"{shop}.ill", 50)
     fill(server, f"{shop}.well", 50)
     copy = Copy(server, "copy", [f"{shop}.*"])
-    copy.run(orders=put(Orders(), (), f"{shop}.ill", now_ms()))
+    copy.run(orders=put(TaskOrders(), (), f"{shop}.ill", now_ms()))
     server.execute(f"UPDATE {shop}.ill SET version = 1 WHERE id = 7")
-    copy.run(orders=put(Orders(), (), f"{shop}.ill", now_ms()))
+    copy.run(orders=put(TaskOrders(), (), f"{shop}.ill", now_ms()))
     assert len(copy.copied("well").rows) == 50 and not copy.copied("ill").rows
     last = copy.store.load()
     assert last is not None and last.position.snapshot is not None
     assert last.position.snapshot.left == (f"{shop}.ill",) and not last.position.snapshot.ended_ms
-    copy.run(orders=release(Orders(), last.quarantined, f"{shop}.ill", now_ms()))
+    copy.run(orders=release(TaskOrders(), last.quarantined, f"{shop}.ill", now_ms()))
     assert copy.copied("ill").rows == contents(server, f"{shop}.ill")
     last = copy.store.load()
     assert last is not None and last.position.snapshot is not None and last.position.snapshot.ended_ms
@@ -226,3 +285,126 @@ def test_texts_of_several_bytes_a_character(place: tuple[Database, str]) -> None
             row = value["after"]
             found[value["op"]][row["id"] % 10] = (row["a"], row["b"])
     assert found["r"] == found["c"] and found["r"][1] == ("\u0421\u0421\u0421\u0420", "\u20ac\u0420")
+
+
+def purge(server: Database) -> None:
+    """Behind a change that nobody has read."""
+    server.execute("CREATE DATABASE IF NOT EXISTS passed_unread")
+    purge_all_but_last(server)
+
+
+def test_a_position_that_is_purged_while_nobody_reads(place: tuple[Database, str]) -> None:
+    """With `initial` the task stops; an operator who then chooses `when_needed` gets every row."""
+    server, shop = place
+    table = f"{shop}.item"
+    fill(server, table, 50)
+    copy = Copy(server, "copy", [f"{shop}.*"])
+    copy.run()
+    server.execute(f"UPDATE {table} SET version = 1 WHERE id < 10")
+    server.execute(f"DELETE FROM {table} WHERE id = 49")
+    server.execute(f"INSERT INTO {table} VALUES (50, 2, 'unread')")
+    server.execute(f"ALTER TABLE {table} ADD COLUMN more INT DEFAULT 7")
+    purge(server)
+    with pytest.raises(SourceError, match=r"E2206.*when_needed"):
+        copy.run()
+    copy.data["source"]["snapshot"]["mode"] = "when_needed"
+    copy.run()
+    copied = copy.copied("item")
+    assert copied.operations == ["r"] * 100
+    wanted = contents(server, table)
+    assert {key: row for key, row in copied.rows.items() if key != 49} == {
+        key: {**row, "more": 7} for key, row in wanted.items()
+    }
+    assert 49 in copied.rows, "the deletion is not in any log"
+    last = copy.store.load()
+    assert last is not None and last.position.snapshot is not None
+    assert (last.position.reset, last.position.snapshot.id) == (1, "needed-1")
+    assert last.position.snapshot.reason.startswith("E2206 ") and last.position.snapshot.ended_ms
+    server.execute(f"UPDATE {table} SET version = 3 WHERE id = 50")
+    copy.run()
+    assert copy.copied("item").operations == [*["r"] * 100, "u"], "and no other snapshot"
+
+
+def test_a_position_that_is_purged_in_the_middle_of_a_snapshot(place: tuple[Database, str]) -> None:
+    server, shop = place
+    fill(server, f"{shop}.item", 3000)
+    copy = Copy(server, "copy", [f"{shop}.*"], mode="when_needed", chunk_rows=100, max_rows_per_s=2000)
+    copy.run_a_part()
+    part = copy.copied("item").read
+    assert 200 < len(part) < 3000
+    server.execute(f"UPDATE {shop}.item SET version = 1")
+    purge(server)
+    copy.data["source"]["snapshot"]["max_rows_per_s"] = None
+    copy.run()
+    copied = copy.copied("item")
+    assert copied.rows == contents(server, f"{shop}.item")
+    assert copied.read[len(part) :] == list(range(3000)), "once each, from the beginning"
+
+
+def test_a_binlog_that_was_reset(
+    make_mysql: Callable[[], MySQL], make_mariadb: Callable[[], MariaDB], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server's UUID proves that it is the same one; a server_id does not."""
+    monkeypatch.setenv("TEST_PASSWORD", "replicator")
+    for make, statement in ((make_mysql, "RESET BINARY LOGS AND GTIDS"), (make_mariadb, "RESET MASTER")):
+        server: Database = make()
+        server.execute("CREATE DATABASE shop")
+        fill(server, "shop.item", 20)
+        copy = Copy(server, "copy", ["shop.*"], mode="when_needed")
+        copy.run()
+        time.sleep(1.1)  # files are told apart by the second
+        server.execute(statement)
+        server.execute("UPDATE shop.item SET version = 1")
+        for _ in range(5):  # the end that `run` waits for is behind the old position
+            server.execute("FLUSH BINARY LOGS")
+        if isinstance(server, MariaDB):
+            with pytest.raises(SourceError, match="E2218"):
+                copy.run()
+            continue
+        copy.run()
+        assert copy.copied("item").operations == ["r"] * 40
+        assert copy.copied("item").rows == contents(server, "shop.item")
+
+
+def test_two_tables_of_one_name_are_refused(place: tuple[Database, str]) -> None:
+    """Else one of them would be read twice, and the other never."""
+    server, shop = place
+    server.execute(f"CREATE TABLE {shop}.`b.c` (id INT PRIMARY KEY)")
+    server.execute(f"CREATE DATABASE `{shop}.b`")
+    try:
+        server.execute(f"CREATE TABLE `{shop}.b`.c (id INT PRIMARY KEY)")
+        with pytest.raises(SourceError, match=r"E2223.*`b\.c`"):
+            Copy(server, "copy", [f"{shop}*.*"]).run()
+        Copy(server, "copy", [f"{shop}.*"]).run()
+    finally:
+        server.execute(f"DROP DATABASE `{shop}.b`")
+
+
+def test_an_order_that_changes_in_the_middle(place: tuple[Database, str]) -> None:
+    """The snapshot keeps its own: by name, `a` would be behind it already."""
+    server, shop = place
+    fill(server, f"{shop}.a", 10)
+    fill(server, f"{shop}.c", 3000)
+    copy = Copy(server, "copy", [f"{shop}.*"], order=["*.c"], chunk_rows=100, max_rows_per_s=2000)
+    copy.run_a_part()
+    assert not copy.copied("a").read and 200 < len(copy.copied("c").read) < 3000
+    copy.data["source"]["snapshot"] |= {"order": [], "max_rows_per_s": None}
+    copy.run()
+    assert copy.copied("c").read == list(range(3000)) and copy.copied("a").read == list(range(10))
+
+
+def test_streams_do_not_count_as_load(place: tuple[Database, str]) -> None:
+    """Servers count each replica as a thread that runs: a snapshot with a low max_load would wait for ever."""
+    server, shop = place
+    config = parse_task(Copy(server, "copy", [f"{shop}.*"]).data)
+    source = build_source(config)
+    reader = open_snapshot_source(config, {}).open("")
+    alone = min(reader.load(0) for _ in range(20))
+    stream = source.open(source.end_position())
+    try:
+        stream.read(0.5)
+        assert min(reader.load(1000) for _ in range(20)) == alone + 1, "as the server counts it"
+        assert min(reader.load(0) for _ in range(20)) == alone
+    finally:
+        stream.close()
+        reader.close()

@@ -14,11 +14,11 @@ from replicator.config.tables import TableFilter
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.model.schema_history import ServerDefinitions, TableText
+from replicator.mysql.identifiers import quote_identifier
+from replicator.mysql.server import read_server
+from replicator.mysql.session import Session
 from replicator.source.mysql import positions
-from replicator.source.mysql.hosts import Hosts, check_member
-from replicator.source.mysql.identifiers import quote_identifier
-from replicator.source.mysql.server import read_server
-from replicator.source.mysql.session import Session
+from replicator.source.mysql.group_member import check_member, hosts_of
 
 _SYSTEM: Final = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
 _COMPANIONS: Final = ("_gho", "_ghc", "_del", "_new", "_old")
@@ -32,7 +32,7 @@ def read(config: MySQLSource, password: str) -> ServerDefinitions:
         SourceUnavailable: not reachable.
         SourceError: refused.
     """
-    return Hosts(config).first(lambda member: _read(member, password))
+    return hosts_of(config).first(lambda member: _read(member, password))
 
 
 def _read(member: MySQLSource, password: str) -> ServerDefinitions:

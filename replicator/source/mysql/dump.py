@@ -12,11 +12,12 @@ from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.model.gtid import GtidSet
 from replicator.model.position import Position
-from replicator.source.mysql import server_errors
-from replicator.source.mysql.identifiers import quote_account
+from replicator.mysql import server_errors
+from replicator.mysql.identifiers import quote_account
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
+from replicator.source.mysql import stream_errors
 from replicator.source.mysql.positions import by_gtid
-from replicator.source.mysql.server import Server
-from replicator.source.mysql.session import Session
 
 _COM_BINLOG_DUMP = 0x12
 _COM_REGISTER_SLAVE = 0x15
@@ -94,8 +95,9 @@ def register(session: Session, server: Server, task: str, server_id: int) -> Non
         number = error.args[0] if error.args else 0
         if number in server_errors.LOGIN | server_errors.GRANT:
             account = quote_account(server.account)
-            raise server_errors.missing_privilege(account, "REPLICATION SLAVE", str(error.args[-1])) from error
-        raise server_errors.query_error(error, session.where, session.user) from error
+            found = str(error.args[-1])
+            raise server_errors.missing_privilege(session.side, account, "REPLICATION SLAVE", found) from error
+        raise stream_errors.command_error(error, session.where, session.user) from error
 
 
 def _dump(file: str, offset: int, server_id: int, flags: int) -> bytes:
@@ -124,4 +126,4 @@ def _send(session: Session, body: bytes) -> None:
     try:
         session.packets.command(body)
     except Exception as error:
-        raise server_errors.query_error(error, session.where, session.user) from error
+        raise stream_errors.command_error(error, session.where, session.user) from error

@@ -17,10 +17,10 @@ from replicator.errors import SourceError, SourceUnavailable
 from replicator.model.origin import Ended, Origin
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
+from replicator.mysql.server import Server, read_server
+from replicator.mysql.session import Session
 from replicator.source.binlog_layout import HEADER
 from replicator.source.mysql import dump
-from replicator.source.mysql.server import Server, read_server
-from replicator.source.mysql.session import Session
 from replicator.source.mysql.stream import MySQLStream
 
 _PACKET = 4  # bytes of a packet's header: length (3), number (1)

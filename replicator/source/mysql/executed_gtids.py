@@ -10,14 +10,15 @@ from typing import Any
 from replicator.errors import SourceError
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
 from replicator.source.binlog_layout import HEADER
-from replicator.source.mysql.server import Server, current_log
-from replicator.source.mysql.session import Session
+from replicator.source.mysql.logs import current_log
 
 EventLength = Callable[[Position], int]
 """Bytes of the event at a position, asked for those that SHOW BINLOG EVENTS refuses."""
 
-_PAGE = 50_000  # events that are read one by one: kept, as many take 30 MB, of which an idle worker gives back little
+_PAGE = 5_000  # events: as many take 3 MB
 _FIRST_PAGE = 50  # most positions that people give are a file's beginning
 _JOINED = 500
 _MYSQL_REFUSES = re.compile(r"at position (\d+):.*too big", re.IGNORECASE)
@@ -88,7 +89,7 @@ def _events(session: Session, file: str, offset: int, event_length: EventLength)
     while at < offset:
         last = at
         try:
-            for event in session.each("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, page)):
+            for event in session.rows("SHOW BINLOG EVENTS IN %s FROM %s LIMIT %s", (file, at, page)):
                 if int(event[1]) < offset:
                     yield event
                 last = int(event[4])

@@ -6,8 +6,8 @@ from __future__ import annotations
 from replicator.config.tables import TableFilter
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
-from replicator.source.mysql.identifiers import quote_identifier
-from replicator.source.mysql.session import Session
+from replicator.mysql.identifiers import quote_identifier
+from replicator.mysql.session import Session
 
 _NOT_THERE = frozenset({1049, 1051, 1109, 1146})
 

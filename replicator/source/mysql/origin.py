@@ -12,10 +12,11 @@ from typing import TypeAlias
 
 import msgspec
 
-from replicator.errors import SourceError
-from replicator.model.origin import Origin
+from replicator.errors import PositionGone, SourceError
+from replicator.model.origin import BY_ID, Origin
 from replicator.model.position import Position
-from replicator.source.mysql.server import Log
+from replicator.source.binlog_layout import HEADER
+from replicator.source.mysql.logs import Log
 
 OriginReader: TypeAlias = Callable[[Position, int | None], Origin]
 """(position, first byte of the event that should end there) -> what its file on the server says: when it was created,
@@ -40,6 +41,8 @@ def confirm(
 
     Raises:
         SourceError: E2218.
+        PositionGone: E2218, a server with a UUID has deleted all of the binlog since. A server_id may be that of two
+            servers.
     """
     known = Origin.parse(position.server)
     if by_gtid and not (known.server == server and known.created):
@@ -50,11 +53,11 @@ def confirm(
     if log is None:
         if known.created is None or _purged(position, logs):
             return msgspec.structs.replace(position, server=str(Origin(server, known.created)))
-        raise _refused(position, "the binlog was reset or restored", f"the last file is {logs[-1].file}")
+        raise _reset(position, server, logs, read_origin, f"the last file is {logs[-1].file}")
     now = read_origin(position, known.ended.at if known.ended else None)
     if known.created and known.created != now.created:
         found = f"{position.file} was created at {now.created} (s since the epoch)"
-        raise _refused(position, "the binlog was reset or restored", found, f"one created at {known.created}")
+        raise _reset(position, server, logs, read_origin, found, f"one created at {known.created}")
     if known.created and position.offset > log.size:
         found = f"{position.file} ends at {log.size}"
         raise _refused(position, "the binlog was restored, or its end was lost", found)
@@ -68,6 +71,24 @@ def _purged(position: Position, logs: Sequence[Log]) -> bool:
     """Whether the position's file is older than all that there are."""
     base = position.file.rpartition(".")[0]
     return position.order < Position(logs[0].file, 0).order and base == logs[0].file.rpartition(".")[0]
+
+
+def _reset(
+    position: Position, server: str, logs: Sequence[Log], read_origin: OriginReader, found: str, wanted: str = ""
+) -> SourceError:
+    """RESET deletes all files: one that is older than the position's shows that a backup was restored. It may have the
+    UUID, and lacks what the task has delivered since it was made."""
+    first = Position(logs[0].file, HEADER)
+    begun, known = read_origin(first, None).created, Origin.parse(position.server).created
+    if begun is None or known is None or begun < known:
+        found += f"; {first.file}, which is older, is still there"
+        return _refused(position, "the binlog was restored, or its end was lost", found, wanted)
+    error = _refused(position, "the binlog was reset or restored", found, wanted)
+    if server.startswith(BY_ID):
+        return error
+    fields = error.to_dict()
+    again = " With `source.snapshot: when_needed` the task takes a new snapshot of its tables instead."
+    return PositionGone(fields.pop("code"), fields.pop("what"), **{**fields, "fix": error.fix + again})
 
 
 def _refused(position: Position, what: str, found: str, wanted: str = "") -> SourceError:

@@ -12,16 +12,18 @@ import time
 import msgspec
 
 from replicator.config.task import GtidPosition, LogPosition, MySQLSource
-from replicator.errors import SourceError
+from replicator.errors import PositionGone, SourceError
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Position
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
 from replicator.source.binlog_layout import HEADER
 from replicator.source.mysql import executed_gtids, origin, transaction_boundaries
 from replicator.source.mysql.executed_gtids import EventLength, one_line
+from replicator.source.mysql.logs import Log, current_log, logs
 from replicator.source.mysql.origin import OriginReader
 from replicator.source.mysql.preflight import check_log_bin
-from replicator.source.mysql.server import Log, Server, current_log, logs
-from replicator.source.mysql.session import Session
+from replicator.source.mysql.stream_errors import PURGED_FIX
 
 _GTID_LAG_TRIES = 6
 _GTID_LAG_WAIT = 0.5
@@ -132,7 +134,7 @@ def _check_file(session: Session, server: Server, position: Position) -> None:
     log = next((log for log in there if log.file == position.file), None)
     if log is None:
         last = Position(there[-1].file, 0)
-        if position.order > last.order:
+        if position.order > last.order or position.log != last.log:
             raise _unknown(position, f"the last file is {last.file}")
         raise purged(f"the oldest file is {there[0].file}", f"{position.file} from byte {position.offset} on", position)
     if position.offset > log.size:
@@ -180,13 +182,13 @@ def _check_mariadb(session: Session, server: Server, position: Position) -> None
             raise _ahead(f"{domain}-{server_id}-{there[1] + 1} to {domain}-{server_id}-{number}", position)
 
 
-def purged(found: str, lost: str, position: Position) -> SourceError:
-    return SourceError(
+def purged(found: str, lost: str, position: Position) -> PositionGone:
+    return PositionGone(
         "E2206",
         f"binlog that this task still needs was purged; this would be lost: {lost}",
         found=found,
         wanted=f"everything after {position.gtid or position}",
-        fix="Restore the binlog files, or delete the task and create a new one (its topics then lack these changes).",
+        fix=PURGED_FIX,
         position=str(position),
     )
 

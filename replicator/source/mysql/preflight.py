@@ -9,7 +9,8 @@ from typing import Final
 
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
-from replicator.source.mysql.server import Server
+from replicator.mysql.remedies import set_global
+from replicator.mysql.server import Server
 
 OLDEST: Final = {"mysql": (5, 5), "mariadb": (10, 2)}
 """The oldest releases that are known; older ones write what nobody has looked at."""
@@ -18,13 +19,6 @@ _SETTINGS: Final = (
     ("binlog_format", "ROW", "E2202", "the server does not log rows"),
     ("binlog_row_image", "FULL", "E2203", "the server does not log whole rows"),
 )
-
-
-def set_global(server: Server, name: str, value: str) -> str:
-    """The statement that mends a global variable for good: SET PERSIST came with MySQL 8.0, MariaDB has none."""
-    if server.mariadb or server.version < (8, 0):
-        return f"SET GLOBAL {name} = {value}; and set it in the server's configuration file."
-    return f"SET PERSIST {name} = {value};"
 
 
 def set_for_sessions(server: Server, name: str, value: str) -> str:

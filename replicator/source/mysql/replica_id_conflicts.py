@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from replicator.errors import ReplicatorError
-from replicator.source.mysql.session import Session
+from replicator.mysql.session import Session
 
 
 def describe_other_replicas(session: Session, server_id: int) -> str:

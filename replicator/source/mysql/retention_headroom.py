@@ -4,8 +4,9 @@ with `max_binlog_total_size` also purges by size."""
 from __future__ import annotations
 
 from replicator.model.position import Position
-from replicator.source.mysql.server import Log, Server, logs
-from replicator.source.mysql.session import Session
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
+from replicator.source.mysql.logs import Log, logs
 
 _DAY = 86_400.0
 

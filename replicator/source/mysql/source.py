@@ -8,12 +8,12 @@ from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
+from replicator.mysql.server import Server, read_server
+from replicator.mysql.session import Session
 from replicator.source.mysql import dump, named_tables, positions, preflight, replica_id_conflicts, retention_headroom
 from replicator.source.mysql.event_headers import event_length, read_origin
-from replicator.source.mysql.hosts import Hosts, check_member
+from replicator.source.mysql.group_member import check_member, hosts_of
 from replicator.source.mysql.origin import OriginReader
-from replicator.source.mysql.server import Server, read_server
-from replicator.source.mysql.session import Session
 from replicator.source.mysql.stream import MySQLStream
 
 _SCAN_SECONDS = 60.0  # MariaDB walks one binlog file, 1 GB by default, before it sends the first event after a GTID
@@ -36,7 +36,7 @@ class MySQLSource:
         self, config: Config, task: str, password: str, server_id: int | None = None, *, statements: bool = False
     ) -> None:
         self._config = config
-        self._hosts = Hosts(config)
+        self._hosts = hosts_of(config)
         self._task = task
         self._password = password
         self._statements = statements

@@ -13,8 +13,8 @@ from typing import Literal
 
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
-from replicator.source.mysql import server_errors
-from replicator.source.mysql.session import Session
+from replicator.mysql.session import Session
+from replicator.source.mysql import stream_errors
 
 _CHUNK = 512 << 10
 _READABLE = select.POLLIN | select.POLLPRI
@@ -66,7 +66,7 @@ class MySQLStream:
                     self._socket.close()
 
     def server_error(self, errno: int, sqlstate: str, message: str) -> ReplicatorError:
-        error = server_errors.stream_error(errno, message, self._where, self._user, str(self.position))
+        error = stream_errors.stream_error(errno, message, self._where, self._user, str(self.position))
         rival = self._rival() if error.code == "E2207" else ""
         if rival:
             fields = {**error.to_dict(), "found": f"{rival} ({message})"}
@@ -134,7 +134,7 @@ class MySQLStream:
         return b"".join(pieces)
 
     def _lost(self, found: str) -> SourceUnavailable:
-        return SourceUnavailable("E2002", f"the binlog stream from {self._where} ended", found=found)
+        return _ended(self._where, found)
 
 
 def _take_over(session: Session) -> tuple[socket.socket, bytes]:
@@ -143,7 +143,15 @@ def _take_over(session: Session) -> tuple[socket.socket, bytes]:
     sock.setblocking(False)
     held = b""
     # peek() returns the buffer, and asks the (now non-blocking) socket only when the buffer is empty.
-    with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError):
+    try:
         held = bytes(reader.peek())
+    except (BlockingIOError, ssl.SSLWantReadError):
+        pass
+    except OSError as error:  # a connection that is cut at this moment
+        raise _ended(session.where, str(error)) from error
     reader.close()
     return sock, held
+
+
+def _ended(where: str, found: str) -> SourceUnavailable:
+    return SourceUnavailable("E2002", f"the binlog stream from {where} ended", found=found)

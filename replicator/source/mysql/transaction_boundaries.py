@@ -6,8 +6,8 @@ import re
 from typing import Any, Final
 
 from replicator.model.position import Position
-from replicator.source.mysql.server import Server
-from replicator.source.mysql.session import Session
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
 
 _BETWEEN: Final = (
     "Anonymous_Gtid",

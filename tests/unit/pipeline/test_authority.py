@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from replicator.errors import SinkError
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.order import compared
 from replicator.model.position import CatchUp, Inside, Position
+from replicator.model.position_order import compared
 from replicator.model.quarantine import Quarantined
 from replicator.model.snapshot import SnapshotProgress
 from replicator.pipeline.authority import authority
-from tests.unit.model.test_order import A, B, positions
+from tests.unit.model.test_position_order import A, B, positions
 
 EARLY, LATE = Position("b.000001", 400, f"{A}:1-5"), Position("b.000001", 900, f"{A}:1-9")
 
@@ -161,3 +161,40 @@ def test_rows_of_a_snapshot_that_the_sink_has_are_not_read_again() -> None:
 def test_another_snapshot_s_rows_do_not_count() -> None:
     later, moved = Position("b.1", 100, snapshot=_read(9)), Position("b.1", 50, reset=1, snapshot=_read(3, begun_ms=8))
     assert authority(later, Checkpoint(moved, in_sink=True)) == moved
+
+
+@pytest.mark.parametrize(
+    "lost", [EARLY, msgspec.structs.replace(LATE, reset=0), msgspec.structs.replace(EARLY, reset=1)]
+)
+def test_rows_that_a_target_lacks_are_sent_again(lost: Position) -> None:
+    """A server that lacks the last transactions has taken the place of the one that acknowledged them."""
+    known = Checkpoint(msgspec.structs.replace(LATE, reset=1), in_sink=True)
+    begins = authority(lost, known, rows=True)
+    assert begins == msgspec.structs.replace(lost, reset=2)
+    assert compared(begins, known.position) == "ahead"  # lastCommit takes it
+    again = Checkpoint(begins, in_sink=True)
+    assert authority(begins, again, rows=True) == begins
+
+
+def test_a_target_that_is_ahead_goes_before_the_checkpoint() -> None:
+    assert authority(LATE, Checkpoint(EARLY, in_sink=True), rows=True) == LATE
+    assert authority(LATE, Checkpoint(LATE, in_sink=True), rows=True) == LATE
+
+
+def test_a_target_without_the_position_that_it_had_stops_the_task() -> None:
+    with pytest.raises(SinkError) as caught:
+        authority(None, Checkpoint(LATE, in_sink=True), rows=True)
+    assert caught.value.code == "E3412"
+
+
+def test_a_target_of_another_history_stops_the_task() -> None:
+    other = Position("b.000001", 900, f"{A}:1-4,{B}:1")
+    with pytest.raises(SinkError, match="E3114"):
+        authority(other, Checkpoint(EARLY, in_sink=True), rows=True)
+
+
+def test_an_ordered_position_goes_before_that_of_a_target() -> None:
+    """The order takes the mark away that the target has it."""
+    ordered = msgspec.structs.replace(EARLY, reset=1)
+    assert authority(LATE, Checkpoint(ordered), rows=True) == ordered
+    assert authority(None, Checkpoint(ordered), rows=True) == ordered

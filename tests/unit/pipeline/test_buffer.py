@@ -115,3 +115,66 @@ def test_nothing_else_is(more: bool, most: int, monkeypatch: pytest.MonkeyPatch)
     began = time.monotonic()
     assert buffer.get(1, most) is not None
     assert time.monotonic() - began < 20
+
+
+def test_a_producer_that_settles_waits_until_more_is_asked_for() -> None:
+    """What was taken last is in memory until then."""
+    buffer, settled = Buffer(10), threading.Event()
+    buffer.put(batch(100))
+
+    def settle() -> None:
+        buffer.settle()
+        settled.set()
+
+    thread = threading.Thread(target=settle)
+    thread.start()
+    assert buffer.get(1) is not None
+    assert not settled.wait(0.1)
+    assert buffer.get(0.01) is None
+    assert settled.wait(5)
+    thread.join()
+
+
+def test_abandoning_frees_a_producer_that_settles() -> None:
+    buffer = Buffer(10)
+    buffer.put(batch(100))
+    thread = threading.Thread(target=buffer.settle)
+    thread.start()
+    buffer.abandon()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_a_producer_may_want_less_to_wait_than_there_is_room_for() -> None:
+    buffer = Buffer(100)
+    buffer.put(batch(10), 15)
+    put = threading.Thread(target=buffer.put, args=(batch(10), 15))
+    put.start()
+    put.join(0.1)
+    assert put.is_alive()
+    assert buffer.get(1) is not None
+    put.join(5)
+    assert not put.is_alive()
+    assert buffer.size == 10
+
+
+@pytest.mark.parametrize("statement", [0, 1, 2])
+def test_a_statement_is_joined_with_nothing(statement: int) -> None:
+    """Whether it comes before, between or behind rows."""
+    buffer = Buffer(1000)
+    batches = [batch(1) for _ in range(3)]
+    batches[statement].barrier = True
+    for each in batches:
+        buffer.put(each)
+    buffer.end()
+    found = []
+    while (taken := buffer.get(0.01, most=100)) is not None:
+        found.append((taken.barrier, taken.size))
+    assert (
+        found
+        == {
+            0: [(True, 1), (False, 2)],
+            1: [(False, 1), (True, 1), (False, 1)],
+            2: [(False, 2), (True, 1)],
+        }[statement]
+    )

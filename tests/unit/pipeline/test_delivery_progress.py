@@ -20,14 +20,15 @@ def delivery(rows: int = 0) -> DeliveryProgress:
 def test_totals_belong_to_the_position_they_were_committed_with() -> None:
     book = delivery(rows=100)
     book.written(Batch([], at(1), True, 3, 1, 30, 5))
-    book.committed(at(1))
+    book.committed(at(1), 2)
     book.written(Batch([], at(2), True, 4, 1, 40, 6))
-    book.committed(at(2))
+    book.committed(at(2), 5)
     book.acknowledged(at(1), 2, False)
+    assert book.last.conflicts == 2
     assert (book.last.position, book.last.rows, book.last.epoch) == (at(1), 103, 2)
     assert book.outstanding
     book.acknowledged(at(2), 2, False)
-    assert book.last.rows == 107
+    assert (book.last.rows, book.last.conflicts) == (107, 7)
     assert (book.figures.rows, book.figures.bytes, book.figures.transactions) == (7, 70, 2)
     assert not book.outstanding
 

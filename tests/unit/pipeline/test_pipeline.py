@@ -441,6 +441,14 @@ def test_a_large_transaction_is_committed_in_parts_where_the_task_says_so() -> N
     assert [saved.position.rows for saved in bench.store.saved] == [0, 6, 0]
 
 
+def test_the_parts_of_a_snapshots_chunk_are_not() -> None:
+    """Their progress comes with the last one: a commit before it would deliver the rows of the others twice."""
+    chunk = (part(1, 0, size=2 << 20), part(1, 0, size=2 << 20), part(1, 0, size=2 << 20), whole(1))
+    bench = Bench(Script(*chunk), Recorder(), max_transaction_bytes=4 << 20)
+    bench.run_until(2)
+    assert [call for call in bench.sink.calls if call[0] == "commit"] == [("commit", 2)]
+
+
 def test_it_ends_of_itself_where_it_was_told_to() -> None:
     bench = Bench(Script(whole(0), whole(1), whole(2)), Recorder(), until=Position("b.1", 2))
     last = bench.pipeline.run()

@@ -14,14 +14,14 @@ from replicator.errors import (
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import CatchUp, Position
-from replicator.model.quarantine import Orders, Quarantined
+from replicator.model.quarantine import Quarantined, TaskOrders
 from replicator.pipeline.quarantine import Quarantine
-from tests.support.scripted import Bench, Recorder, Script, whole
+from tests.support.scripted import Bench, Recorder, Script, part, whole
 
 
 def test_where_a_table_stops_is_durable_before_anything_behind_it_is_read() -> None:
     store = MemoryStore(Checkpoint(Position("b.1", 5), 3, rows=40))
-    bench = Bench(Script(whole(5)), Recorder(), store, quarantine=Quarantine(Orders({"shop.t": 5})))
+    bench = Bench(Script(whole(5)), Recorder(), store, quarantine=Quarantine(TaskOrders({"shop.t": 5})))
     bench.run_until(6)
     first = next(saved for saved in bench.store.saved if saved.quarantined)
     last = bench.store.saved[-1]
@@ -31,7 +31,7 @@ def test_where_a_table_stops_is_durable_before_anything_behind_it_is_read() -> N
     unsaid = Bench(Script(whole(6)), Recorder(), MemoryStore(last))
     unsaid.run_until(7)
     assert unsaid.store.saved[-1].quarantined == first.quarantined, "no word of it releases nothing"
-    over = Quarantine(Orders(mended={"shop.t": 5}))
+    over = Quarantine(TaskOrders(mended={"shop.t": 5}))
     again = Bench(Script(whole(6)), Recorder(), MemoryStore(last), quarantine=over)
     again.run_until(7)
     (mark,) = again.store.saved[-1].quarantined
@@ -44,7 +44,7 @@ def test_a_transaction_is_begun_again_where_its_rows_are_counted_differently_now
         Script(whole(5)),
         sink,
         MemoryStore(Checkpoint(Position("b.1", 5), 3)),
-        quarantine=Quarantine(Orders({"shop.t": 5})),
+        quarantine=Quarantine(TaskOrders({"shop.t": 5})),
     )
     bench.run_until(6)
     assert bench.source.opened == [Position("b.1", 5, reset=1)]
@@ -53,7 +53,7 @@ def test_a_transaction_is_begun_again_where_its_rows_are_counted_differently_now
         Script(whole(5)),
         Recorder(held=Position("b.1", 5, rows=7)),
         MemoryStore(saved),
-        quarantine=Quarantine(Orders({"shop.t": 5})),
+        quarantine=Quarantine(TaskOrders({"shop.t": 5})),
     )
     after.run_until(6)
     assert after.source.opened == [Position("b.1", 5, reset=1)]
@@ -94,7 +94,7 @@ def test_a_table_that_is_left_out_and_stops_the_task_all_the_same_stops_it() -> 
 def replayed(
     sink: Recorder, store: MemoryStore, *items: Batch | Exception | tuple[Batch, ...], by_error: bool = False
 ) -> Bench:
-    quarantine = Quarantine(Orders(replay={"shop.t": 9}), by_error=by_error)
+    quarantine = Quarantine(TaskOrders(replay={"shop.t": 9}), by_error=by_error)
     return Bench(Script(*items), sink, store, quarantine=quarantine)
 
 
@@ -112,6 +112,21 @@ def test_what_was_left_out_of_a_table_comes_before_the_stream_goes_on() -> None:
     assert (mark.since.offset, mark.until, mark.replayed) == (5, Position("b.1", 7), True)
     last = bench.store.saved[-1].position
     assert (last.offset, last.catch_up) == (8, None)
+
+
+def test_a_large_transaction_of_a_catch_up_is_committed_in_parts() -> None:
+    """Its place in the transaction is that of the catch-up: the stream's own position stays at a boundary."""
+    large = (part(5, 3, size=2 << 20), part(5, 6, size=2 << 20), part(5, 9, size=2 << 20), whole(5))
+    bench = Bench(
+        Script(*large, whole(6), whole(7)),
+        Recorder(),
+        left_at_7(),
+        quarantine=Quarantine(TaskOrders(replay={"shop.t": 9})),
+        max_transaction_bytes=4 << 20,
+    )
+    bench.run_until(8)
+    parts = [saved.position.catch_up.at.rows for saved in bench.store.saved if saved.position.catch_up]
+    assert 6 in parts
 
 
 def test_a_catch_up_that_is_cut_off_goes_on_where_the_sink_says() -> None:
@@ -150,7 +165,7 @@ def test_a_table_that_is_still_ill_before_anything_of_it_was_committed() -> None
 def test_a_release_while_it_is_delivered_leaves_the_rest_out() -> None:
     """What was delivered counts, and the rest can be had by a replay of its own."""
     held = Position("b.1", 7, catch_up=CatchUp("shop.t", 9, Position("b.1", 6)))
-    released = Quarantine(Orders(mended={"shop.t": 9}))
+    released = Quarantine(TaskOrders(mended={"shop.t": 9}))
     bench = Bench(Script(whole(7)), Recorder(held), left_at_7(), quarantine=released)
     bench.run_until(8)
     assert bench.source.opened == [Position("b.1", 7, reset=1)]
@@ -161,7 +176,7 @@ def test_a_release_while_it_is_delivered_leaves_the_rest_out() -> None:
 
 def test_an_operator_who_leaves_it_out_again_meanwhile_names_the_next_time() -> None:
     held = Position("b.1", 7, catch_up=CatchUp("shop.t", 9, Position("b.1", 6)))
-    bench = Bench(Script(whole(7)), Recorder(held), left_at_7(), quarantine=Quarantine(Orders({"shop.t": 20})))
+    bench = Bench(Script(whole(7)), Recorder(held), left_at_7(), quarantine=Quarantine(TaskOrders({"shop.t": 20})))
     bench.run_until(8)
     (mark,) = bench.store.saved[-1].quarantined
     assert (mark.since.offset, mark.until, mark.time_ms) == (6, None, 20)

@@ -6,11 +6,12 @@ import pytest
 
 from replicator.decode.transactions.progress import Progress
 from replicator.decode.transactions.transaction_state import TransactionState
-from replicator.errors import SourceError
+from replicator.errors import PositionGone, SourceError
 from replicator.model.origin import Ended, Origin
 from replicator.model.position import Inside, Position
+from replicator.mysql.server import Server
+from replicator.source.mysql.logs import Log
 from replicator.source.mysql.origin import confirm
-from replicator.source.mysql.server import Log, Server
 
 OURS, OTHER = "3e11fa47-71ca-11e1-9e33-c80aa9429562", "4e11fa47-71ca-11e1-9e33-c80aa9429562"
 INSIDE = Inside("", 0)
@@ -95,6 +96,21 @@ def test_file_that_ends_before_the_position_is_refused() -> None:
 def test_file_that_never_was_is_refused(file: str) -> None:
     for gtid in ("", f"{OURS}:1-5"):
         refused(at(f"{OURS}@2000", file, gtid=gtid))
+
+
+@pytest.mark.parametrize("position", [f"{OURS}@2500 binlog.000003", f"{OURS}@2500 binlog.000004"])
+def test_a_restored_backup_is_not_taken_for_a_log_that_was_reset(
+    position: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have the UUID, and it lacks what was delivered: a new snapshot would set consumers back."""
+    server, file = position.split()
+    monkeypatch.setitem(CREATED, "binlog.000003", 3000)
+    for gtid in ("", f"{OURS}:1-5"):
+        error = refused(at(server, file, gtid=gtid))
+        assert not isinstance(error, PositionGone) and "older" in error.found
+        monkeypatch.setitem(CREATED, "binlog.000002", 2600)
+        assert isinstance(refused(at(server, file, gtid=gtid)), PositionGone), "all files were deleted"
+        monkeypatch.setitem(CREATED, "binlog.000002", 1000)
 
 
 def test_purged_file_is_left_to_the_check_of_positions() -> None:

@@ -8,9 +8,10 @@ import pytest
 
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceError
+from replicator.mysql.remedies import set_global
+from replicator.mysql.server import Server
 from replicator.source.mysql import preflight
 from replicator.source.mysql.checks import variables
-from replicator.source.mysql.server import Server
 
 ROWS = {"log_bin": "ON", "binlog_format": "ROW"}
 
@@ -56,4 +57,4 @@ def test_images_that_are_not_whole_are_refused_where_the_server_can_log_whole_on
     [("5.7.44", "SET GLOBAL"), ("8.0.11", "SET PERSIST"), ("10.11.6-MariaDB", "SET GLOBAL")],
 )
 def test_remedies_are_statements_that_the_release_has(version: str, statement: str) -> None:
-    assert preflight.set_global(server(version), "sync_binlog", "1").startswith(statement)
+    assert set_global(server(version), "sync_binlog", "1").startswith(statement)

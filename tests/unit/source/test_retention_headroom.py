@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from replicator.model.position import Position
+from replicator.mysql.server import Server
+from replicator.source.mysql.logs import Log
 from replicator.source.mysql.retention_headroom import retention, until_purged
-from replicator.source.mysql.server import Log, Server
 
 FILES = [Log("b.000001", 100), Log("b.000002", 100), Log("b.000003", 100)]
 DAY = 86_400.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 import time
 from types import SimpleNamespace
@@ -123,3 +124,18 @@ def test_close_during_a_read_and_many_at_once() -> None:
     assert ended == ["this process closed the stream"]
     assert stream._socket.fileno() == -1  # the descriptor is given back
     server.close()
+
+
+def test_a_connection_that_is_cut_before_the_first_read_is_lost() -> None:
+    """Between the command and the first event: nothing was in the buffer of the client library yet."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        ours = socket.create_connection(listening.getsockname())
+        theirs, _ = listening.accept()
+    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    theirs.close()  # with RST
+    packets = SimpleNamespace(sock=ours, reader=ours.makefile("rb"))
+    session: Any = SimpleNamespace(packets=packets, where="db:1", user="u")
+    with pytest.raises(SourceUnavailable) as caught:
+        MySQLStream(session, Position("binlog.000001", 4), 30.0, 0.0)
+    assert caught.value.code == "E2002"
+    ours.close()

@@ -14,13 +14,13 @@ from replicator.errors import SourceError
 from replicator.host.network import is_loopback
 from replicator.model.finding import Finding
 from replicator.model.position import Position
+from replicator.mysql.server import Server, read_server
+from replicator.mysql.session import Session
 from replicator.net import encryption_checks
 from replicator.source.mysql import positions
-from replicator.source.mysql.checks import privileges, server_ids, tables, variables
+from replicator.source.mysql.checks import loop_guard, privileges, server_ids, tables, variables
 from replicator.source.mysql.event_headers import event_length, read_origin
 from replicator.source.mysql.origin import OriginReader
-from replicator.source.mysql.server import Server, read_server
-from replicator.source.mysql.session import Session
 
 
 class Checked(msgspec.Struct):
@@ -114,7 +114,9 @@ def _ask(
     done.findings += found
     if all(finding.severity == "ok" for finding in granted) and server.get("log_bin") == "ON":
         done.findings += server_ids.check(session, server, task, server_id)
-        done.findings += variables.check_filters(session, server, {database for database, _ in done.tables})
+        logged = {database for database, _ in done.tables} | loop_guard.databases(session, config)
+        done.findings += variables.check_filters(session, server, logged)
+        done.findings += loop_guard.check(session, server, config)
         length = partial(event_length, config, password, task, server)
         looking = partial(read_origin, config, password, task, server)
         done.findings.append(_position(session, server, config, position, length, looking))

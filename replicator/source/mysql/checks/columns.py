@@ -9,8 +9,8 @@ from typing import Any, Final
 from replicator.config.task import MySQLSource
 from replicator.model import types
 from replicator.model.table import Column, Table
+from replicator.mysql.session import Session
 from replicator.source.mysql.checks.tables import carried
-from replicator.source.mysql.session import Session
 
 _TYPES: Final = {
     "tinyint": types.TINY,

@@ -6,10 +6,13 @@ import hashlib
 
 from replicator.errors import SourceError
 from replicator.model.finding import Finding
-from replicator.source.mysql import dump, server_errors
-from replicator.source.mysql.identifiers import quote_account
-from replicator.source.mysql.server import Server, logs
-from replicator.source.mysql.session import Session
+from replicator.mysql import server_errors
+from replicator.mysql.identifiers import quote_account
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
+from replicator.mysql.sides import SOURCE
+from replicator.source.mysql import dump
+from replicator.source.mysql.logs import logs
 
 
 def check(session: Session, server: Server, task: str, server_id: int) -> list[Finding]:
@@ -26,9 +29,9 @@ def check(session: Session, server: Server, task: str, server_id: int) -> list[F
             attempt()
             findings.append(Finding.ok(id_, f"{account} has {privilege}"))
         except SourceError as error:
-            if error.code == "E2104":
-                error = server_errors.missing_privilege(account, privilege, error.found)
-            findings.append(Finding.of_error(id_, error))
+            missing = error.code == "E2104"
+            told = server_errors.missing_privilege(SOURCE, account, privilege, error.found) if missing else error
+            findings.append(Finding.of_error(id_, told))
     return findings
 
 

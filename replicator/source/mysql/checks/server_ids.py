@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from replicator.errors import SourceError
 from replicator.model.finding import Finding
+from replicator.mysql.remedies import set_global
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
 from replicator.source.mysql.dump import host_label
-from replicator.source.mysql.preflight import set_global
-from replicator.source.mysql.server import Server
-from replicator.source.mysql.session import Session
 
 
 def check(session: Session, server: Server, task: str, server_id: int) -> list[Finding]:

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 
 from replicator.config.tables import TableFilter
 from replicator.config.task import MySQLSource
-from replicator.model.finding import Finding
-from replicator.source.mysql.identifiers import quote_account, quote_identifier
-from replicator.source.mysql.server import Server
-from replicator.source.mysql.session import Session
+from replicator.model.finding import Finding, listed
+from replicator.mysql.identifiers import quote_account, quote_identifier
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
 
 _SYSTEM = ("information_schema", "mysql", "performance_schema", "sys")
-_SHOWN = 5
 _CASCADE = re.compile(r"FOREIGN KEY .* ON (DELETE|UPDATE) (CASCADE|SET NULL|SET DEFAULT)")
 
 Names = list[tuple[str, str]]
@@ -100,6 +99,4 @@ def _definition(session: Session, database: str, table: str) -> str:
 
 
 def _listed(names: Iterable[tuple[str, str]]) -> str:
-    every = [".".join(name) for name in names]
-    more = f" and {len(every) - _SHOWN} more" if len(every) > _SHOWN else ""
-    return ", ".join(every[:_SHOWN]) + more
+    return listed([".".join(name) for name in names])

@@ -5,10 +5,12 @@ from __future__ import annotations
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.model.finding import Finding
+from replicator.mysql.remedies import set_global
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
 from replicator.source.mysql import preflight
-from replicator.source.mysql.preflight import set_for_sessions, set_global
-from replicator.source.mysql.server import Server, current_log
-from replicator.source.mysql.session import Session
+from replicator.source.mysql.logs import current_log
+from replicator.source.mysql.preflight import set_for_sessions
 
 _DAY = 86_400
 _NAMES = "binlog_row_metadata"

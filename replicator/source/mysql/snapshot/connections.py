@@ -10,24 +10,13 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator
-from typing import Final
 
 from replicator.config.task import MySQLSource as Config
-from replicator.errors import SourceUnavailable
-from replicator.source.mysql.server import Server, read_server
-from replicator.source.mysql.session import Session
-
-_PATIENCE_S: Final = 86_400
-"""How long the server waits for us: a pipeline that pauses leaves rows in the socket."""
-_COMMON: Final = (
-    "time_zone = '+00:00'",
-    "sql_mode = ''",
-    "sql_quote_show_create = 1",
-    "sql_big_selects = 1",
-    "sql_select_limit = DEFAULT",
-    f"net_write_timeout = {_PATIENCE_S}",
-    f"wait_timeout = {_PATIENCE_S}",
-)
+from replicator.errors import ReplicatorError, SourceUnavailable
+from replicator.mysql import reading
+from replicator.mysql.server import read_server
+from replicator.mysql.session import Session
+from replicator.source.mysql.snapshot import connection_limit
 
 
 class Connections:
@@ -35,20 +24,22 @@ class Connections:
 
     Args:
         config: with one host and port.
+        one_view: all rows are read in one transaction, so `rows` is not opened again.
 
     Raises:
         SourceUnavailable, SourceError: as `Session`.
     """
 
-    def __init__(self, config: Config, password: str) -> None:
+    def __init__(self, config: Config, password: str, *, one_view: bool = False) -> None:
         self._config, self._password = config, password
+        self._one_view, self._dropped = one_view, ""
         self._rows: Session | None = None
         self._using = threading.Lock()
         self.closed = threading.Event()
-        self.control = Session(config, password)
+        self.control = self._session()
         try:
             self.server = read_server(self.control)
-            _set(self.control, self.server)
+            reading.prepare(self.control, self.server)
         except BaseException:
             self.control.close()
             raise
@@ -58,12 +49,14 @@ class Connections:
         """Its answers are as they are stored: no character set is converted."""
         if self._rows is None:
             self._check()
-            session = Session(self._config, self._password)
+            if self._dropped:
+                raise view_lost(self.control.where, self._dropped)
+            session = self._session()
             try:
-                _set(session, self.server)
-                level = "REPEATABLE READ" if self.server.mariadb else "READ COMMITTED"
+                reading.prepare(session, self.server)
+                level = "REPEATABLE READ" if self.server.mariadb or self._one_view else "READ COMMITTED"
                 session.rows("SET SESSION TRANSACTION ISOLATION LEVEL " + level)
-                session.rows("SET SESSION character_set_results = NULL")
+                reading.as_stored(session)
             except BaseException:
                 session.close()
                 raise
@@ -71,9 +64,16 @@ class Connections:
             self._check()
         return self._rows
 
-    def drop_rows(self) -> None:
+    def _session(self) -> Session:
+        try:
+            return Session(self._config, self._password)
+        except ReplicatorError as error:
+            raise connection_limit.explained(error, self._config) from error
+
+    def drop_rows(self, why: str = "a statement was broken off") -> None:
         """Ends the statement that is still sending, and the transaction that it is in."""
         if self._rows is not None:
+            self._dropped = why if self._one_view else ""
             _shut(self._rows)
             self._rows.close()
             self._rows = None
@@ -108,22 +108,18 @@ class Connections:
 
     def _check(self) -> None:
         if self.closed.is_set():
-            raise SourceUnavailable("E2002", f"the snapshot of {self.control.where} ended", found="it was closed by us")
+            raise SourceUnavailable(
+                "E2002", f"the snapshot of {self.control.where} ended", found="this process closed it"
+            )
 
     def _release(self) -> None:
         self.drop_rows()
         self.control.close()
 
 
-def _set(session: Session, server: Server) -> None:
-    settings = [*_COMMON]
-    if server.mariadb:
-        settings.append("max_statement_time = 0")
-    elif server.version >= (5, 7, 8):
-        settings.append("max_execution_time = 0")
-    if not server.mariadb and server.version >= (8, 0, 30):
-        settings.append("show_gipk_in_create_table_and_information_schema = ON")
-    session.rows("SET SESSION " + ", ".join(settings))
+def view_lost(where: str, why: str, **fields: str) -> SourceUnavailable:
+    """A consistent view can't be used any more."""
+    return SourceUnavailable("E2225", f"the consistent view of {where} is lost", found=why, **fields)
 
 
 def _shut(session: Session) -> None:

@@ -10,16 +10,17 @@ import msgspec
 
 from replicator.errors import SourceError
 from replicator.model import types
-from replicator.source.mysql import server_errors
-from replicator.source.mysql.identifiers import quote_identifier
-from replicator.source.mysql.server import Server
-from replicator.source.mysql.session import Session
-from replicator.source.mysql.snapshot import key as keys
-from replicator.source.mysql.snapshot import shape, table_map
-from replicator.source.mysql.snapshot.key import Key
-from replicator.source.mysql.snapshot.shape import ColumnShape, TableShape
+from replicator.mysql import server_errors, table_map, table_shape
+from replicator.mysql import table_key as keys
+from replicator.mysql.identifiers import quote_identifier
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
+from replicator.mysql.table_key import Key
+from replicator.mysql.table_shape import ColumnShape, TableShape
 
 _MISSING: Final = frozenset({1049, 1051, 1109, 1146})
+ALTERED: Final = _MISSING | {1054, 1412, 1615}
+"""What a SELECT says whose table was altered: no such table or column, another definition."""
 _EXISTS: Final = "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s"
 _COUNTER: Final = re.compile(r" AUTO_INCREMENT=\d+")
 
@@ -90,8 +91,8 @@ def read(session: Session, server: Server, table: str, table_id: int) -> Definit
         database, name = split(session, table)
         try:
             session.rows("SELECT * FROM " + quoted(session, table) + " LIMIT 0")  # noqa: S608
-            found = shape.read(session, server, database, name)
-            key = keys.choose(session, server, found)
+            found = table_shape.read(session, server, database, name)
+            key = keys.choose(session, found)
         except SourceError as error:
             if error.code != "E2306" and server_errors.number_of(error) not in _MISSING:
                 raise denied(error, session, table) from error

@@ -7,12 +7,12 @@ from typing import Final
 from replicator import compiled
 from replicator.errors import SourceError
 from replicator.model.snapshot import Bound, RowImages
-from replicator.source.mysql.session import Session
-from replicator.source.mysql.snapshot.compiled_rows import CompiledRows
+from replicator.mysql.prepared import Answer
+from replicator.mysql.row_images.compiled_rows import CompiledRows
+from replicator.mysql.row_images.packet_rows import PacketRows
+from replicator.mysql.session import Session
+from replicator.mysql.table_key import literals
 from replicator.source.mysql.snapshot.definition import Definition
-from replicator.source.mysql.snapshot.key import literals
-from replicator.source.mysql.snapshot.packet_rows import PacketRows
-from replicator.source.mysql.snapshot.prepared import Answer
 
 ENOUGH: Final = 16 << 20
 """Bytes of images with which a part ends, however few its rows are."""

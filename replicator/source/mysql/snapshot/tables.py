@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceError
+from replicator.mysql import server_errors
+from replicator.mysql.session import Session
 from replicator.pipeline.ports import TableSize
-from replicator.source.mysql import server_errors
-from replicator.source.mysql.session import Session
 from replicator.source.mysql.snapshot.definition import denied, quoted, split
 
 _SYSTEM: Final = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
@@ -22,7 +23,8 @@ def selected(session: Session, config: Config) -> list[TableSize]:
     """Of the task's selection, sorted by `database.table`, byte for byte.
 
     Raises:
-        SourceError: E2104, a table that the task names without wildcards is hidden from the account.
+        SourceError: E2104, a table that the task names without wildcards is hidden from the account; E2223, two tables
+            have the same name.
         SourceUnavailable.
     """
     choice = config.selection()
@@ -34,8 +36,22 @@ def selected(session: Session, config: Config) -> list[TableSize]:
     for database, name in choice.literal():
         if (database, name) not in found and choice.matches(database, name):
             _check_hidden(session, database, name)
-    sizes = (TableSize(f"{database}.{name}", rows, size) for (database, name), (rows, size) in found.items())
-    return sorted(sizes, key=lambda size: size.table.encode())
+    sizes = (TableSize(f"{database}.{name}", rows, size, database) for (database, name), (rows, size) in found.items())
+    ordered = sorted(sizes, key=lambda size: size.table.encode())
+    for one, other in pairwise(ordered):
+        if one.table == other.table:
+            raise _ambiguous(one.table, [name for name in found if ".".join(name) == one.table])
+    return ordered
+
+
+def _ambiguous(table: str, names: list[tuple[str, str]]) -> SourceError:
+    return SourceError(
+        "E2223",
+        f"two tables are both named {table}",
+        found=" and ".join(f"`{database}`.`{name}`" for database, name in names),
+        wanted="names of databases and tables that are different when a point joins them",
+        fix="Exclude the database of one of them in source.tables, or rename one.",
+    )
 
 
 def size(session: Session, table: str) -> TableSize:

@@ -7,6 +7,7 @@ they were before, and the stream, which is behind the transaction already, does 
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Final, Protocol
 
@@ -14,8 +15,9 @@ from replicator.errors import SourceError, SourceUnavailable
 from replicator.model.gtid import GtidSet
 from replicator.model.origin import Origin
 from replicator.model.position import Position
+from replicator.mysql.server import Server
+from replicator.mysql.session import Session
 from replicator.source.mysql.executed_gtids import one_line
-from replicator.source.mysql.session import Session
 from replicator.source.mysql.snapshot.connections import Connections
 
 _WAIT_S: Final = 60.0
@@ -35,6 +37,28 @@ class Views(Protocol):
         """
         ...
 
+    def confirm(self, table: str, text: str | None) -> None:
+        """While a SELECT holds the table's metadata lock: `text` is its definition now.
+
+        Raises:
+            SourceUnavailable: E2225, it is not the one that the view has rows of.
+            SourceError.
+        """
+        ...
+
+    def asking(self) -> contextlib.AbstractContextManager[None]:
+        """Around a question for keys on the connection for rows."""
+        ...
+
+    def end(self) -> None:
+        """Behind the last row of a SELECT."""
+        ...
+
+    @property
+    def place(self) -> Position | None:
+        """Of the log that all views see; None: each one sees its own."""
+        ...
+
 
 def views(connections: Connections) -> Views:
     """Those of the server."""
@@ -43,11 +67,31 @@ def views(connections: Connections) -> Views:
     return GtidViews(connections) if connections.server.gtid else SettledViews(connections)
 
 
-class GtidViews:
-    """MySQL with GTIDs: a transaction is among the executed ones only after its engine shows it."""
+class _Short:
+    """A transaction for each chunk."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+
+    @property
+    def place(self) -> Position | None:
+        return None
+
+    def confirm(self, table: str, text: str | None) -> None:
+        return
+
+    def asking(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def end(self) -> None:
+        self._connections.rows.rows("COMMIT")
+
+
+class GtidViews(_Short):
+    """MySQL with GTIDs: a transaction is among the executed ones only after its engine shows it."""
+
+    def __init__(self, connections: Connections) -> None:
+        super().__init__(connections)
         self._seen: frozenset[str] = frozenset()
         self._settled = SettledViews(connections)
 
@@ -74,12 +118,12 @@ class GtidViews:
         return str(GtidSet.parse(new).subtract(GtidSet.parse(",".join(self._seen - parts))))
 
 
-class PositionViews:
+class PositionViews(_Short):
     """MariaDB: the server says which place of its log a view belongs to. Events that it writes by itself, as those of a
     new file, move that place, too."""
 
     def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+        super().__init__(connections)
         self._elsewhere: tuple[str, float] | None = None
 
     def begin(self, passed: Position) -> None:
@@ -115,19 +159,19 @@ class PositionViews:
         return Position(file, int(offset))
 
 
-class SettledViews:
+class SettledViews(_Short):
     """MySQL without GTIDs does not say what its engine shows. A commit is given a second for it, and as long as it may
     wait for a semi-synchronous replica; see DESIGN.md."""
 
     def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+        super().__init__(connections)
         self._passed: tuple[tuple[int, int, int], float] | None = None
 
     def begin(self, passed: Position) -> None:
         if self._passed is None or passed.order > self._passed[0]:
             self._passed = passed.order, time.monotonic()
         since = self._passed[1]
-        left = _SETTLE_S + _semi_sync_s(self._connections.control) - (time.monotonic() - since)
+        left = settling_s(self._connections.control) - (time.monotonic() - since)
         if left > _WAIT_S:
             raise _unseen(self._connections.control.where, passed, "a commit may wait for a replica as long")
         if left > 0:
@@ -161,6 +205,20 @@ def _unseen(where: str, passed: Position, found: str) -> SourceUnavailable:
         wanted=f"everything before {passed} visible within {_WAIT_S:.0f} s",
         position=str(passed),
     )
+
+
+def settling_s(session: Session) -> float:
+    """How long a commit is given to become visible, where the server does not say whether it is."""
+    return _SETTLE_S + _semi_sync_s(session)
+
+
+def late_xa_s(session: Session, server: Server) -> float:
+    """How long the engine is given to show an XA COMMIT that the server has sent and counts as shown; 0 where it does
+    not do that, or has committed no XA transaction since it was started."""
+    if not server.mariadb and server.version >= (8, 0, 30):
+        return 0.0
+    rows = session.rows("SHOW GLOBAL STATUS LIKE 'Com_xa_commit'")
+    return _SETTLE_S if any(int(str(value)) for _, value in rows) else 0.0
 
 
 def _semi_sync_s(session: Session) -> float:

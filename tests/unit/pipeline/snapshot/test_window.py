@@ -1,4 +1,5 @@
-"""Chunks in the stream: a model of a server, its log, what its engine shows, and a stream that lags behind."""
+"""Chunks in the stream: a model of a server, its log, what its engine shows, a stream that lags behind, and several
+connections that read chunks at the same time."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from replicator.model.position import Position
-from replicator.pipeline.snapshot.window import Window, Windows
+from replicator.pipeline.snapshot.window import LATE_S, Window, Windows
 
 KEYS = st.integers(0, 2)
 RARELY = st.integers(0, 2).map(lambda number: number == 0)
@@ -37,6 +38,10 @@ class SnapshotModel(RuleBasedStateMachine):
         self.chunks: list[Chunk] = []
         self.done: list[tuple[int, int]] = []
         self.begun_at = 0
+        self.clock = 100.0
+        self.hidden: dict[
+            int, float
+        ] = {}  # XA transactions that the engine does not show, though it counts them as shown
         self.server = 1
 
     @initialize(before=st.lists(KEYS, max_size=8))
@@ -48,7 +53,9 @@ class SnapshotModel(RuleBasedStateMachine):
     def table(self, shown: int) -> dict[int, int]:
         rows: dict[int, int] = {}
         for kind, key, version in self.log[:shown]:
-            if kind == "set":
+            if version in self.hidden:
+                continue
+            if kind in ("set", "late"):
                 rows[key] = version
             elif kind == "delete":
                 rows.pop(key, None)
@@ -58,11 +65,31 @@ class SnapshotModel(RuleBasedStateMachine):
 
     @rule(key=KEYS, kind=st.sampled_from(["set", "set", "set", "delete"]))
     def change(self, key: int, kind: str) -> None:
-        self.log.append((kind, key, len(self.log)))
+        if not self.locked(key):
+            self.log.append((kind, key, len(self.log)))
+
+    def locked(self, key: int) -> bool:
+        """By an XA transaction, until the engine shows it."""
+        return any(self.log[version][1] == key for version in self.hidden)
+
+    @rule(key=KEYS)
+    def commit_late(self, key: int) -> None:
+        """XA COMMIT."""
+        if not self.locked(key):
+            self.hidden[len(self.log)] = 0.0
+            self.log.append(("late", key, len(self.log)))
+
+    @rule(some=st.floats(0.1, 0.9), really=RARELY)
+    def wait(self, some: float, *, really: bool) -> None:
+        """Nothing is hidden for as long after the stream has passed it."""
+        self.clock += some
+        for version, streamed in list(self.hidden.items()):
+            if really or (streamed and self.clock >= streamed + LATE_S):
+                del self.hidden[version]
 
     @rule(really=RARELY)
     def truncate(self, really: bool) -> None:
-        if really:
+        if really and not self.hidden:
             self.log.append(("truncate", -1, len(self.log)))
 
     @rule(some=st.integers(1, 4))
@@ -73,29 +100,41 @@ class SnapshotModel(RuleBasedStateMachine):
     @rule()
     def begin_chunk(self) -> None:
         low, high = (0, 2) if len(self.chunks) % 2 == 0 else (1, 1)
-        self.chunks.append(Chunk(low, high, self.windows.open(TABLE), self.streamed))
+        self.chunks.append(Chunk(low, high, self.windows.open(TABLE, self.clock), self.streamed))
 
-    @precondition(lambda self: any(chunk.seen is None and chunk.passed <= self.shown for chunk in self.chunks))
-    @rule()
-    def select(self) -> None:
+    @precondition(lambda self: self.selectable)
+    @rule(which=st.integers(0, 9))
+    def select(self, which: int) -> None:
         """It waits until it can see what the stream had passed."""
-        chunk = next(chunk for chunk in self.chunks if chunk.seen is None and chunk.passed <= self.shown)
+        chunk = self.selectable[which % len(self.selectable)]
         chunk.seen = {key: v for key, v in self.table(self.shown).items() if chunk.low <= key <= chunk.high}
 
-    @precondition(lambda self: any(chunk.seen is not None and chunk.window.high is None for chunk in self.chunks))
-    @rule()
-    def ask_for_the_end(self) -> None:
-        chunk = next(chunk for chunk in self.chunks if chunk.seen is not None and chunk.window.high is None)
-        chunk.window.high = self.place(len(self.log))
+    @property
+    def selectable(self) -> list[Chunk]:
+        return [chunk for chunk in self.chunks if chunk.seen is None and chunk.passed <= self.shown]
+
+    @precondition(lambda self: self.selected)
+    @rule(which=st.integers(0, 9))
+    def ask_for_the_end(self, which: int) -> None:
+        self.selected[which % len(self.selected)].window.high = self.place(len(self.log))
         self.put_in()
 
-    @precondition(lambda self: any(chunk.window.high is None for chunk in self.chunks))
-    @rule(really=RARELY)
-    def give_up(self, really: bool) -> None:
+    @property
+    def selected(self) -> list[Chunk]:
+        return [chunk for chunk in self.chunks if chunk.seen is not None and chunk.window.high is None]
+
+    @precondition(lambda self: self.chunks)
+    @rule(really=RARELY, which=st.integers(0, 9))
+    def give_up(self, really: bool, which: int) -> None:
+        """A chunk, and with it all that are behind it."""
         if really:
-            chunk = next(chunk for chunk in self.chunks if chunk.window.high is None)
+            at = which % len(self.chunks)
+            self.abandon(self.chunks[at:])
+            del self.chunks[at:]
+
+    def abandon(self, chunks: list[Chunk]) -> None:
+        for chunk in chunks:
             chunk.window.dropped = True
-            self.chunks.remove(chunk)
 
     @precondition(lambda self: self.streamed < len(self.log))
     @rule(some=st.integers(1, 5), opened=st.integers(0, 8))
@@ -107,17 +146,25 @@ class SnapshotModel(RuleBasedStateMachine):
         """
         self.windows.advance()
         piece = self.log[self.streamed : self.streamed + some]
-        for kind, key, _ in piece:
+        for kind, key, version in piece:
             if kind == "truncate":
                 self.windows.alter(TABLE)
             else:
+                self.windows.late = self.clock if kind == "late" else None
                 self.windows.note(TABLE, [bytes((key,))])
+                self.windows.late = None
+                if version in self.hidden:
+                    self.hidden[version] = self.clock
         for number, (kind, key, version) in enumerate(piece, 1):
             self.streamed += 1
             self.emitted += [(each, version) for each in range(3)] if kind == "truncate" else [(key, version)]
             self.put_in()
             if number == opened:
                 self.begin_chunk()
+
+    @rule()
+    def read_nothing(self) -> None:
+        self.windows.advance()
 
     @rule(really=RARELY)
     def fail_over(self, really: bool) -> None:
@@ -129,13 +176,16 @@ class SnapshotModel(RuleBasedStateMachine):
         return Position("log.000001", offset + 4, server=f"server{self.server}@1")
 
     def put_in(self) -> None:
-        while (window := self.windows.take(self.place(self.streamed))) is not None:
-            chunk = next(chunk for chunk in self.chunks if chunk.window is window)
-            self.chunks.remove(chunk)
-            if window.stale:
-                continue
+        """Chunks are delivered in the order of their keys, in whichever they were read."""
+        while self.chunks and self.windows.take(self.chunks[0].window, self.place(self.streamed)):
+            chunk = self.chunks.pop(0)
+            if chunk.window.stale:
+                self.windows.clear()
+                self.abandon(self.chunks)
+                self.chunks.clear()
+                return
             for key, version in (chunk.seen or {}).items():
-                if bytes((key,)) not in window.noted:
+                if bytes((key,)) not in chunk.window.noted:
                     self.emitted.append((key, version))
             self.done.append((chunk.low, chunk.high))
 
@@ -177,6 +227,18 @@ def test_keys_of_the_bytes_at_hand_count_for_a_window_that_is_opened_among_them(
     assert windows.open(TABLE).noted == set()
 
 
+def test_a_statement_of_the_bytes_at_hand_counts_for_a_window_that_is_opened_before_it() -> None:
+    """Rows that a TRUNCATE behind the window's beginning removes would come back."""
+    windows = Windows()
+    for altered in (TABLE, None):
+        windows.alter(altered)
+        assert windows.open(TABLE).stale
+        windows.advance()
+        assert not windows.open(TABLE).stale
+    windows.alter("shop.other")
+    assert not windows.open(TABLE).stale
+
+
 def test_a_table_read_in_one_pass_keeps_its_keys() -> None:
     windows = Windows()
     windows.keep(TABLE)
@@ -187,33 +249,68 @@ def test_a_table_read_in_one_pass_keeps_its_keys() -> None:
     assert windows.open(TABLE).noted == set()
 
 
+def test_changes_that_may_not_be_shown_yet_count_for_the_windows_of_the_next_moments() -> None:
+    windows = Windows(most_keys=3)
+    windows.late = 10.0
+    windows.note(TABLE, [b"xa"])
+    windows.late = None
+    windows.advance()
+    assert windows.open(TABLE, 10.5).noted == {b"xa"}
+    assert windows.open(TABLE, 10.0 + LATE_S).noted == set()
+    windows.watch("shop.other")
+    assert not windows.may_open("shop.other", 10.5), "it was not watched then"
+    assert windows.may_open("shop.other", 10.0 + LATE_S)
+    windows.late = 20.0
+    windows.note(TABLE, [b"1", b"2", b"3", b"4"])
+    assert not windows.may_open(TABLE, 20.5), "they are not remembered"
+    assert windows.may_open(TABLE, 20.0 + LATE_S)
+
+
 def test_a_window_of_another_server_or_log_is_stale() -> None:
     for elsewhere in (_at(4, "other@1"), _at(4, file="other.000001")):
         windows = Windows()
-        windows.open(TABLE).high = _at(100)
-        window = windows.take(elsewhere)
-        assert window is not None and window.stale
+        window = windows.open(TABLE)
+        window.high = _at(100)
+        assert windows.take(window, elsewhere) and window.stale
 
 
-def test_a_window_that_was_given_up_holds_up_no_other() -> None:
+def test_windows_end_in_any_order() -> None:
+    windows = Windows()
+    first, second = windows.open(TABLE), windows.open(TABLE)
+    first.high, second.high = _at(20), _at(8)
+    assert windows.take(second, _at(8)) and not windows.take(first, _at(8))
+    windows.note(TABLE, [b"a"])
+    assert (first.noted, second.noted) == ({b"a"}, set())
+    assert windows.take(first, _at(20))
+
+
+def test_a_statement_that_alters_the_table_makes_all_of_its_windows_stale() -> None:
+    windows = Windows()
+    opened = [windows.open(TABLE), windows.open("shop.other"), windows.open(TABLE)]
+    windows.alter(TABLE)
+    assert [window.stale for window in opened] == [True, False, True]
+
+
+def test_a_window_that_was_given_up_takes_no_keys() -> None:
     windows = Windows()
     first, second = windows.open(TABLE), windows.open(TABLE)
     first.dropped, second.high = True, _at(8)
-    assert windows.take(_at(8)) is second
+    windows.note(TABLE, [b"a"])
+    assert (first.noted, second.noted) == (set(), {b"a"})
 
 
 def test_behind_a_fail_over_gtids_tell_whether_it_ends() -> None:
     """The position names a file of the former server, whose numbers may be higher."""
     one, two = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-8", "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-9"
     windows = Windows()
-    windows.open(TABLE).high = Position("log.000003", 900, two, server="new")
-    assert windows.take(Position("log.000009", 500, one, server="new@0")) is None
-    window = windows.take(Position("log.000009", 500, two, server="new@0"))
-    assert window is not None and not window.stale
+    window = windows.open(TABLE)
+    window.high = Position("log.000003", 900, two, server="new")
+    assert not windows.take(window, Position("log.000009", 500, one, server="new@0"))
+    assert windows.take(window, Position("log.000009", 500, two, server="new@0")) and not window.stale
 
 
 def test_too_many_keys_make_what_was_read_stale() -> None:
-    windows = Windows(most_keys=3)
+    windows = Windows(most_keys=6)
     window = windows.open(TABLE)
     windows.note(TABLE, [b"1", b"2", b"3"])
     assert not window.stale
