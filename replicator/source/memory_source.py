@@ -8,7 +8,7 @@ import threading
 import time
 from typing import Literal
 
-from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
+from replicator.errors import PositionGone, ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
 from replicator.source.binlog_layout import HEADER, MAGIC, opening, packets, split_events
 
@@ -81,7 +81,7 @@ class MemoryServer:
     def connect(self, position: Position) -> MemoryStream:
         with self.changed:
             if position.file in self._purged:
-                raise SourceError(
+                raise PositionGone(
                     "E2206", f"{position.file} is purged", found=f"the oldest file is {next(iter(self._files))}"
                 )
             if (position.file, position.offset) not in self._boundaries:
