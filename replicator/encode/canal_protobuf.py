@@ -20,8 +20,8 @@ from replicator.encode.canal_rows import Row
 from replicator.encode.canal_statements import Report, Statements
 from replicator.encode.literals import with_literals
 from replicator.model.encoding import CanalEntries
-from replicator.model.happening import Message, Moment
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
+from replicator.model.metadata_event import Message, Moment
 from replicator.model.plan import Each, Image, RecordPlan, TablePlan, Template, Text, Value, Var, Variable
 from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Table

@@ -13,7 +13,7 @@ from replicator.config.task import Records
 from replicator.encode.canal_json import quote
 from replicator.encode.silent import Silent
 from replicator.encode.topics import Topics
-from replicator.model.happening import Message, Moment, Statement
+from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.table import Table
 from replicator.pipeline.ports import Interest
 

@@ -10,8 +10,8 @@ import msgspec
 from replicator.encode.literals import literal
 from replicator.encode.maxwell_ddl import Statements, schema_id
 from replicator.model import types
-from replicator.model.happening import Message
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
+from replicator.model.metadata_event import Message
 from replicator.model.plan import (
     Deferred,
     Image,
@@ -103,7 +103,7 @@ class Maxwell(Statements):
         if isinstance(step, TableEnds):
             bare = msgspec.structs.replace(step.table, primary_key=())  # Maxwell does not say the key here
             return (self._bootstrap("bootstrap-complete", bare, step.time_s, topic, moment),)
-        return ()
+        return tuple(super().snapshot_messages(step, topic, moment))
 
     def _bootstrap(self, kind: Kind, table: Table, time_s: int, topic: str, moment: SnapshotMoment) -> Message:
         """Its key has the names of the key's columns, and nulls."""

@@ -11,8 +11,8 @@ from replicator.config.maxwell import MaxwellOptions
 from replicator.config.task import Records
 from replicator.encode.silent import Silent
 from replicator.encode.topics import Topics
-from replicator.model.happening import Message, Moment, Statement, TableChange
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
+from replicator.model.metadata_event import Message, Moment, Statement, TableChange
 from replicator.model.table import Column, Declared, Table
 from replicator.model.uuids import row_uuid
 from replicator.pipeline.ports import Interest

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from replicator.model.happening import Message, Moment, Statement
+from replicator.encode import snapshot_marker
+from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.snapshot import SnapshotMoment
-from replicator.model.snapshot_steps import SnapshotStep
+from replicator.model.snapshot_steps import SnapshotEnds, SnapshotStep
 from replicator.pipeline.ports import Interest
 
 
@@ -35,4 +36,5 @@ class Silent:
         return False
 
     def snapshot_messages(self, step: SnapshotStep, topic: str, moment: SnapshotMoment) -> Iterable[Message]:
-        return ()
+        """The one that says that it is complete, where a topic is configured."""
+        return (snapshot_marker.record(step, topic),) if isinstance(step, SnapshotEnds) and topic else ()

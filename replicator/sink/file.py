@@ -46,6 +46,8 @@ class FileSink:
     dead_letters = 0  # no record is too large
     left = None
     holds_position = True
+    holds_rows = False
+    conflicts = 0
 
     def __init__(self, config: FileConfig, directory: Path | None) -> None:
         self._config = config

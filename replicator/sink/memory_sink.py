@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 from replicator.errors import ReplicatorError, SinkFenced, SinkUnavailable
 from replicator.model.batch import Batch, Record
+from replicator.model.partitioner import partition_of
 from replicator.model.position import Position
 from replicator.model.term import Term
-from replicator.sink.kafka.partitioner import partition_of
 from replicator.sink.kafka.records import Stamp, too_large
 from replicator.sink.unknown_term import refuse_unknown
 
@@ -64,6 +64,8 @@ class MemorySink:
 
     dead_letters = 0
     left = None
+    holds_rows = False
+    conflicts = 0
 
     def __init__(
         self,

@@ -28,6 +28,8 @@ class StdoutSink:
     dead_letters = 0  # no record is too large
     left = None
     holds_position = False
+    holds_rows = False
+    conflicts = 0
 
     def __init__(self, descriptor: int = 1) -> None:
         self._descriptor = descriptor

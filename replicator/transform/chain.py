@@ -48,10 +48,11 @@ class Chain:
         self._filters = Filters(config.filter)
         self._choice, self._masks = Choice(config.columns), Masks(config.mask)
         self._hides = bool(config.columns or config.mask or config.filter)
+        self._names = Names(config.rename)
         self._routes = Routes(config.route)
         self._steps: tuple[Callable[[Table, View], View], ...] = (
             self._choice,
-            Names(config.rename),
+            self._names,
             self._masks,
             self._routes,
         )
@@ -72,6 +73,14 @@ class Chain:
         for step in self._steps:
             view = step(source, view)
         return view
+
+    def name(self, source: Table) -> tuple[str, str]:
+        """(database, table) as records have them; the columns of `source` need not be known."""
+        return self._names.name(source)
+
+    def changes_columns(self, source: Table) -> bool:
+        """Whether rules name columns of the table; its columns need not be known."""
+        return source in self._choice or source in self._masks or self._names.of_columns(source)
 
     def topic(self, source: Table, names: TopicNames) -> str:
         """Raises ConfigError E1007: not a name for Kafka, or another table's."""

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from replicator.errors import DecodeError
+from replicator.model import types
 from replicator.model.plan import (
     Deferred,
     Each,
     Member,
     Members,
+    RawImage,
+    RawText,
     RecordPlan,
     Step,
     TablePlan,
@@ -19,6 +23,7 @@ from replicator.model.plan import (
     Value,
     Var,
 )
+from replicator.model.table import Column
 from replicator.transform.view import Origin, View
 
 
@@ -26,9 +31,9 @@ def remap(plan: TablePlan, view: View) -> TablePlan:
     """Values of the view's columns become what the view says of them."""
     if view.untouched:
         return plan
-    origins = view.origins
+    origins, columns = view.origins, view.table.columns
     keys = tuple(origins[index].column for index in plan.keys if origins[index].constant is None)
-    remapped = each_template(plan, lambda template: tuple(_outer(step, origins) for step in template))
+    remapped = each_template(plan, lambda template: tuple(_outer(step, origins, columns) for step in template))
     return msgspec.structs.replace(remapped, keys=keys)
 
 
@@ -51,7 +56,7 @@ def without_query(plan: TablePlan) -> TablePlan:
     def step(one: Step) -> Step:
         if isinstance(one, Each):
             return Each(tuple(_hushed(inner) for inner in one.template), one.separator)
-        return one if isinstance(one, Deferred) else _hushed(one)
+        return one if isinstance(one, Deferred | RawImage) else _hushed(one)
 
     return each_template(plan, lambda template: tuple(step(one) for one in template))
 
@@ -87,9 +92,11 @@ def each_template(plan: TablePlan, change: Callable[[Template], Template]) -> Ta
     )
 
 
-def _outer(step: Step, origins: tuple[Origin, ...]) -> Step:
+def _outer(step: Step, origins: tuple[Origin, ...], columns: tuple[Column, ...]) -> Step:
     if isinstance(step, Deferred):
         return step
+    if isinstance(step, RawImage):
+        return _raw(step, origins, columns)
     if isinstance(step, Each):
         return Each(tuple(_step(inner, origins) for inner in step.template), step.separator)
     return _step(step, origins)
@@ -133,3 +140,33 @@ def _masked(value: Value, origin: Origin) -> Value:
     if origin.mask is not None:
         renderer = origin.mask + renderer if origin.wraps else origin.mask
     return msgspec.structs.replace(value, column=origin.column, renderer=renderer)
+
+
+def _raw(step: RawImage, origins: tuple[Origin, ...], columns: tuple[Column, ...]) -> RawImage:
+    """Constants are of routes, which such plans do not have."""
+    texts = []
+    for place, index in enumerate(step.columns):
+        origin, seen = origins[index], columns[index]
+        if origin.constant is not None:
+            raise ValueError("a row image has no room for constants")
+        if origin.nothing:
+            texts.append(RawText(place, None))
+        elif origin.mask is not None:
+            renderer = f"{origin.mask}text" if origin.wraps else origin.mask
+            _check_fixed(renderer, seen)
+            texts.append(RawText(place, renderer, types.prefix_of(seen.type, seen.meta)))
+    return msgspec.structs.replace(
+        step, columns=tuple(origins[index].column for index in step.columns), texts=tuple(texts)
+    )
+
+
+def _check_fixed(renderer: str, column: Column) -> None:
+    """`column`: a VARCHAR."""
+    size = len(renderer.removeprefix("mask:fixed:").encode())
+    if renderer.startswith("mask:fixed:") and size > column.meta:
+        raise DecodeError(
+            "E2310",
+            f"transforms.mask has a text that is too long for '{column.name}' of a sink that is a database",
+            found=f"fixed, {size} bytes",
+            wanted=f"at most {column.meta} bytes",
+        )

@@ -71,6 +71,26 @@ class Names:
                 return _renamed(source, view, scope, rule)
         return view
 
+    def name(self, source: Table) -> tuple[str, str]:
+        """(database, table) that the table gets."""
+        rule = self._rule(source)
+        return (
+            (source.database, source.name)
+            if rule is None
+            else (
+                rule.database or source.database,
+                rule.table or source.name,
+            )
+        )
+
+    def of_columns(self, source: Table) -> bool:
+        """Whether columns of the table get other names."""
+        rule = self._rule(source)
+        return rule is not None and bool(rule.columns)
+
+    def _rule(self, source: Table) -> RenameRule | None:
+        return next((rule for scope, rule in self._rules if source in scope), None)
+
 
 def _renamed(source: Table, view: View, scope: Scope, rule: RenameRule) -> View:
     names = {}

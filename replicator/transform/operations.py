@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from replicator.config.transforms import OperationRule
-from replicator.model.happening import Message, Moment, Statement
+from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.plan import TablePlan
 from replicator.model.table import Table
 from replicator.pipeline.ports import Interest, Narrator

@@ -10,13 +10,14 @@ from replicator.config import rewrite
 from replicator.config.transforms import RouteRule
 from replicator.errors import DecodeError
 from replicator.model import types
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 from replicator.model.table import Column, Declared, Table
 from replicator.transform.names import find
 from replicator.transform.view import Origin, View, key_of
 
 _UTF8MB4: Final = 45  # utf8mb4_general_ci, which both servers have
-TEXT_BYTES: Final = 255
+TEXT_BYTES: Final = 252
+"""Of 63 characters."""
 
 
 class Route(NamedTuple):

@@ -14,7 +14,7 @@ from replicator.encode.avro.registry import Registry
 from replicator.encode.debezium import Debezium
 from replicator.errors import ConfigError, DecodeError
 from replicator.model.encoding import AvroRecords
-from replicator.model.happening import Message, Moment, Statement
+from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.plan import TablePlan
 from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Table

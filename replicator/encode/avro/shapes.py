@@ -11,7 +11,7 @@ from replicator.config.debezium import DebeziumOptions, Unwrap
 from replicator.encode.avro import names
 from replicator.encode.debezium import rows, schemas
 from replicator.errors import DecodeError
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 from replicator.model.table import Table
 
 _STRING: Final = "string"

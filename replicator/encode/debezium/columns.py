@@ -8,7 +8,7 @@ import msgspec
 
 from replicator.config.debezium import DebeziumOptions
 from replicator.model import types
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 from replicator.model.table import Column
 
 _CONNECT: Final = "org.apache.kafka.connect.data."

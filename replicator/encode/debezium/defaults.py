@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Final
 
 from replicator.model import types
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 from replicator.model.table import Column
 
 _CURRENT: Final = re.compile(r"(?:CURRENT_TIMESTAMP|NOW|LOCALTIME|LOCALTIMESTAMP)\b", re.IGNORECASE)

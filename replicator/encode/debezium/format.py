@@ -10,12 +10,13 @@ from typing import Final
 from replicator.config.task import Records
 from replicator.encode.debezium import plans, rows, schemas, snapshots, statements
 from replicator.encode.literals import literal
+from replicator.encode.snapshot_marker import notification
 from replicator.encode.topics import Topics
-from replicator.model.happening import Message, Moment, Statement
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
+from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.plan import TablePlan, Text, Variable
 from replicator.model.snapshot import Marker, SnapshotMoment
-from replicator.model.snapshot_steps import SnapshotBegins, SnapshotStep
+from replicator.model.snapshot_steps import SnapshotBegins, SnapshotEnds, SnapshotStep
 from replicator.model.table import Table
 from replicator.pipeline.ports import Interest
 
@@ -126,7 +127,10 @@ class Debezium:
         return self._options.include_schema_changes
 
     def snapshot_messages(self, step: SnapshotStep, topic: str, moment: SnapshotMoment) -> Iterator[Message]:
-        """Schema changes of all its tables when it begins."""
+        """Schema changes of all its tables when it begins, a notification at its end."""
+        if isinstance(step, SnapshotEnds) and topic:
+            key, value = notification(step, self._name)
+            yield self._message(topic, key, value, schemas.NOTIFICATION_KEY, schemas.NOTIFICATION_VALUE, headers=False)
         if not isinstance(step, SnapshotBegins) or step.definitions is None or not self.defines_tables:
             return
         known = rows.snapshot_variables(moment)

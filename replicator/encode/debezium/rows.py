@@ -13,7 +13,7 @@ from replicator.config.debezium import DebeziumOptions
 from replicator.encode.debezium.columns import Kind, kind
 from replicator.encode.debezium.defaults import default
 from replicator.model import types
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 from replicator.model.plan import Image, Step, Template, Text, Value, Var, Variable
 from replicator.model.snapshot import SnapshotMoment
 from replicator.model.table import Column, Table

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from replicator.encode.debezium.rows import Field
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 
 
 def struct(fields: Iterable[str], *, name: str, version: int = 0, optional: bool = False, field: str = "") -> str:
@@ -164,3 +164,16 @@ HEARTBEAT_KEY: Final = struct(
     (plain("string", "serverName"),), name="io.debezium.connector.common.ServerNameKey", version=1
 )
 HEARTBEAT_VALUE: Final = struct((plain("int64", "ts_ms"),), name="io.debezium.connector.common.Heartbeat", version=1)
+NOTIFICATION_KEY: Final = struct(
+    (plain("string", "id"),), name="io.debezium.connector.common.NotificationKey", version=1
+)
+NOTIFICATION_VALUE: Final = struct(
+    (
+        *(plain("string", name) for name in ("id", "type", "aggregate_type")),
+        '{"type":"map","keys":{"type":"string","optional":false},"values":{"type":"string","optional":false},'
+        '"optional":true,"field":"additional_data"}',
+        plain("int64", "timestamp"),
+    ),
+    name="io.debezium.connector.common.Notification",
+    version=1,
+)

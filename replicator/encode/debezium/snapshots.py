@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from replicator.encode.debezium.statements import Part, quoted
-from replicator.model.happening import TableChange
+from replicator.model.metadata_event import TableChange
 from replicator.model.schema_history import TableText
 from replicator.model.snapshot_steps import SnapshotDefinitions
 

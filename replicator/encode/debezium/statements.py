@@ -10,8 +10,8 @@ import msgspec
 
 from replicator.encode.debezium.defaults import is_current
 from replicator.model import types
-from replicator.model.happening import Statement, TableChange
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
+from replicator.model.metadata_event import Statement, TableChange
 from replicator.model.table import Column, Declared, Table
 
 _KINDS: Final = re.compile(

@@ -23,6 +23,8 @@ class AtLeastOnceSink:
 
     left = None
     holds_position = False
+    holds_rows = False
+    conflicts = 0
 
     def __init__(self, config: KafkaSink, task: str, installation: str = "", *, batches: bool = True) -> None:
         self._config = config

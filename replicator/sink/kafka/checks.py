@@ -15,7 +15,7 @@ from replicator.config.task import KafkaSink
 from replicator.errors import ReplicatorError, SinkError
 from replicator.kafka.batch import Batch
 from replicator.kafka.producer import Producer
-from replicator.model.finding import Finding, Severity
+from replicator.model.finding import Finding, Severity, listed
 from replicator.net import encryption_checks
 from replicator.sink.kafka.admin import connect_library_admin
 from replicator.sink.kafka.batch_producer import batch_of
@@ -131,7 +131,7 @@ class _Check:
         if missing and self._config.create_topics:
             findings.append(self._creatable("sink.create_topics", missing[0], len(missing), self._config.partitions))
         elif missing:
-            found = f"missing: {_few(missing)}"
+            found = f"missing: {listed(missing)}"
             fix = "Create them, or set `sink.create_topics: true`."
             findings.append(Finding("sink.topics", "fail", found, "every topic exists", fix))
         return findings
@@ -142,8 +142,8 @@ class _Check:
         ]
         if not refused:
             return []
-        fix = f"Allow Write and Describe on {_few(refused)}."
-        return [Finding("sink.rights", "fail", f"no Write on {_few(refused)}", "Write, Describe", fix)]
+        fix = f"Allow Write and Describe on {listed(refused)}."
+        return [Finding("sink.rights", "fail", f"no Write on {listed(refused)}", "Write, Describe", fix)]
 
     def _creatable(self, id_: str, name: str, count: int, partitions: int) -> Finding:
         wanted = {name: {"num_partitions": partitions, "replication_factor": self._config.replication_factor}}
@@ -228,7 +228,7 @@ def _settings(
         wrong = {name: text for name in there if (text := bad(name))}
         if not wrong:
             return Finding.ok(id_, good)
-        found = _few([f"{name}: {text}" for name, text in wrong.items()])
+        found = listed([f"{name}: {text}" for name, text in wrong.items()])
         return Finding(id_, severity, found, wanted, fix)
 
     def value(name: str, key: str) -> str:
@@ -317,8 +317,3 @@ def _replicas(id_: str, found: str, count: int) -> Finding:
         wanted = "3 replicas: the loss of one broker's disk loses no record"
         return Finding(id_, "warn", f"{found}, 1 replica", wanted, "Set `sink.replication_factor: 3` on three brokers.")
     return Finding.ok(id_, f"{found}, {count if count > 0 else 'default'} replicas")
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(names[:5]) + more

@@ -10,6 +10,7 @@ import ssl
 from typing import Final
 
 from replicator.config.addresses import addresses
+from replicator.config.kafka_source import KafkaSource
 from replicator.config.sasl import Sasl
 from replicator.config.task import KafkaSink
 from replicator.errors import ReplicatorError, SinkError, SinkUnavailable
@@ -30,7 +31,7 @@ _CERT = "Set `sink.tls.cert` and `sink.tls.key`: the broker requires a client ce
 _LISTENER = "Set `sink.bootstrap_servers` to the encrypted listener of the brokers, or remove `sink.tls`."
 
 
-def certificate_days(config: KafkaSink) -> dict[str, float]:
+def certificate_days(config: KafkaSink | KafkaSource) -> dict[str, float]:
     """host:port of the bootstrap servers that answer -> days until the certificate ends that it shows."""
     found: dict[str, float] = {}
     if config.tls is None:

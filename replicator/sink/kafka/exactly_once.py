@@ -36,6 +36,8 @@ class ExactlyOnceSink:
     """
 
     holds_position = True
+    holds_rows = False
+    conflicts = 0
 
     def __init__(self, config: KafkaSink, task: str, installation: str = "", *, batches: bool = True) -> None:
         self._config = config

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from kafka.net.sasl.oauth import AbstractTokenProvider  # the class that kafka-python's option asks for by this name
 
+from replicator.config.kafka_source import KafkaSource
 from replicator.config.sasl import Sasl as SaslConfig
 from replicator.config.secrets import resolve
 from replicator.config.task import KafkaSink
@@ -25,7 +26,7 @@ _PROTOCOLS: Final = {
 }
 
 
-def security(config: KafkaSink) -> Security:
+def security(config: KafkaSink | KafkaSource) -> Security:
     """For our own connections. Files and passwords are read each time: a change applies from the next call on; tokens
     are fetched for each login.
 
@@ -52,12 +53,12 @@ def library_settings(config: KafkaSink) -> dict[str, Any]:
     return found
 
 
-def _context(config: KafkaSink) -> Any:
+def _context(config: KafkaSink | KafkaSource) -> Any:
     assert config.tls is not None  # noqa: S101
     try:
         return tls.context(config.tls)
     except tls.FilesUnusable as error:
-        what, wanted = "the files of `sink.tls` can't be used", "readable PEM files"
+        what, wanted = f"the files of `{config.section}.tls` can't be used", "readable PEM files"
         raise SinkError("E3110", what, found=str(error), wanted=wanted) from error
 
 

@@ -12,7 +12,8 @@ from replicator import compiled
 from replicator.config.task import KafkaSink
 from replicator.errors import SinkUnavailable
 from replicator.model.batch import Record
-from replicator.model.packed import PackedRecords
+from replicator.model.packed_records import PackedRecords
+from replicator.model.partitioner import murmur2, partition_of
 from replicator.model.term import Term
 from replicator.sink.kafka.batch_producer import BatchProducer
 from replicator.sink.kafka.compression import CODECS
@@ -20,7 +21,6 @@ from replicator.sink.kafka.connect import connect_plain, connect_producer
 from replicator.sink.kafka.dead_letters import DeadLetters
 from replicator.sink.kafka.hanging_transactions import HangingTransactions
 from replicator.sink.kafka.partition_counts import dump
-from replicator.sink.kafka.partitioner import murmur2, partition_of
 from replicator.sink.kafka.producer_port import ProducerPort
 from replicator.sink.kafka.record_producer import RecordProducer
 from replicator.sink.kafka.records import Stamp
@@ -62,7 +62,7 @@ class Session:
         self.producer = self._connect(config, transactional_id, batches=batches)
 
     def _connect(self, config: KafkaSink, transactional_id: str | None, *, batches: bool) -> ProducerPort:
-        seconds = max(1.0, config.delivery_timeout_ms / 1000)
+        seconds = self._seconds = max(1.0, config.delivery_timeout_ms / 1000)
         guard = self.term.check
         ours = connect_producer(config, transactional_id, guard)
         drive = ours.wait if batches else None
@@ -105,6 +105,8 @@ class Session:
                     if lane:
                         self.producer.send(topic, partition, lane)
         self.producer.push(more=more)
+        del records
+        self.window.drain_large(self._seconds)
 
     def _write_packed(self, records: PackedRecords) -> bool:
         """Without an object per record. False, and nothing done, where that is not possible."""

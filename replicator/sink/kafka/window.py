@@ -15,6 +15,7 @@ from replicator.model.position import Position
 from replicator.sink.prefix import Prefix
 
 _POLL_SECONDS = 0.05
+_LARGE_BYTES = 8 << 20
 
 Drive: TypeAlias = Callable[[Callable[[], bool], float], bool]
 """Reads replies until something holds or, then False, until a monotonic time."""
@@ -85,6 +86,13 @@ class Window:
             count = len(self._sent)
             self._wait(lambda: not count or len(self._sent) < count, time.monotonic() + timeout)
             return count > 0
+
+    def drain_large(self, timeout: float) -> None:
+        """As `drain`, where a piece of more than 8 MB is in flight: another one is not made before it is gone."""
+        with self._condition:
+            large = any(size > _LARGE_BYTES for size, _ in self._sent.values())
+        if large:
+            self.drain(timeout)
 
     def mark(self, position: Position) -> None:
         with self._condition:

@@ -29,7 +29,9 @@ WRITES = 20
 def line() -> Iterator[Proxy]:
     """To a broker that is reached through nothing else."""
     with Proxy(0, port=free_port()) as proxy:
-        broker = started(Kafka(fast=True, properties={"advertised.listeners": f"PLAINTEXT://{proxy.address}"}))
+        broker = started(
+            Kafka(fast=True, modest=True, properties={"advertised.listeners": f"PLAINTEXT://{proxy.address}"})
+        )
         proxy.target = broker.port
         yield proxy
         broker.close()

@@ -25,7 +25,7 @@ from replicator.encode.avro.shapes import shape
 from replicator.encode.avro.writer import Writer
 from replicator.errors import ConfigError, DecodeError, ReplicatorError
 from replicator.model import types
-from replicator.model.happening import Moment, Statement, TableChange
+from replicator.model.metadata_event import Moment, Statement, TableChange
 from replicator.model.plan import Text, Value
 from replicator.model.table import Column, Declared, Table
 from replicator.pipeline.ports import Format

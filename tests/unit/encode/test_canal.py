@@ -13,7 +13,7 @@ from replicator.encode import formats
 from replicator.encode.canal import Canal
 from replicator.encode.canal_types import jdbc_of, mysql_type, sql_type
 from replicator.model import types
-from replicator.model.happening import Moment, Statement, TableChange
+from replicator.model.metadata_event import Moment, Statement, TableChange
 from replicator.model.plan import Each, Members, Template, Text, Value, Var
 from replicator.model.table import Column, Declared, Table
 

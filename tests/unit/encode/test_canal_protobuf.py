@@ -14,7 +14,7 @@ from replicator.config.task import StdoutSink
 from replicator.encode import canal_messages as proto
 from replicator.encode import formats
 from replicator.model import types
-from replicator.model.happening import Statement
+from replicator.model.metadata_event import Statement
 from replicator.model.plan import Each, Template, Text, Value, Var
 from replicator.model.table import Column, Declared, Table
 from replicator.pipeline.ports import Format

@@ -16,7 +16,7 @@ from replicator.encode.debezium.columns import kind
 from replicator.encode.debezium.rows import field
 from replicator.errors import ConfigError
 from replicator.model import types
-from replicator.model.happening import Message, Moment, Statement, TableChange
+from replicator.model.metadata_event import Message, Moment, Statement, TableChange
 from replicator.model.plan import TablePlan, Text, Value
 from replicator.model.table import Column, Declared, Table
 

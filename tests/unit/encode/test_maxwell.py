@@ -14,7 +14,7 @@ from replicator.encode import formats
 from replicator.encode.maxwell import Maxwell
 from replicator.encode.maxwell_ddl import schema_id, type_name
 from replicator.model import types
-from replicator.model.happening import Moment, Statement, TableChange, Verb
+from replicator.model.metadata_event import Moment, Statement, TableChange, Verb
 from replicator.model.plan import Deferred, Members, RecordPlan, Template, Text, Value, Var
 from replicator.model.table import Column, Declared, Table
 from replicator.model.uuids import row_uuid

@@ -9,8 +9,11 @@ import msgspec
 import pytest
 
 from replicator.assembly.planners import Planners
+from replicator.config.load import parse_task, to_data
+from replicator.config.task import TaskConfig
 from replicator.encode.avro.registry import Registry
-from replicator.model.happening import Message
+from replicator.errors import ConfigError
+from replicator.model.metadata_event import Message
 from replicator.model.position import Position
 from replicator.model.schema_history import ServerDefinitions, TableText
 from replicator.model.snapshot_steps import (
@@ -53,6 +56,62 @@ def definitions() -> SnapshotDefinitions:
 
 def messages(planners: Planners, *steps: SnapshotStep) -> list[Message]:
     return [message for step in steps for message in planners.snapshot_messages(step, MOMENT)]
+
+
+def marked(format_: str, topic: str, **options: Any) -> TaskConfig:
+    data = to_data(task(format_, **options))
+    return parse_task({**data, "source": {**data["source"], "snapshot": {"mode": "initial", "marker_topic": topic}}})
+
+
+DONE = SnapshotEnds(12, 40, "needed-2", 5, 3, False, "binlog.000007:4711", "u:1-9", 12_345, "t")
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_debezium_notifies_of_its_end(ordered: bool) -> None:
+    planners = Planners(marked("debezium", "about.{task}", schemas_enable=True))
+    (made,) = messages(planners, msgspec.structs.replace(DONE, ordered=ordered))
+    key, value = json.loads(made.key or b""), json.loads(made.value or b"")
+    assert made.topic == "about.t" and made.headers == ()
+    assert key["payload"] == {"id": value["payload"]["id"]} and len(value["payload"]["id"]) == 36
+    assert list(value["payload"]) == [field["field"] for field in value["schema"]["fields"]]
+    assert value["payload"]["type"] == "COMPLETED" and value["payload"]["timestamp"] == 12_345
+    assert value["payload"]["aggregate_type"] == ("Incremental Snapshot" if ordered else "Initial Snapshot")
+    assert value["payload"]["additional_data"] == {
+        "connector_name": "t",
+        "snapshot": "needed-2",
+        "position": "binlog.000007:4711",
+        "gtid": "u:1-9",
+        "tables": "3",
+        "rows": "40",
+    }
+
+
+@pytest.mark.parametrize("format_", ["maxwell", "canal"])
+def test_other_formats_say_it_plainly(format_: str) -> None:
+    (made,) = messages(Planners(marked(format_, "done")), DONE)
+    assert (made.topic, made.key) == ("done", b"t/needed-2")
+    assert json.loads(made.value or b"") == {
+        "type": "snapshot-complete",
+        "task": "t",
+        "snapshot": "needed-2",
+        "position": "binlog.000007:4711",
+        "gtid": "u:1-9",
+        "tables": 3,
+        "rows": 40,
+        "begun_ms": 5,
+        "ts_ms": 12_345,
+    }
+
+
+@pytest.mark.parametrize("format_", ["debezium", "maxwell", "canal"])
+def test_nothing_is_said_without_a_topic(format_: str) -> None:
+    assert messages(Planners(task(format_)), DONE) == []
+
+
+def test_a_marker_can_not_be_avro() -> None:
+    registry = {"url": "http://127.0.0.1:1"}
+    with pytest.raises(ConfigError, match=r"E1003.*marker_topic"):
+        marked("debezium", "done", converter="avro", schema_registry=registry)
 
 
 def test_debezium_begins_with_schema_changes() -> None:

@@ -76,6 +76,18 @@ def test_a_piece_may_not_be_outstanding_for_ever() -> None:
         window.acknowledged()
 
 
+def test_only_large_pieces_are_waited_for_at_once() -> None:
+    window = Window(100 << 20, 10, quiet)
+    window.admit(8 << 20)
+    window.drain_large(5)
+    large = window.admit((8 << 20) + 1)
+    with pytest.raises(SinkUnavailable, match="in time"):
+        window.drain_large(0.05)
+    window.done(large)
+    window.drain_large(5)
+    assert window.bytes == 8 << 20
+
+
 def test_drain_is_bounded() -> None:
     window = Window(10, 60, quiet)
     window.admit(1)

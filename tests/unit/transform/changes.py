@@ -12,9 +12,9 @@ from replicator.config.load import parse_task
 from replicator.config.task import TaskConfig
 from replicator.decode.binlog import event_types
 from replicator.decode.decoder import BinlogDecoder
-from replicator.decode.values.column_sizes import fixed_size, prefix_size
 from replicator.model import types
 from replicator.model.batch import Record
+from replicator.model.column_sizes import fixed_size, prefix_size
 from replicator.model.position import Position
 from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Column, Table

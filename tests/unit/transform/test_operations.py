@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from replicator.errors import ConfigError
-from replicator.model.happening import Message, Moment, Statement, TableChange, Verb
+from replicator.model.metadata_event import Message, Moment, Statement, TableChange, Verb
 from replicator.pipeline.ports import Interest
 from replicator.transform.chain import Chain
 from tests.unit.transform.changes import ANN, USERS, Script, images, run, task

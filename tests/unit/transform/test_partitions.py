@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from replicator.errors import ConfigError, DecodeError
 from replicator.model.batch import Record
+from replicator.model.partitioner import partition_of
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value
 from replicator.model.table import Column, Table
-from replicator.sink.kafka.partitioner import partition_of
 from replicator.transform.partitions import Partitions
 from tests.unit.decode.binlog_writer import UUID
 from tests.unit.transform.changes import ANN, BOB, USERS, Script, images, keys, route, run, task

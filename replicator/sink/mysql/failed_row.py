@@ -1,0 +1,60 @@
+"""Finds the row that the target refuses, so that the error can name it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from replicator.errors import ReplicatorError
+from replicator.sink.mysql import errors
+from replicator.sink.mysql.connection import Target
+from replicator.sink.mysql.row_groups import RowGroup, Rows, size_of, text_size
+
+_ROWS_AT_ONCE: Final = 500
+
+
+def find(target: Target, group: RowGroup, error: ReplicatorError) -> ReplicatorError:
+    """Executes the rows of the group one by one and rolls back. What was executed before the group, in the same
+    transaction, is missing: then another row may be the one that is refused, or none.
+
+    Raises SinkUnavailable.
+    """
+    target.execute(b"BEGIN", 1)
+    try:
+        for part in _parts(target, group):
+            outcome = target.execute(b";".join(map(_single, part)), len(part))
+            if outcome.error is not None:
+                rows = part[outcome.done]
+                return _named(errors.of_row(outcome.error, rows.route.table, target.session.where), rows)
+    finally:
+        target.rollback()
+    return errors.of_row(error, ", ".join(sorted(group.tables)), target.session.where)
+
+
+def _parts(target: Target, group: RowGroup) -> Iterator[list[Rows]]:
+    """As many rows in each as a packet takes."""
+    part: list[Rows] = []
+    room = target.room
+    for rows in group.single_rows:
+        size = text_size(size_of(rows) + rows.route.map_size) + 1
+        if part and (size > room or len(part) == _ROWS_AT_ONCE):
+            yield part
+            part, room = [], target.room
+        part.append(rows)
+        room -= size
+    if part:
+        yield part
+
+
+def _single(rows: Rows) -> bytes:
+    group = RowGroup()
+    group.add(rows, size_of(rows))
+    return group.statement()
+
+
+def _named(error: ReplicatorError, rows: Rows) -> ReplicatorError:
+    record = rows.records[rows.first]
+    error.position = error.transaction = record[3].decode("ascii", "replace")
+    error.found = f"{error.found}; row {record[4]} of the transaction"
+    error.table = rows.route.source
+    return error

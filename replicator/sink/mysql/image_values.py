@@ -1,0 +1,76 @@
+"""Takes row images apart into the values of their columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import msgspec
+
+from replicator.sink.mysql.row_runs import Run
+
+Change: TypeAlias = "tuple[bytes | None, bytes | None]"
+"""(image before, image after)"""
+Values: TypeAlias = "tuple[bytes | None, ...]"
+"""Without their lengths; None for NULL."""
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """
+    Attributes:
+        sizes: of each column of the images: bytes of its values; -1 to -4: they are behind a length of 1 to 4 bytes.
+        key: columns of the primary key of the target.
+        unique: columns of its other unique keys.
+    """
+
+    sizes: tuple[int, ...]
+    key: tuple[int, ...]
+    unique: tuple[int, ...] = ()
+
+
+def changes(run: Run, layout: Layout) -> Iterator[Change]:
+    """Raises ValueError for images that are not whole."""
+    at = 0
+    while at < len(run.images):
+        end = _end(run.images, at, layout)
+        first, at = run.images[at:end], end
+        if run.operation[-1:] == b"U":
+            end = _end(run.images, at, layout)
+            yield first, run.images[at:end]
+            at = end
+        elif run.operation[-1:] == b"D":
+            yield first, None
+        else:
+            yield None, first
+
+
+def values(b: bytes, layout: Layout, at: int = 0) -> list[bytes | None]:
+    """Of the image that begins at `at`; see `Values`."""
+    bitmap = (len(layout.sizes) + 7) // 8
+    nulls = int.from_bytes(b[at : at + bitmap], "little")
+    at += bitmap
+    found: list[bytes | None] = []
+    for column, size in enumerate(layout.sizes):
+        if nulls >> column & 1:
+            found.append(None)
+            continue
+        if size < 0:
+            at, size = at - size, int.from_bytes(b[at : at - size], "little")
+        if at + size > len(b):
+            raise ValueError("an image beyond the end of its run")
+        found.append(b[at : at + size])
+        at += size
+    return found
+
+
+def _end(b: bytes, at: int, layout: Layout) -> int:
+    """Of the image that begins at `at`."""
+    nulls = int.from_bytes(b[at : at + (len(layout.sizes) + 7) // 8], "little")
+    at += (len(layout.sizes) + 7) // 8
+    for column, size in enumerate(layout.sizes):
+        if nulls >> column & 1:
+            continue
+        at += size if size >= 0 else -size + int.from_bytes(b[at : at - size], "little")
+        if at > len(b):
+            raise ValueError("an image beyond the end of its run")
+    return at

@@ -1,0 +1,277 @@
+"""Rows, the position after them and the epoch in one transaction of a MySQL or MariaDB server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+from replicator.config.mysql_sink import MySQLSink as MySQLSinkConfig
+from replicator.errors import SinkError, SinkUnavailable
+from replicator.model.batch import Batch, Record
+from replicator.model.filling import Filling
+from replicator.model.position import Position
+from replicator.model.snapshot import INITIAL
+from replicator.model.target_table import STATEMENT, TargetTables
+from replicator.model.term import Term
+from replicator.mysql.hosts import Hosts
+from replicator.mysql.session import Session
+from replicator.sink.mysql.claim import claim
+from replicator.sink.mysql.conflicts.conflict_table import ConflictTable
+from replicator.sink.mysql.conflicts.recorder import Recorder, Texts, ValueText, hexadecimal
+from replicator.sink.mysql.conflicts.resolver import Resolver
+from replicator.sink.mysql.conflicts.rules import Converging, Rules
+from replicator.sink.mysql.connection import Target
+from replicator.sink.mysql.ddl import Statements
+from replicator.sink.mysql.filling import FillRules, check_empty, marked
+from replicator.sink.mysql.position_table import PositionTable
+from replicator.sink.mysql.routes import Routes
+from replicator.sink.mysql.row_groups import RoutedSection
+from replicator.sink.mysql.row_runs import runs
+from replicator.sink.mysql.row_sections import sections
+from replicator.sink.mysql.stored_rows import stored
+from replicator.sink.mysql.table_creation import SourceTables, TableCreation
+from replicator.sink.mysql.transaction import Transaction
+
+_IDLE_SECONDS: Final = 1.0  # between transactions that have a position and no rows
+_SKIPPED_SECONDS: Final = 10.0
+"""Where the position has only moved over transactions that tasks have written. A task in the other direction reads what
+is written here: both would answer each other's positions."""
+_AGAIN_SECONDS: Final = 3600.0
+TableNames: TypeAlias = Callable[[], Sequence[tuple[str, str]]]
+
+
+class MySQLSink:
+    """`ports.Sink` for `sink.type: mysql` and `mariadb`.
+
+    A commit is one transaction of the target, and is durable when it returns.
+
+    Args:
+        filled: names at the target of the tables that a first snapshot fills.
+    """
+
+    holds_position = True
+    holds_rows = True
+    dead_letters = 0
+    conflicts = 0
+
+    def __init__(
+        self,
+        config: MySQLSinkConfig,
+        password: str,
+        task: str,
+        installation: str,
+        tables: TargetTables,
+        source_tables: SourceTables | None = None,
+        value_text: ValueText = hexadecimal,
+        filled: TableNames = tuple,
+        *,
+        converge: bool = False,
+    ) -> None:
+        """`converge`: changes may be repeated; rows of the target become what the changes say, whatever they were."""
+        self._config = config
+        self._task = task
+        self._password = password
+        self._tables = tables
+        self._source_tables = source_tables
+        self._hosts = Hosts(config)
+        self._filled = filled
+        self._value_text = value_text
+        self._converge = converge
+        self._conflict_table = ConflictTable(config.position_database, installation, task, config.keep_conflicts)
+        self._position_table = PositionTable(config.position_database, installation, task)
+        self.left: Position | None = None
+        self._term: Term | None = None
+        self._target: Target | None = None
+        self._routes: Routes | None = None
+        self._statements: Statements | None = None
+        self._creation: TableCreation | None = None
+        self._resolver: Resolver | None = None
+        self._filler: Resolver | None = None
+        self._transaction: Transaction | None = None
+        self._sequence = 0
+        self._waiting: Position | None = None  # a position without rows, not committed yet
+        self._committed: Position | None = None
+        self._last_commit = 0.0
+        self._only_skipped = True  # since the last commit
+        self._seen: Position | None = None
+
+    def open(self, term: Term) -> Position | None:
+        self.close()
+        term.check()
+        try:
+            target = self._target = self._hosts.first(lambda config: Target(config, self._password))
+            self._prepare(target)
+            claimed = claim(target.session, self._position_table, term)
+            self._statements = Statements(target, self._position_table, term, self._config, self._another_session)
+            self._sequence = self._statements.recover(claimed.sequence)
+            self._creation = self._table_creation(target)
+            if self._creation is not None and claimed.position is None and claimed.left is None:
+                self._creation.create()
+        except BaseException:
+            self.close()
+            raise
+        self._term, self.left = term, claimed.left
+        self._routes = Routes(target, self._tables, self._creation)
+        self._resolver, self._filler = self._conflicts(target)
+        self._committed = claimed.position
+        self._last_commit = time.monotonic()
+        return claimed.position
+
+    def _prepare(self, target: Target) -> None:
+        table = self._position_table
+        if table.exists(target.session):
+            return
+        if not self._config.create_position_table:
+            raise SinkError(
+                "E3411",
+                f"{table.name} does not exist at {target.session.where}",
+                found="no such table, and sink.create_position_table is false",
+                wanted=table.definition,
+            )
+        table.create(target.session)
+
+    def write(self, batch: Batch) -> None:
+        if batch.position != self._seen:
+            self._seen = batch.position
+            self._only_skipped &= 0 < batch.transactions == batch.skipped
+        if not batch.records:
+            return
+        term = self._ready
+        term.check()
+        records = batch.records
+        while batch.barrier and records and records[0][0] == STATEMENT:
+            self._execute(records[0])
+            records = records[1:]
+        if not records:
+            return
+        self._add(self._begun(), records, batch.filling)
+
+    def _add(self, transaction: Transaction, records: Sequence[Record], filling: Filling | None) -> None:
+        routes = self._routes
+        assert routes is not None, "opened"  # noqa: S101
+        if filling is not None:
+            self._add_filling(transaction, records, filling)
+            return
+        for section in sections(records, transaction.event_bytes):
+            if section.mark is not None:
+                routed = {each.topic: routes.route(each.topic) for each in section.topics}
+                if transaction.add_section(RoutedSection(section, routed)):
+                    continue
+            self._write_runs(section.records, transaction, routes)
+
+    def _add_filling(self, transaction: Transaction, records: Sequence[Record], filling: Filling) -> None:
+        routes, first = self._routes, 0
+        assert routes is not None, "opened"  # noqa: S101
+        transaction.resolver = self._filler
+        for run in runs(records, transaction.event_bytes):
+            for rows in stored(routes.route(run.topic), run, records, first, transaction.event_bytes):
+                transaction.add(marked(rows, filling))
+            first += run.records
+
+    @staticmethod
+    def _write_runs(records: Sequence[Record], transaction: Transaction, routes: Routes) -> None:
+        first = 0
+        for run in runs(records, transaction.event_bytes):
+            for rows in stored(routes.route(run.topic), run, records, first, transaction.event_bytes):
+                transaction.add(rows)
+            first += run.records
+
+    def commit(self, position: Position) -> None:
+        self._ready.check()
+        passed = time.monotonic() - self._last_commit
+        if self._transaction is None and position == self._committed and passed < _AGAIN_SECONDS:
+            self._waiting = None  # a heartbeat of an idle source
+            return
+        self._waiting = position
+        if self._transaction is not None or passed >= self._idle_seconds:
+            self._commit()
+
+    def acknowledged(self) -> Position | None:
+        """Also commits a position that has waited long enough for rows."""
+        self._ready  # noqa: B018 (raises)
+        idle = time.monotonic() - self._last_commit
+        if self._waiting is not None and self._transaction is None and idle >= self._idle_seconds:
+            self._commit()
+        return self._committed
+
+    def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
+        self._ready.check()
+        if self._waiting is not None and self._transaction is None:
+            self._commit()
+
+    def close(self) -> None:
+        target, self._target = self._target, None
+        self._transaction = self._waiting = self._term = self._routes = self._statements = None
+        if target is not None:
+            target.close()  # the server rolls back
+
+    def _execute(self, record: Record) -> None:
+        """A statement of the source. What came before it is committed: the batch is a barrier."""
+        statements, target = self._statements, self._target
+        assert statements is not None and target is not None, "opened"  # noqa: S101
+        if self._transaction is not None:
+            raise ValueError("rows before a statement are not committed")
+        self._sequence = statements.execute(record, self._sequence)
+        self._routes = Routes(target, self._tables, self._creation)  # tables have other columns now
+        self._resolver, self._filler = self._conflicts(target)
+
+    def _table_creation(self, target: Target) -> TableCreation | None:
+        if self._source_tables is None:
+            return None
+        return TableCreation(self._source_tables, self._another_session, target.server, self._config, self._task)
+
+    def _conflicts(self, target: Target) -> tuple[Resolver | None, Resolver]:
+        """Of changes, if there is a policy for conflicts; and while a snapshot is open. Of one session: what they know
+        of tables is of their present columns."""
+        rules, texts = Converging() if self._converge else Rules(self._config.conflict), Texts(self._value_text)
+        if rules.needed and not self._converge:  # then nothing is recorded
+            self._conflict_table.prepare(target.session, create=self._config.create_position_table)
+        recorder = Recorder(target, self._conflict_table, texts)
+        filler = Resolver(target, FillRules(rules, self._config.existing_rows), texts, recorder)
+        return Resolver(target, rules, texts, recorder) if rules.needed else None, filler
+
+    def _another_session(self) -> Session:
+        return Session(self._hosts.current, self._password)
+
+    def _begun(self) -> Transaction:
+        if self._transaction is None:
+            target, term = self._target, self._ready
+            assert target is not None, "opened"  # noqa: S101
+            target.describe()
+            self._transaction = Transaction(target, self._position_table, term, self._sequence, self._resolver)
+        return self._transaction
+
+    def _commit(self) -> None:
+        position = self._waiting
+        assert position is not None, "there is something to commit"  # noqa: S101
+        if self._committed is None and self._config.existing_rows == "refuse" and _begins_with_snapshot(position):
+            check_empty(self._open_target.session, self._filled())
+        transaction = self._begun() if self._transaction is None else self._transaction
+        self._sequence = transaction.commit(position)
+        self.conflicts += self._resolver.recorder.taken() if self._resolver is not None else 0
+        self._transaction = self._waiting = None
+        self._committed = position
+        self._last_commit = time.monotonic()
+        self._only_skipped = True
+
+    @property
+    def _idle_seconds(self) -> float:
+        return _SKIPPED_SECONDS if self._only_skipped else _IDLE_SECONDS
+
+    @property
+    def _open_target(self) -> Target:
+        assert self._target is not None, "opened"  # noqa: S101
+        return self._target
+
+    @property
+    def _ready(self) -> Term:
+        if self._term is None:
+            raise SinkUnavailable("E3402", "the sink is not open")
+        return self._term
+
+
+def _begins_with_snapshot(position: Position) -> bool:
+    """Nothing of it is written yet."""
+    progress = position.snapshot
+    return progress is not None and progress.id == INITIAL and not (progress.tables or progress.ended_ms)

@@ -1,0 +1,275 @@
+"""Rows become the text of BINLOG statements: table maps, then an event for each run of one table and operation."""
+
+from __future__ import annotations
+
+import binascii
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from replicator.model.batch import Record
+from replicator.model.target_table import OPERATIONS, UNCHECKED, TargetTable
+from replicator.sink.mysql import events
+from replicator.sink.mysql.net_changes import FEWEST, net
+from replicator.sink.mysql.net_layout import Joining
+from replicator.sink.mysql.row_runs import Run, runs, split
+from replicator.sink.mysql.row_sections import Changes, Section
+from replicator.sink.mysql.transcoding import Transcode
+
+EVENT_BYTES: Final = 1 << 20
+"""Images in one event, unless a single row has more."""
+_WORDS: Final = len(b"BINLOG ''")
+_UPDATE: Final = b"U"
+_READ: Final = b"R"
+
+
+class Route(msgspec.Struct, frozen=True, eq=False):
+    """How images of one table version are written to its table at the target.
+
+    Attributes:
+        table: `database.name` at the target.
+        source: the same at the source.
+        map: makes its TABLE_MAP event for a table id.
+        columns: in the map.
+        present: bitmap of those that the images have.
+        joining: whether the changes of a row may be joined.
+        stored: the table as its images are executed.
+        transcode: makes those of the source's images; None: they are the same.
+        map_size, head_size: bytes of its map, and of what an event of inserted rows has in front of the images.
+    """
+
+    table: str
+    source: str
+    map: Callable[[int], bytes]
+    columns: int
+    present: bytes
+    joining: Joining
+    map_size: int
+    head_size: int
+    stored: TargetTable
+    transcode: Transcode | None = None
+
+
+class Rows(msgspec.Struct):
+    """Of one event. `records[first:]` begins with the records that they are of. `filling`: changes of a table that a
+    snapshot has not completed."""
+
+    route: Route
+    run: Run
+    records: Sequence[Record]
+    first: int
+    filling: bool = False
+
+
+class RoutedSection(msgspec.Struct):
+    """Changes of some tables that are not divided into runs before that is needed.
+
+    Attributes:
+        section: with a mark.
+        routes: by topic; of each table one.
+    """
+
+    section: Section
+    routes: dict[str, Route]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its events, if no changes are joined."""
+        return sum(
+            topic.size + topic.runs * route.head_size + topic.updates * len(route.present)
+            for topic, route in zip(self.section.topics, self.routes.values(), strict=True)
+        )
+
+    @property
+    def rows(self) -> Iterator[Rows]:
+        """In their order."""
+        records, first = self.section.records, 0
+        for run in runs(records, EVENT_BYTES):
+            yield Rows(self.routes[run.topic], run, records, first)
+            first += run.records
+
+
+class RowGroup:
+    """The rows of one BINLOG statement.
+
+    Attributes:
+        size: bytes of its events.
+    """
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._parts: list[Rows | RoutedSection] = []
+        self._tables: dict[str, Route] = {}
+        self._marked = False
+        self._snapshot = False
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def takes(self, part: Rows | RoutedSection) -> bool:
+        """Whether it may be added: a statement has one version of each table, and servers take from its first rows
+        event whether foreign keys are checked in all of it. Rows of a snapshot are apart, as their keys are not looked
+        up before the server has refused one."""
+        if self._parts and _unchecked(part) != self._marked:
+            return False
+        if self._parts and _of_snapshot(part) != self._snapshot:
+            return False
+        return all(self._tables.get(route.table, route) is route for route in _routes(part))
+
+    def add(self, part: Rows | RoutedSection, size: int) -> None:
+        """`size`: see `size_of`."""
+        for route in _routes(part):
+            if route.table not in self._tables:
+                self._tables[route.table] = route
+                self.size += route.map_size
+        if not self._parts:
+            self._marked, self._snapshot = _unchecked(part), _of_snapshot(part)
+        self._parts.append(part)
+        self.size += size
+
+    @property
+    def rows(self) -> Sequence[Rows]:
+        if any(isinstance(part, RoutedSection) for part in self._parts):
+            self._parts = [rows for part in self._parts for rows in _rows(part)]
+        return [part for part in self._parts if isinstance(part, Rows)]
+
+    @property
+    def single_rows(self) -> Iterator[Rows]:
+        """Each row for itself."""
+        for rows in self.rows:
+            for index in range(rows.first, rows.first + rows.run.records):
+                record = rows.records[index]
+                yield Rows(rows.route, Run(record[0], rows.run.operation, 1, split(record)[1]), rows.records, index)
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """At the target."""
+        return tuple(self._tables)
+
+    @staticmethod
+    def regrouped(rows: Iterable[Rows], most: int) -> list[RowGroup]:
+        """Groups of these rows, in their order: at least one. `most`: bytes of events in a group, unless one of the
+        rows alone has more."""
+        groups = [RowGroup()]
+        for each in rows:
+            size = size_of(each)
+            if groups[-1] and (groups[-1].size + size > most or not groups[-1].takes(each)):
+                groups.append(RowGroup())
+            groups[-1].add(each, size)
+        return groups
+
+    def statement(self) -> bytes:
+        """b"": nothing is left to do. All table maps come first: a server opens the tables of a statement at its first
+        row."""
+        left = self._left()
+        return text(_events(left)) if left else b""
+
+    def _left(self) -> list[Rows]:
+        """The rows as they are executed. Tables without foreign keys among them do not depend on each other."""
+        ordered = _related(self._tables.values())
+        found: list[Rows] = []
+        done: set[str] = set()
+        for table, (route, count, parts) in self._by_table().items():
+            layout = route.joining.layout
+            if layout is None or count < FEWEST or table.lower() in ordered:
+                continue
+            joined = net(parts, layout, EVENT_BYTES)
+            if joined is not None:
+                found += (Rows(route, run, (), 0) for run in joined)
+                done.add(table)
+        if len(done) < len(self._tables):
+            found += (rows for rows in self.rows if rows.route.table not in done)
+        return found
+
+    def _by_table(self) -> dict[str, tuple[Route, int, list[Run | Changes]]]:
+        """Name -> (route, number of runs, its parts)."""
+        found: dict[str, tuple[Route, int, list[Run | Changes]]] = {}
+
+        def take(route: Route, count: int, part: Run | Changes) -> None:
+            _, before, parts = found.get(route.table, (route, 0, []))
+            parts.append(part)
+            found[route.table] = route, before + count, parts
+
+        for part in self._parts:
+            if isinstance(part, Rows):
+                take(part.route, 1, part.run)
+                continue
+            for topic in part.section.topics:
+                take(part.routes[topic.topic], topic.runs, Changes(part.section, topic.topic))
+        return found
+
+
+def _events(left: Sequence[Rows]) -> Iterator[bytes]:
+    numbers: dict[str, int] = {}
+    for rows in left:
+        if rows.route.table not in numbers:
+            numbers[rows.route.table] = len(numbers) + 1
+            yield rows.route.map(numbers[rows.route.table])
+    for index, rows in enumerate(left, 1):
+        yield _header(rows, numbers[rows.route.table], last=index == len(left))
+        yield rows.run.images
+
+
+def _related(routes: Iterable[Route]) -> frozenset[str]:
+    """Tables whose rows refer to each other, in lower case."""
+    known = list(routes)
+    parents: set[str] = set()
+    for route in known:
+        if route.joining.parents is None:
+            return frozenset(each.table.lower() for each in known)
+        parents |= route.joining.parents
+    return frozenset(parents)
+
+
+def size_of(rows: Rows) -> int:
+    """Bytes of its event."""
+    images = len(rows.run.images)
+    head = rows.route.head_size
+    return head + images + (len(rows.route.present) if rows.run.operation[-1:] == _UPDATE else 0)
+
+
+def _header(rows: Rows, number: int, *, last: bool) -> bytes:
+    route, run = rows.route, rows.run
+    return events.rows_header(
+        OPERATIONS[run.operation[-1:]],
+        number,
+        route.columns,
+        route.present,
+        len(run.images),
+        last=last,
+        unchecked=_unchecked(rows),
+    )
+
+
+def _routes(part: Rows | RoutedSection) -> Iterable[Route]:
+    return (part.route,) if isinstance(part, Rows) else part.routes.values()
+
+
+def _rows(part: Rows | RoutedSection) -> Iterable[Rows]:
+    return (part,) if isinstance(part, Rows) else part.rows
+
+
+def _unchecked(part: Rows | RoutedSection) -> bool:
+    if isinstance(part, RoutedSection):
+        return part.section.mark == UNCHECKED
+    return part.run.operation.startswith(UNCHECKED)
+
+
+def _of_snapshot(part: Rows | RoutedSection) -> bool:
+    return isinstance(part, Rows) and part.run.operation[-1:] == _READ
+
+
+def text(parts: Iterable[bytes]) -> bytes:
+    """A BINLOG statement of these events."""
+    return b"BINLOG '" + binascii.b2a_base64(b"".join(parts), newline=False) + b"'"
+
+
+def text_size(size: int) -> int:
+    """Bytes of the text of a statement whose events have `size` bytes."""
+    return (size + 2) // 3 * 4 + _WORDS
+
+
+def events_size(text: int) -> int:
+    """Bytes that the events of a statement of `text` bytes may have."""
+    return (text - _WORDS) // 4 * 3

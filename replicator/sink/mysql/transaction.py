@@ -1,0 +1,218 @@
+"""One transaction of the target: in one packet where it fits, else in as many as it takes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.errors import ReplicatorError, SinkError, SinkFenced
+from replicator.model.position import Position
+from replicator.model.term import Term
+from replicator.mysql.multi_statements import Outcome
+from replicator.sink.mysql import errors, failed_row
+from replicator.sink.mysql.conflicts.resolver import Resolver
+from replicator.sink.mysql.connection import Target
+from replicator.sink.mysql.position_table import PositionTable
+from replicator.sink.mysql.row_groups import (
+    EVENT_BYTES,
+    RoutedSection,
+    RowGroup,
+    Rows,
+    events_size,
+    size_of,
+    text_size,
+)
+
+_BEGIN: Final = b"BEGIN"
+_COMMIT: Final = b"COMMIT"
+_SAVEPOINT: Final = b"SAVEPOINT replicator_part"
+_TO_SAVEPOINT: Final = b"ROLLBACK TO SAVEPOINT replicator_part"
+_PART_BYTES: Final = 8 << 20
+"""Rows that wait for the rest of their transaction, at most."""
+_FENCE_STATEMENTS: Final = 2
+
+
+class Transaction:
+    """Nothing of it is visible, or left after a lost connection, before `commit`.
+
+    Args:
+        sequence: of the position row before it.
+
+    Attributes:
+        resolver: of conflicts; None: every conflict is an error.
+        event_bytes: images in one event, unless a single row has more.
+    """
+
+    def __init__(
+        self, target: Target, table: PositionTable, term: Term, sequence: int, resolver: Resolver | None = None
+    ) -> None:
+        self._target = target
+        self._table = table
+        self._term = term
+        self._sequence = sequence
+        self.resolver = resolver
+        self._open = False  # a part of it was executed
+        self._group = RowGroup()
+        self._most = min(_PART_BYTES, events_size(target.room))
+        self.event_bytes: Final = min(EVENT_BYTES, self._most // 2)
+
+    def add(self, rows: Rows) -> None:
+        """May execute what was added before. Raises what `commit` raises."""
+        size = size_of(rows)
+        if self._group and (self._group.size + size > self._most or not self._group.takes(rows)):
+            self._execute(None)
+        if text_size(size + rows.route.map_size) > self._target.largest:
+            raise self._too_large(rows, size)
+        self._group.add(rows, size)
+
+    def add_section(self, section: RoutedSection) -> bool:
+        """The same for many rows at once. False: they have to be added one run after the other:
+        images are converted, or in two versions of a table, or too many for one statement."""
+        if any(route.transcode is not None for route in section.routes.values()):
+            return False
+        tables = {route.table: route for route in section.routes.values()}
+        size = section.size
+        whole = size + sum(route.map_size for route in tables.values())
+        if len(tables) < len(section.routes) or whole > self._most:
+            return False
+        if self._group and (self._group.size + whole > self._most or not self._group.takes(section)):
+            self._execute(None)
+        self._group.add(section, size)
+        return True
+
+    def commit(self, position: Position) -> int:
+        """Returns the sequence of the position row after it.
+
+        Raises:
+            SinkFenced: E3410, the position row is not this term's.
+            SinkUnavailable: the outcome is unknown, or the server has rolled back for a reason that may pass.
+            SinkError: a row is refused, or not what it is at the source; rolled back.
+        """
+        self._execute(position)
+        return self._sequence
+
+    def note(self, statement: bytes) -> int:
+        """A transaction that changes what the position row says of a statement; b"": nothing. Raises as `commit`."""
+        fence = self._table.fence(self._term, self._sequence, None, statement)
+        self._term.check()
+        outcome = self._target.execute(b";".join((_BEGIN, fence, _COMMIT)), 2 + _FENCE_STATEMENTS)
+        if outcome.error is not None:
+            raise self._failed(RowGroup(), outcome, outcome.error, of_rows=False)
+        self._sequence += 1
+        return self._sequence
+
+    def _execute(self, position: Position | None) -> None:
+        """Sends what was added, with the end of the transaction where there is a position."""
+        group, self._group = self._group, RowGroup()
+        if self.resolver is None or not self.resolver.concerns(group.rows):
+            self._send(group, position)
+        elif self.resolver.reads_first(group.rows):
+            self._resolve(group, position)
+        else:
+            self._send_or_resolve(group, position)
+
+    def _send(self, group: RowGroup, position: Position | None) -> None:
+        outcome, of_rows = self._sent(group, position)
+        if outcome.error is not None:
+            raise self._failed(group, outcome, outcome.error, of_rows=of_rows)
+
+    def _send_or_resolve(self, group: RowGroup, position: Position | None) -> None:
+        """Rows are read only where the server has refused one."""
+        was_open = self._open
+        if was_open:
+            self._run(_SAVEPOINT, 1)
+        outcome, of_rows = self._sent(group, position)
+        if outcome.error is None:
+            return
+        if not of_rows or not errors.is_conflict(outcome.error):
+            raise self._failed(group, outcome, outcome.error, of_rows=of_rows)
+        self._run(_TO_SAVEPOINT if was_open else b"ROLLBACK", 1)
+        self._resolve(group, position)
+
+    def _resolve(self, group: RowGroup, position: Position | None) -> None:
+        """Behind the fence: an earlier term reads and locks nothing."""
+        assert self.resolver is not None, "asked before"  # noqa: S101
+        if not self._open:
+            self._send(RowGroup(), None)
+        self._term.check()
+        try:
+            rows = self.resolver.resolve(group.rows)
+        except ReplicatorError as error:
+            self._target.abandon()
+            raise errors.of_transaction(error, self._target.session) from error
+        groups = group.regrouped(rows, self._most)
+        for each in groups[:-1]:
+            self._send(each, None)
+        self._send(groups[-1], position)
+
+    def _sent(self, group: RowGroup, position: Position | None) -> tuple[Outcome, bool]:
+        """One packet. Returns whether the error, if any, is of the rows."""
+        parts, fences = [], 0
+        if not self._open:
+            parts.append(_BEGIN)
+        if not self._open or position is not None:
+            parts.append(self._table.fence(self._term, self._sequence, position))
+            fences = _FENCE_STATEMENTS
+        before = len(parts) + (1 if fences else 0)
+        rows = group.statement() if group else b""
+        if rows:
+            parts.append(rows)
+        if position is not None:
+            parts.append(_COMMIT)
+        if not parts:  # changes that come to nothing
+            return Outcome(0), False
+        statements = len(parts) + (1 if fences else 0)
+        self._term.check()
+        outcome = self._target.execute(b";".join(parts), statements)
+        if outcome.error is None:
+            self._sequence += 1 if fences else 0
+            self._open = True
+        return outcome, outcome.done == before and bool(rows)
+
+    def _run(self, statement: bytes, count: int) -> None:
+        outcome = self._target.execute(statement, count)
+        if outcome.error is not None:
+            raise self._failed(RowGroup(), outcome, outcome.error, of_rows=False)
+
+    def _failed(self, group: RowGroup, outcome: Outcome, error: ReplicatorError, *, of_rows: bool) -> ReplicatorError:
+        """Rolled back before it is returned."""
+        target = self._target
+        target.rollback()
+        if outcome.number == errors.NOT_ONE_ROW and not of_rows:
+            return self._fenced()
+        if of_rows and errors.is_of_row(error):
+            return failed_row.find(target, group, error)
+        return errors.of_transaction(error, target.session)
+
+    def _fenced(self) -> SinkError:
+        row = self._table.read(self._target.session)
+        where = self._target.session.where
+        if row is None:
+            return SinkError(
+                "E3412",
+                f"the task's row in {self._table.name} at {where} was deleted",
+                found="no row",
+                wanted=f"the row of epoch {self._term.epoch}",
+            )
+        return SinkFenced(
+            "E3410",
+            f"another term has changed the task's row in {self._table.name} at {where}",
+            found=f"epoch {row.epoch}, sequence {row.sequence}, by {row.host or 'an unknown host'}",
+            wanted=f"epoch {self._term.epoch}, sequence {self._sequence}",
+        )
+
+    def _too_large(self, rows: Rows, size: int) -> SinkError:
+        record = rows.records[rows.first]
+        return SinkError(
+            "E3426",
+            f"a row of {rows.route.table} is too large for {self._target.session.where}",
+            found=f"{size} bytes, {text_size(size)} as a statement; row {record[4]} of its transaction",
+            wanted=f"at most {self._target.largest} bytes: max_allowed_packet of the target",
+            fix=f"Raise max_allowed_packet at the target to {_rounded(text_size(size))} or more.",
+            position=record[3].decode("ascii", "replace"),
+            table=rows.route.source,
+        )
+
+
+def _rounded(size: int) -> int:
+    """The next power of two."""
+    return 1 << (size + 4096).bit_length()
