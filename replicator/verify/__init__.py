@@ -1,0 +1,1 @@
+"""Compares the rows of a task's source with those of its target. See DESIGN.md."""
