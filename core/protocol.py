@@ -13,7 +13,7 @@ import msgspec
 
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.quarantine import Orders
+from replicator.model.quarantine import TaskOrders
 from replicator.model.schema_history import SchemaRecord
 
 
@@ -30,7 +30,7 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     config: dict[str, Any]
     checkpoint: Checkpoint | None = None
     server_id: int = 0
-    orders: Orders = Orders()
+    orders: TaskOrders = TaskOrders()
     installation: str = ""
     previous: int | None = None
 

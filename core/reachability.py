@@ -70,14 +70,23 @@ def _answers(address: Address, question: bytes) -> bool:
 
 
 def sources(config: Mapping[str, Any]) -> tuple[Address, ...]:
-    source = config.get("source") or {}
-    hosts = source.get("hosts") or [f"{source.get('host', '127.0.0.1')}:{source.get('port', 3306)}"]
-    return addresses(hosts)
+    return _servers(config.get("source") or {})
 
 
-def sinks(config: Mapping[str, Any]) -> tuple[Address, ...]:
-    """() for sinks that are on this host."""
+def brokers(config: Mapping[str, Any]) -> tuple[Address, ...]:
+    """() for sinks that are no Kafka cluster."""
     return addresses((config.get("sink") or {}).get("bootstrap_servers") or ())
+
+
+def targets(config: Mapping[str, Any]) -> tuple[Address, ...]:
+    """() for sinks that are no database server."""
+    sink = config.get("sink") or {}
+    return _servers(sink) if sink.get("type") in ("mysql", "mariadb") else ()
+
+
+def _servers(section: Mapping[str, Any]) -> tuple[Address, ...]:
+    hosts = section.get("hosts") or [f"{section.get('host', '127.0.0.1')}:{section.get('port', 3306)}"]
+    return addresses(hosts)
 
 
 def registries(config: Mapping[str, Any]) -> tuple[str, ...]:
@@ -119,15 +128,18 @@ class Reachability:
     def round(self, pool: ThreadPoolExecutor) -> dict[str, dict[str, bool]]:
         """One answer for each task. A sink without an address is on this host, and reached."""
         configs = self._configs()
-        greeted = _asked(pool, greets, map(sources, configs.values()))
-        asked = _asked(pool, knows_requests, map(sinks, configs.values()))
+        servers = [*map(sources, configs.values()), *map(targets, configs.values())]
+        greeted = _asked(pool, greets, servers)
+        asked = _asked(pool, knows_requests, map(brokers, configs.values()))
         spoke = _asked(pool, speaks_http, map(registries, configs.values()))
         found = {}
         for task, config in configs.items():
-            of_sink, of_registry = sinks(config), registries(config)
+            of_sink = [asked[address] for address in brokers(config)]
+            of_sink += [greeted[address] for address in targets(config)]
+            of_registry = registries(config)
             found[task] = {
                 "source": any(greeted[address] for address in sources(config)),
-                "sink": not of_sink or any(asked[address] for address in of_sink),
+                "sink": not of_sink or any(of_sink),
             }
             if of_registry:
                 found[task]["registry"] = any(spoke[url] for url in of_registry)

@@ -50,6 +50,7 @@ class WatchedSink:
 
     def __init__(self, sink: Sink, roles: RoleLog) -> None:
         self._sink = sink
+        self.holds_rows = sink.holds_rows
         self._roles = roles
         self._first: float | None = None  # when the first step since the last commit was begun
         self._commits: deque[tuple[Position, float, float]] = deque()
@@ -57,6 +58,10 @@ class WatchedSink:
     @property
     def dead_letters(self) -> int:
         return self._sink.dead_letters
+
+    @property
+    def conflicts(self) -> int:
+        return self._sink.conflicts
 
     @property
     def holds_position(self) -> bool:

@@ -38,6 +38,7 @@ from replicator.config.load import parse_task
 from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced, UnknownTerm
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.model.target_table import TargetTables
 from replicator.model.term import Term
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.malloc import IdleRelease
@@ -90,8 +91,8 @@ class Link:
 
 class AgentStore:
     """The checkpoint store of a worker: the agent writes for it. The first save is waited for, where a table goes into
-    quarantine or comes out of it, and where the sink begins or ceases to hold the position; the others are paced by the
-    agent (the sink or lastCommit holds an older, safe position meanwhile)."""
+    quarantine or comes out of it, where the sink begins or ceases to hold the position, and where a position is set.
+    The others are paced by the agent (the sink or lastCommit holds an older, safe position meanwhile)."""
 
     def __init__(self, link: Link, loaded: Checkpoint | None) -> None:
         self._link = link
@@ -132,7 +133,7 @@ class AgentStore:
 
 def _settled(checkpoint: Checkpoint) -> tuple[object, ...]:
     """What has to be durable before anything is delivered behind it."""
-    return checkpoint.quarantined, checkpoint.in_sink
+    return checkpoint.quarantined, checkpoint.in_sink, checkpoint.position.reset
 
 
 class AgentObserver:
@@ -143,6 +144,9 @@ class AgentObserver:
         self._reported: tuple[object, ...] = ()
         self._reported_at = 0.0
         self._rest = IdleRelease()
+        self._taking = 0  # when the snapshot at hand began
+        self._absent: tuple[str, ...] = ()
+        self._cut_ms = 0  # when the last consistent view was opened
 
     def streaming(self, position: Position) -> None:
         self._log.info("streaming", position=str(position))
@@ -154,6 +158,19 @@ class AgentObserver:
 
     def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         told = (checkpoint, *msgspec.structs.astuple(figures), self._store.retention_headroom_s)
+        taken = checkpoint.position.snapshot
+        if taken is not None and taken.consistent_since and self._taking == taken.begun_ms:
+            since = taken.consistent_since
+            self._log.info("snapshot complete", snapshot=taken.id, rows=taken.rows, consistent_since=since)
+        if taken is not None and taken.absent != self._absent:
+            self._absent = taken.absent
+            if taken.absent:
+                self._log.warning("snapshot names tables that do not exist", snapshot=taken.id, tables=taken.absent)
+        if taken is not None and taken.cut_open and taken.cut_ms != self._cut_ms:
+            self._cut_ms = taken.cut_ms
+            again = {"views": taken.cuts, "rows_again": taken.again} if taken.cuts > 1 else {}
+            self._log.info("consistent view", snapshot=taken.id, view=taken.view, lock_ms=taken.lock_ms, **again)
+        self._taking = taken.begun_ms if taken is not None and not taken.ended_ms else 0
         now = time.monotonic()
         self._rest.seen(figures.rows, now)
         if told == self._reported and now - self._reported_at < _UNCHANGED_SECONDS:
@@ -192,10 +209,13 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
     try:
         config = parse_task(spec.config)
         source = build_source(config, spec.server_id or None)
+        tables = TargetTables()
+        sink = build_sink(config, term.installation, tables)
         pipeline = build_pipeline(
             config,
             source=source,
-            sink=watched(build_sink(config, term.installation), spec.task, spec.host, spec.epoch),
+            sink=watched(sink, spec.task, spec.host, spec.epoch),
+            tables=tables,
             term=term,
             store=store,
             observer=AgentObserver(link, store, logger),

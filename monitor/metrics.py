@@ -1,4 +1,4 @@
-"""The `View` as Prometheus text. Base units, one prefix, labels task and host only.
+"""The `View` as Prometheus text. Base units, one prefix.
 
 Counters come from what ZooKeeper holds (rows since the task was made) or from what this Monitor saw since it started
 (take-overs); both only rise until a restart, as Prometheus expects.
@@ -15,6 +15,7 @@ from prometheus_client.registry import Collector
 
 from monitor.takeovers import COUNTED, DURATION_BUCKETS
 from monitor.view import MachineView, TaskRow, View
+from replicator.model.verification import RESULTS
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -86,6 +87,7 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     yield per_task("task_epoch", "Epoch of the current term.", [t.epoch for t in tasks])
     yield per_task("tables_quarantined", "Tables in quarantine.", [len(t.quarantined) for t in tasks])
     yield from _snapshots(tasks)
+    yield from _verifications(tasks)
     yield per_task("config_version", "Version of the configuration.", [t.config_version for t in tasks])
     yield per_task("config_invalid", "1 while the newest configuration is refused.", [t.config_invalid for t in tasks])
     yield _counter(
@@ -96,7 +98,17 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         "Transactions delivered since the task was created.",
         [(t.name, t.transactions) for t in tasks],
     )
+    yield _counter(
+        "task_skipped_transactions",
+        "Transactions left out because a task has written them (source.skip_replicated), since the task was created.",
+        [(t.name, t.skipped) for t in tasks],
+    )
     yield _counter("dead_letters", "Records too large for the sink.", [(t.name, t.dead_letters) for t in tasks])
+    yield _counter(
+        "target_conflicts",
+        "Rows of the target that were not what the source says they were; see replicator_conflicts.",
+        [(t.name, t.conflicts) for t in tasks],
+    )
 
 
 def _snapshots(tasks: list[TaskRow]) -> Iterator[Metric]:
@@ -107,9 +119,36 @@ def _snapshots(tasks: list[TaskRow]) -> Iterator[Metric]:
         ("snapshot_rows", "Rows delivered by the snapshot.", [s.rows for _, s in taken]),
         ("snapshot_rows_expected", "Estimated rows of the snapshot.", [s.rows_expected for _, s in taken]),
         ("snapshot_tables", "Tables of the snapshot.", [s.tables for _, s in taken]),
+        ("snapshot_needed", "1 if it was taken because the position was purged.", [bool(s.reason) for _, s in taken]),
         ("snapshot_tables_complete", "Tables that are complete.", [s.tables_complete for _, s in taken]),
+        ("snapshot_consistent", "1 if its rows are of one consistent view.", [bool(s.view) for _, s in taken]),
+        ("snapshot_views", "Consistent views that were opened for it.", [s.views for _, s in taken]),
+        ("snapshot_rows_again", "Rows of lost views, delivered again.", [s.rows_again for _, s in taken]),
     ):
         yield _gauge(name, text, ["task"], [(task, value) for (task, _), value in zip(taken, values, strict=True)])
+    views = [(task, shown) for task, shown in taken if shown.view]
+    opened = [(task, shown.view_ms / 1000) for task, shown in views]
+    locked = [(task, shown.lock_ms / 1000) for task, shown in views]
+    yield _gauge("snapshot_view_timestamp_seconds", "When the consistent view was opened.", ["task"], opened)
+    yield _gauge("snapshot_lock_seconds", "How long writers were locked for the view.", ["task"], locked)
+
+
+def _verifications(tasks: list[TaskRow]) -> Iterator[Metric]:
+    done = [(task.name, task.verification) for task in tasks if task.verification is not None]
+    rows = [((name, each.table), float(each.differences)) for name, kept in done for each in kept.tables]
+    yield _gauge("verify_differences", "Rows that differed at the last verification.", ["task", "table"], rows)
+    counted = [((name, result), float(kept.count(result))) for name, kept in done for result in RESULTS]
+    yield _gauge("verify_tables", "Tables by the result of the last verification.", ["task", "result"], counted)
+    for metric, text, times in (
+        ("verify_last_timestamp_seconds", "End of the last verification.", [k.ended_ms for _, k in done]),
+        (
+            "verify_last_success_timestamp_seconds",
+            "End of the last verification of all tables that found them equal.",
+            [k.equal_ms for _, k in done],
+        ),
+    ):
+        ends = [((name,), ms / 1000) for (name, _), ms in zip(done, times, strict=True) if ms]
+        yield _gauge(metric, text, ["task"], ends)
 
 
 def _roles(tasks: Iterable[TaskRow]) -> list[tuple[tuple[str, ...], float]]:

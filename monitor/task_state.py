@@ -31,6 +31,7 @@ TROUBLE = {
     "config refused": 45,
     "lag": 40,
     "certificate ended": 44,
+    "target differs": 43,
     "retention": 42,
     "late consumers": 41,
     "certificate": 30,
@@ -129,8 +130,12 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
     if task.maintenance == "task":  # that of all tasks stands above them all
         why = _because("maintenance: no standby is promoted", task.maintenance_by, task.maintenance_reason)
         notes.append((TROUBLE["maintenance"], why))
+    if task.verification and task.verification.result == "differs":
+        notes.append((TROUBLE["target differs"], "target differs from source"))
     if task.checkpoint and task.checkpoint.dead_letters:
         notes.append((0, f"dead letters: {count(task.checkpoint.dead_letters)}"))
+    if task.checkpoint and task.checkpoint.conflicts:
+        notes.append((0, f"conflicts: {count(task.checkpoint.conflicts)}"))
     if state not in OFF and not task.standbys:
         notes.append((TROUBLE["no standby"], "no standby"))
     return notes

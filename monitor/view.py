@@ -12,6 +12,7 @@ import msgspec
 from monitor.role_changes import Change
 from replicator.coordination.records import LiveFigures
 from replicator.model.snapshot_report import SnapshotReport
+from replicator.model.verification import Verification
 
 Tone = Literal["ok", "warn", "bad", "idle", "busy"]
 Error = dict[str, str]
@@ -40,8 +41,11 @@ class TaskRow(LiveFigures, kw_only=True):
         notes: short texts that say why `trouble` is not 0, worst first.
         lag_s: seconds behind the source, None when no Core is RUNNING.
         dead_letters: of the rows' records, those that were too large for the sink.
+        conflicts: rows at the target that were not what the source says they were.
+        skipped: transactions that were left out because a task has written them.
         quarantined: tables whose rows are left out now, since when and why.
         snapshot: of the source's rows, the present or the last one; None without one.
+        verification: of the target, the last one; None without one.
         maintenance: "task" or "cluster" while nobody may be promoted, else "".
         late_consumers: what consumer groups lose of the task's topics, or are about to.
         spark: rows/s of the last minutes, oldest first.
@@ -64,8 +68,11 @@ class TaskRow(LiveFigures, kw_only=True):
     maintenance: str = ""
     late_consumers: tuple[str, ...] = ()
     dead_letters: int = 0
+    conflicts: int = 0
+    skipped: int = 0
     quarantined: tuple[str, ...] = ()
     snapshot: SnapshotReport | None = None
+    verification: Verification | None = None
     spark: tuple[float, ...] = ()
     config_invalid: bool = False
     errors: tuple[Error, ...] = ()

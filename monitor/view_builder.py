@@ -96,8 +96,11 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         rows=checkpoint.rows if checkpoint else 0,
         transactions=checkpoint.transactions if checkpoint else 0,
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
+        conflicts=checkpoint.conflicts if checkpoint else 0,
+        skipped=checkpoint.skipped if checkpoint else 0,
         quarantined=tuple(_shown(mark) for mark in checkpoint.quarantined if not mark.until) if checkpoint else (),
         snapshot=_snapshot(checkpoint, paused=task.orders.snapshots.paused),
+        verification=task.verification,
         spark=spark,
         last_event_ms=figures.last_event_ms if figures else 0,
         checkpoint_ms=checkpoint.time_ms if checkpoint else 0,
@@ -127,16 +130,20 @@ def _standbys(task: TaskOverview, told: Condition) -> tuple[str, ...]:
 
 def _source(task: TaskOverview) -> str:
     source = _part(task, "source")
-    if not source:
-        return ""
-    hosts = source.get("hosts")
+    return _server(source) if source else ""
+
+
+def _server(section: dict[str, Any]) -> str:
+    hosts = section.get("hosts")
     if isinstance(hosts, list) and hosts:
-        return f"{source.get('type', 'mysql')} {', '.join(map(str, hosts))}"
-    return f"{source.get('type', 'mysql')} {source.get('host', '127.0.0.1')}:{source.get('port', 3306)}"
+        return f"{section.get('type', 'mysql')} {', '.join(map(str, hosts))}"
+    return f"{section.get('type', 'mysql')} {section.get('host', '127.0.0.1')}:{section.get('port', 3306)}"
 
 
 def _sink(task: TaskOverview) -> str:
     sink = _part(task, "sink")
+    if sink.get("type") in ("mysql", "mariadb"):
+        return _server(sink)
     servers = sink.get("bootstrap_servers")
     place = servers[0] if isinstance(servers, list) and servers else sink.get("path", "")
     return f"{sink.get('type', '')} {place}".strip()

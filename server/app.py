@@ -14,7 +14,18 @@ from replicator.coordination.ports import Coordinator
 from replicator.telemetry.hosts import App
 from server import access_control, error_responses, route_helpers
 from server.positions import Positions
-from server.routes import actions, health, history, machines, positions, quarantine, snapshots, table_definitions, tasks
+from server.routes import (
+    actions,
+    health,
+    history,
+    machines,
+    positions,
+    quarantine,
+    snapshots,
+    table_definitions,
+    tasks,
+    verifications,
+)
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
 
@@ -25,6 +36,7 @@ ROUTERS = (
     positions.router,
     quarantine.router,
     snapshots.router,
+    verifications.router,
     table_definitions.router,
     history.router,
     machines.router,

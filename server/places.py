@@ -9,6 +9,8 @@ from replicator.model.position import Position
 
 def start_at(position: Position) -> dict[str, Any]:
     """`source.start`, with the server that the position is of: on another one a file and an offset mean nothing."""
+    if position.topics:
+        return {"offsets": {one.topic: list(one.next) for one in position.topics}}
     place: dict[str, Any] = {"file": position.file, "position": position.offset}
     if position.server:
         place["server"] = position.server

@@ -22,7 +22,7 @@ from replicator.coordination.tasks.position_history import PositionHistory
 from replicator.coordination.tasks.skips import skip
 from replicator.errors import ConfigError, NodeExists, ProcessError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.quarantine import Orders, left_out
+from replicator.model.quarantine import TaskOrders, left_out
 from replicator.model.quarantine_orders import forked
 from server.places import start_at
 
@@ -108,7 +108,7 @@ class Positions:
             self._commands.submit(name, "skip", {"transaction": error["transaction"], "reason": reason}, by)
         return move, error
 
-    def forked(self, name: str, new: str, text: str) -> tuple[dict[str, Any], Orders | None]:
+    def forked(self, name: str, new: str, text: str) -> tuple[dict[str, Any], TaskOrders | None]:
         """The configuration of a new task that begins where `name` stood at a time ("": where it stands now), and the
         tables that it leaves out, because `name` did there."""
         view = self._overview.task(name)
@@ -120,7 +120,9 @@ class Positions:
         start = start_at(point.position)
         tables = left_out(point.quarantined) | (frozenset() if text else frozenset(view.orders.tables))
         orders = forked(tables, now_ms()) if tables else None
-        source = {**view.config["source"], "start": start, "snapshot": "never"}
+        source = {**view.config["source"], "start": start}
+        if not point.position.topics:
+            source["snapshot"] = "never"
         return {**view.config, "name": new, "source": source}, orders
 
     def _commit(self, name: str) -> Commit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from replicator.config.load import parse_task, to_data
-from replicator.config.task import TaskConfig
+from replicator.config.task import Records, TaskConfig
 from replicator.coordination.clock import now_ms
 from replicator.coordination.overview import TaskOverview
 from replicator.errors import ConfigError, ProcessError, SourceError
@@ -25,7 +25,7 @@ def set_quarantine(
 
     Raises:
         ProcessError: E5007, there is no configuration, its tables are not read yet, or `table` is in no quarantine.
-        ConfigError: E1003, `table` is not one table, or none that the task carries.
+        ConfigError: E1003, `table` is not one table, or none that the task carries; E2340, its source is topics.
         SourceError: E2205, the task knows no such table.
         VersionConflict: E4006, somebody else ordered something meanwhile.
     """
@@ -48,7 +48,7 @@ def set_quarantine(
 def check_there(view: TaskOverview, definitions: DefinitionOperations, table: str) -> None:
     """The Server asks no source: the tables are those of the schema history, and the one that the task failed at."""
     database, _, name = table.partition(".")
-    selection = parse_task(_config(view)).source.selection()
+    selection = parse_task(_config(view)).database.selection()
     if not selection.matches(database, name):
         wanted = f"a table of source.tables: {', '.join(selection.patterns)}"
         raise ConfigError("E1003", f"'{view.name}' does not replicate the table", found=table, wanted=wanted[:300])
@@ -108,9 +108,10 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
     source, sink = data["source"], data["sink"]
     source |= {"tables": [table], "on_table_error": "fail", "start": start_at(mark.since), "snapshot": "never"}
     source["until"] = end_at(mark.until)
-    if sink["format"] == "debezium":
-        sink["debezium"]["topic_prefix"] = config.sink.debezium.topic_prefix or view.name
-    sink["topic"] = config.sink.topic_template.replace("{task}", view.name)
+    if isinstance(config.sink, Records):
+        if config.sink.format == "debezium":
+            sink["debezium"]["topic_prefix"] = config.sink.debezium.topic_prefix or view.name
+        sink["topic"] = config.sink.topic_template.replace("{task}", view.name)
     if "dead_letter_topic" in sink:
         sink["dead_letter_topic"] = sink["dead_letter_topic"].replace("{task}", view.name)
     return parse_task({**data, "name": new or f"{view.name}.replay-{table}"})

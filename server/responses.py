@@ -13,7 +13,7 @@ from replicator.coordination.overview import InstanceOverview, TaskOverview, Tas
 from replicator.coordination.tasks.history import Entry
 from replicator.coordination.tasks.position_changes import PositionChange
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.quarantine import Orders, Quarantined, left_out
+from replicator.model.quarantine import Quarantined, TaskOrders, left_out
 from replicator.model.snapshot_orders import SnapshotRequest, waiting
 from replicator.model.snapshot_report import SnapshotReport, report
 
@@ -54,13 +54,13 @@ class Quarantine(msgspec.Struct, kw_only=True):
 
 
 class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
-    """A task with its state. `version`: of the configuration, for If-Match. `dead_letters`: number of records that were
-    too large for the sink. `quarantined`: tables in quarantine, now or earlier. `snapshot`: the present or the last
-    snapshot, null without one. These are taken from lastCommit. `snapshot_requests`: ordered snapshots that are not
-    done.
-    `position`, `gtid`: of the RUNNING instance, else of lastCommit. `maintenance`: "task" or "cluster" while no
-    standby can be promoted. `retention_headroom_s`: seconds until the source may purge binlog that the task still
-    needs. `problems`: errors, most basic first."""
+    """A task with its state. `version`: of the configuration, for If-Match. `dead_letters`: number of records that
+    were too large for the sink. `conflicts`: of rows at the target that were not what the source says.
+    `quarantined`: tables in quarantine, now or earlier. `snapshot`: the present or the last snapshot, null without
+    one. These are taken from lastCommit. `snapshot_requests`: ordered snapshots that are not done. `position`,
+    `gtid`: of the RUNNING instance, else of lastCommit. `maintenance`: "task" or "cluster" while no standby can be
+    promoted. `retention_headroom_s`: seconds until the source may purge binlog that the task still needs.
+    `problems`: errors, most basic first. `verification`: the last result of `replicator verify`, null without one."""
 
     api_version: str = API_VERSION
     kind: str = "Task"
@@ -68,6 +68,8 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     standbys: list[str]
     instances: list[Instance]
     dead_letters: int = 0
+    conflicts: int = 0
+    skipped_transactions: int = 0
     quarantined: list[Quarantine] = msgspec.field(default_factory=list)
     snapshot: SnapshotReport | None = None
     snapshot_requests: list[SnapshotRequest] = msgspec.field(default_factory=list)
@@ -223,9 +225,11 @@ def task(view: TaskOverview) -> Task:
         standbys=[instance.host for instance in view.standbys],
         instances=[_instance(instance) for instance in view.instances],
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
+        conflicts=checkpoint.conflicts if checkpoint else 0,
+        skipped_transactions=checkpoint.skipped if checkpoint else 0,
         quarantined=[*map(_quarantine, marks), *_ordered(view.orders, left_out(marks))],
         snapshot=report(progress, checkpoint.time_ms, paused=asked.paused) if checkpoint and progress else None,
-        snapshot_requests=[*waiting(asked, progress)],
+        snapshot_requests=[msgspec.structs.replace(one, known=()) for one in waiting(asked, progress)],
     )
 
 
@@ -242,7 +246,7 @@ def _quarantine(mark: Quarantined) -> Quarantine:
     )
 
 
-def _ordered(orders: Orders, stopped: frozenset[str]) -> list[Quarantine]:
+def _ordered(orders: TaskOrders, stopped: frozenset[str]) -> list[Quarantine]:
     """Tables that no worker has left out yet."""
     return [
         Quarantine(table=table, since="", since_gtid="", until="", until_gtid="", time_ms=time_ms)

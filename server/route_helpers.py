@@ -12,6 +12,7 @@ from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
 from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
+from replicator.model.verification import VerificationReport
 from server import responses
 from server.positions import Positions
 from server.table_definitions import DefinitionOperations, Schema
@@ -29,6 +30,7 @@ ANSWERS = (
     responses.Skipped,
     responses.Maintained,
     Schema,
+    VerificationReport,
     responses.Failure,
 )
 _REF = "#/components/schemas/{name}"

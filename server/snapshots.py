@@ -35,7 +35,8 @@ def start_snapshot(
     """The task delivers the rows that `wanted` names, after the snapshots that were ordered before.
 
     Raises:
-        ConfigError: E1003, a table is not named in full or not replicated, a condition is empty, too many requests.
+        ConfigError: E1003, a table is not named in full or not replicated, a condition is
+            empty, too many requests.
         SourceError: E2205, the task knows no such table.
         ProcessError: E5007, no configuration, no table definitions yet, or a table is in quarantine.
         VersionConflict: E4006.
@@ -83,4 +84,4 @@ def _will_begin(view: TaskOverview) -> bool:
     """It has no position yet, and begins with a snapshot."""
     if view.config is None or view.checkpoint:
         return False
-    return parse_task(view.config).source.snapshots.mode == "initial"
+    return parse_task(view.config).source.snapshots.first

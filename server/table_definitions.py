@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from replicator.config.load import parse_task
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview, TaskOverview
@@ -82,8 +83,11 @@ class DefinitionOperations:
 
         Raises:
             ProcessError: E5007 while the task runs or before its first position, E5014 for another statement.
+            ConfigError: E2340, the source is topics.
         """
         view = self._overview.task(name)
+        if view.config is not None:
+            parse_task(view.config).database  # noqa: B018 (raises)
         require_stopped(view, "schema")
         checkpoint = self._commits.read(name).checkpoint
         if checkpoint is None:

@@ -19,11 +19,14 @@ from replicator.coordination.records import CommandRecord, HistoryRecord
 from replicator.coordination.tasks.commands import Commands
 from replicator.coordination.tasks.history import Entry, History
 from replicator.coordination.tasks.maintenance import Maintenance
-from replicator.coordination.tasks.quarantines import Ordered, Quarantines
+from replicator.coordination.tasks.orders import Ordered, OrdersStore
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import Status
+from replicator.coordination.tasks.verifications import Verifications
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, ProcessError, VersionConflict
-from replicator.model.quarantine import Orders
+from replicator.model.quarantine import TaskOrders
+from replicator.model.verification import VerificationReport
+from server.added_tables import orders_with
 
 _POLL = 0.1
 
@@ -39,7 +42,8 @@ class TaskOperations:
         self._commands = Commands(coordinator, layout)
         self._history = History(coordinator, layout)
         self._maintenance = Maintenance(coordinator, layout)
-        self._quarantines = Quarantines(coordinator, layout)
+        self._orders = OrdersStore(coordinator, layout)
+        self._verifications = Verifications(coordinator, layout)
 
     # Reading
 
@@ -58,7 +62,7 @@ class TaskOperations:
 
     # Configuration
 
-    def create(self, config: TaskConfig, by: str, dry_run: bool = False, orders: Orders | None = None) -> None:
+    def create(self, config: TaskConfig, by: str, dry_run: bool = False, orders: TaskOrders | None = None) -> None:
         """`orders`: of tables that are left out from its beginning.
 
         Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted)."""
@@ -101,9 +105,21 @@ class TaskOperations:
         if old == config:
             return False
         if not dry_run:
-            self._registry.configure(name, to_data(config), by, present)
+            ordered, told = orders_with(self.task(name), self._ordered(name), old, config, present + 1)
+            self._registry.configure(name, to_data(config), by, present, ordered)
             self._note(name, "configured", by)
+            if told:
+                self._note(name, "snapshot", by, told)
         return True
+
+    def _ordered(self, name: str) -> Ordered | None:
+        """None for orders that nobody understands: they must not prevent a new configuration."""
+        try:
+            return self._orders.read(name)
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return None
 
     def _present(self, name: str) -> tuple[int, TaskConfig | None]:
         """The version, and the configuration unless there is none or nobody understands it."""
@@ -125,12 +141,14 @@ class TaskOperations:
     def orders(self, name: str) -> Ordered:
         """Raises CoordinationError E4009/E4010 where they can't be read."""
         self._not_deleting(name)
-        return self._quarantines.read(name)
+        return self._orders.read(name)
 
-    def order(self, name: str, before: Ordered, orders: Orders, by: str, what: str, kind: str = "quarantine") -> None:
+    def order(
+        self, name: str, before: Ordered, orders: TaskOrders, by: str, what: str, kind: str = "quarantine"
+    ) -> None:
         """Writes orders, which the worker takes up at a transaction boundary. `kind`, `what`: of the history. Raises
         VersionConflict E4006 when they are not `before` any more."""
-        self._quarantines.write(name, orders, before.version)
+        self._orders.write(name, orders, before.version)
         self._note(name, kind, by, what)
 
     # Steering
@@ -198,6 +216,13 @@ class TaskOperations:
         arguments = {"to": target.guid if to else "", "host": to}
         record = self._commands.submit(name, "switchover", arguments, by)
         return record, target.host
+
+    # Verification
+
+    def verified(self, name: str, report: VerificationReport, by: str) -> None:
+        """Raises ProcessError E5040, the report is not of the present task; E5007; VersionConflict E4006."""
+        self._not_deleting(name)
+        self._verifications.add(name, report, by)
 
     # Deletion
 

@@ -66,7 +66,7 @@ class _DefinitionSource:
     def read(self) -> ServerDefinitions:
         from replicator.source.mysql.definition_reader import read
 
-        return read(self._config.source, resolve(self._config.source.password))
+        return read(self._config.database, resolve(self._config.database.password))
 
     def statements(self, start: Position, end: Position) -> Iterator[BinlogStatement]:
         from replicator.assembly.lookahead import statements

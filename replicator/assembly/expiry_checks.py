@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from replicator.config.kafka_source import KafkaSource
+from replicator.config.mysql_sink import MySQLSink
 from replicator.config.secrets import resolve
-from replicator.config.task import KafkaSink, TaskConfig
+from replicator.config.task import KafkaSink, Records, TaskConfig
 from replicator.errors import ReplicatorError
 
 if TYPE_CHECKING:
@@ -37,14 +39,17 @@ def check_expiry(config: TaskConfig) -> ExpiryReport:
     from replicator.net import certificate_expiry
 
     shown, tables = _ask_source(config)
-    registry = config.sink.debezium.schema_registry
+    registry = config.sink.debezium.schema_registry if isinstance(config.sink, Records) else None
     sink = config.sink if isinstance(config.sink, KafkaSink) else None
+    target = config.sink if isinstance(config.sink, MySQLSink) else None
     ends = [
         *certificate_expiry.of_files(config.source.tls),
         *certificate_expiry.of_files(sink.tls if sink else None),
+        *certificate_expiry.of_files(target.tls if target else None),
         *certificate_expiry.of_files(registry.tls if registry else None),
         *shown,
         *(_ask_brokers(sink) if sink else ()),
+        *(_ask_target(target) if target else ()),
     ]
     first = min(ends, key=lambda each: each.end_ms, default=None)
     return ExpiryReport(
@@ -56,16 +61,18 @@ def check_expiry(config: TaskConfig) -> ExpiryReport:
 
 def _ask_source(config: TaskConfig) -> tuple[list[Certificate], list[tuple[str, str]]]:
     """The certificates that the servers show, and the tables that the first one has for the task."""
+    from replicator.mysql.hosts import candidates
+    from replicator.mysql.session import Session
     from replicator.net import certificate_expiry
     from replicator.source.mysql.checks.tables import carried
-    from replicator.source.mysql.hosts import candidates
-    from replicator.source.mysql.session import Session
 
+    if isinstance(config.source, KafkaSource):
+        return _ask_brokers(config.source), []
     found: list[Certificate] = []
     tables: list[tuple[str, str]] = []
-    for member in candidates(config.source):
+    for member in candidates(config.database):
         try:
-            with Session(member, resolve(config.source.password)) as session:
+            with Session(member, resolve(config.database.password)) as session:
                 found += certificate_expiry.of_server(session.where, session.certificate_days)
                 if isinstance(config.sink, KafkaSink) and not tables:
                     tables = carried(session, member)
@@ -74,12 +81,27 @@ def _ask_source(config: TaskConfig) -> tuple[list[Certificate], list[tuple[str, 
     return found, tables
 
 
-def _ask_brokers(sink: KafkaSink) -> list[Certificate]:
+def _ask_target(sink: MySQLSink) -> list[Certificate]:
+    from replicator.mysql.hosts import candidates
+    from replicator.mysql.session import Session
+    from replicator.net import certificate_expiry
+
+    found: list[Certificate] = []
+    for member in candidates(sink):
+        try:
+            with Session(member, resolve(sink.password)) as session:
+                found += certificate_expiry.of_server(session.where, session.certificate_days)
+        except ReplicatorError:
+            continue
+    return found
+
+
+def _ask_brokers(brokers: KafkaSink | KafkaSource) -> list[Certificate]:
     from replicator.net import certificate_expiry
     from replicator.sink.kafka.connection_probe import certificate_days
 
     return [
-        each for where, days in certificate_days(sink).items() for each in certificate_expiry.of_server(where, days)
+        each for where, days in certificate_days(brokers).items() for each in certificate_expiry.of_server(where, days)
     ]
 
 

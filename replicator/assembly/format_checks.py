@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from replicator.config.debezium import DebeziumOptions
-from replicator.config.task import TaskConfig
+from replicator.config.mysql_sink import MySQLSink
+from replicator.config.task import Records, TaskConfig
 from replicator.errors import ReplicatorError
 from replicator.model.finding import Finding
 
@@ -11,6 +12,8 @@ from replicator.model.finding import Finding
 def check(config: TaskConfig) -> list[Finding]:
     """Findings `sink.format.*`; one that says so when nothing is wrong."""
     sink = config.sink
+    if isinstance(sink, MySQLSink):
+        return [Finding.ok("sink.format", sink.format)]
     found = [
         Finding(
             "sink.format.others",
@@ -23,7 +26,7 @@ def check(config: TaskConfig) -> list[Finding]:
         if name != sink.format and getattr(sink, name) != type(getattr(sink, name))()
     ]
     if sink.format == "debezium":
-        found.extend([*_debezium(config), *_registry(sink.debezium)])
+        found.extend([*_debezium(config, sink), *_registry(sink.debezium)])
     return found or [Finding.ok("sink.format", sink.format)]
 
 
@@ -50,8 +53,8 @@ def _registry(options: DebeziumOptions) -> list[Finding]:
     return [Finding.ok("sink.registry", f"answers, {count} subjects")]
 
 
-def _debezium(config: TaskConfig) -> list[Finding]:
-    options, found = config.sink.debezium, []
+def _debezium(config: TaskConfig, sink: Records) -> list[Finding]:
+    options, found = sink.debezium, []
     typed = options.schemas_enable or options.converter == "avro"
     if typed and config.source.row_image == "accept_partial":
         found.append(
@@ -64,7 +67,7 @@ def _debezium(config: TaskConfig) -> list[Finding]:
                 "SET GLOBAL binlog_row_image = 'FULL'; and remove `source.row_image`.",
             )
         )
-    if options.topic_prefix is not None and config.sink.topic is not None:
+    if options.topic_prefix is not None and sink.topic is not None:
         found.append(
             Finding(
                 "sink.format.topics",
@@ -75,13 +78,13 @@ def _debezium(config: TaskConfig) -> list[Finding]:
                 "Remove `sink.topic`, or `sink.debezium.topic_prefix`.",
             )
         )
-    if options.heartbeat_interval_ms and options.heartbeat_interval_ms < config.source.heartbeat_s * 1000:
+    if options.heartbeat_interval_ms and options.heartbeat_interval_ms < config.database.heartbeat_s * 1000:
         found.append(
             Finding(
                 "sink.format.heartbeat",
                 "warn",
                 f"a heartbeat every {options.heartbeat_interval_ms} ms, but the source sends one only after "
-                f"{config.source.heartbeat_s:g} s without events",
+                f"{config.database.heartbeat_s:g} s without events",
                 "source.heartbeat_s not above sink.debezium.heartbeat_interval_ms",
                 f"Set `source.heartbeat_s: {max(options.heartbeat_interval_ms / 1000, 0.1):g}`.",
             )

@@ -14,7 +14,7 @@ from replicator.config.secrets import resolve
 from replicator.config.task import TaskConfig
 from replicator.decode.native.compiled_decoder import decoder_class
 from replicator.errors import SourceUnavailable
-from replicator.model.happening import Statement
+from replicator.model.metadata_event import Statement
 from replicator.model.plan import TablePlan
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
@@ -38,8 +38,10 @@ def statements(
         SourceUnavailable: E2002, not reachable, or `end` does not come; or `stopping` says that nobody waits for it.
         SourceError, DecodeError: it can't be read; the task's own stream would stop there, too.
     """
-    source = MySQLSource(config.source, config.name, resolve(config.source.password), derived(f"{config.name}/ahead"))
-    reached = _Reached(end, by_gtid=source.by_gtid(start), mariadb=config.source.type == "mariadb")
+    source = MySQLSource(
+        config.database, config.name, resolve(config.database.password), derived(f"{config.name}/ahead")
+    )
+    reached = Reached(end, by_gtid=source.by_gtid(start), mariadb=config.source.type == "mariadb")
     start = Position(start.file, start.offset, start.gtid, server=start.server)
     if reached(start):
         return
@@ -50,7 +52,7 @@ def statements(
         stream.close()
 
 
-class _Reached:
+class Reached:
     """Whether a position is the end, or behind it."""
 
     def __init__(self, end: Position, *, by_gtid: bool, mariadb: bool) -> None:
@@ -67,13 +69,13 @@ class _Reached:
 
 
 def _decoded(
-    config: TaskConfig, stream: Stream, reached: _Reached, stopping: Callable[[], bool]
+    config: TaskConfig, stream: Stream, reached: Reached, stopping: Callable[[], bool]
 ) -> Iterator[BinlogStatement]:
     recorder, nothing = _Recorder(), _Nothing()
     decoder = decoder_class()(
         nothing,
         position=stream.position,
-        flavor=config.source.type,
+        flavor=config.database.type,
         framing=stream.framing,
         server_error=stream.server_error,
         catalog=recorder,

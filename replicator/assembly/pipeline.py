@@ -5,11 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
+from replicator.assembly import topics
 from replicator.assembly.catalogs import build_catalog
+from replicator.assembly.filled_tables import filled_tables
 from replicator.assembly.planners import Planners
 from replicator.assembly.snapshots import Snapshots
+from replicator.assembly.target_tables import SourceTables
+from replicator.assembly.value_texts import value_text
+from replicator.config.kafka_source import KafkaSource
+from replicator.config.mysql_sink import MySQLSink
 from replicator.config.numbering import follows_events, rule
 from replicator.config.secrets import resolve
 from replicator.config.tables import TableFilter
@@ -17,12 +23,14 @@ from replicator.config.task import EndPosition, KafkaSink, TaskConfig
 from replicator.decode.native.compiled_decoder import decoder_class
 from replicator.decode.plan.compiler import Renderer
 from replicator.decode.renderers import rendering
+from replicator.decode.transactions.loop_guard import LoopGuard
 from replicator.errors import ConfigError
 from replicator.model.position import Position
-from replicator.model.quarantine import Orders
+from replicator.model.quarantine import TaskOrders
 from replicator.model.replica_id import derived
 from replicator.model.snapshot import SnapshotProgress
 from replicator.model.snapshot_orders import SnapshotOrders
+from replicator.model.target_table import TargetTables
 from replicator.model.term import Term
 from replicator.pipeline.pipeline import Observer, Pipeline
 from replicator.pipeline.ports import (
@@ -70,12 +78,21 @@ def _mask_key(reference: str, where: str) -> bytes:
 
 def build_source(config: TaskConfig, server_id: int | None = None) -> Source:
     """Secrets are resolved here, as late as possible, and kept nowhere."""
-    return open_source(config, resolve(config.source.password), server_id, statements=config.sink.statements)
+    if isinstance(config.source, KafkaSource):
+        return topics.open_source(config.source)
+    return open_source(config, resolve(config.database.password), server_id, statements=config.sink.statements)
 
 
-def build_sink(config: TaskConfig, installation: str = "") -> Sink:
-    """`installation`: id that is part of the names of what the sink keeps for itself."""
-    return open_sink(config.sink, config.name, installation)
+def build_sink(config: TaskConfig, installation: str = "", tables: TargetTables | None = None) -> Sink:
+    """`installation`: id that is part of the names of what the sink keeps for itself. `tables`: shared with the
+    task's pipeline."""
+    creates = isinstance(config.sink, MySQLSink) and config.sink.create_tables
+    source_tables = SourceTables(config) if creates else None
+    filled = partial(filled_tables, config)
+    converge = isinstance(config.source, KafkaSource)
+    return open_sink(
+        config.sink, config.name, installation, tables, source_tables, value_text, filled, converge=converge
+    )
 
 
 def _beside(config: TaskConfig, server_id: int | None) -> Callable[[Position], Stream]:
@@ -91,6 +108,19 @@ def _place(given: EndPosition | None) -> Position | None:
     return Position(given.file, given.position, given.gtid) if given is not None else None
 
 
+def _loop_guard(config: TaskConfig) -> LoopGuard | None:
+    skipped = config.database.skip_replicated
+    if skipped == "none":
+        return None
+    return LoopGuard(None if skipped == "all" else skipped)
+
+
+def _row_image(config: TaskConfig) -> Literal["require_full", "accept_partial"]:
+    """A database sink's plans refuse images that lack what they copy, and copy no generated columns where the server
+    leaves them out."""
+    return "accept_partial" if isinstance(config.sink, MySQLSink) else config.source.row_image
+
+
 def build_pipeline(
     config: TaskConfig,
     *,
@@ -101,21 +131,35 @@ def build_pipeline(
     sink: Sink | None = None,
     reread: Callable[[Position], Stream] | None = None,
     history: HistoryStore | None = None,
-    orders: Orders | None = None,
+    orders: TaskOrders | None = None,
     server_id: int | None = None,
     save_interval: float = 1.0,
     snapshot_source: SnapshotSource | None = None,
     snapshot_only: bool = False,
+    tables: TargetTables | None = None,
 ) -> Pipeline:
     """Connects nothing yet. `source`, `sink`, `snapshot_source` and `reread` (see `BinlogDecoder`): instead of the
     configured ones. `snapshot_only`: it ends when the snapshot has.
     `history`: where the schema history is kept; None: without one. `orders`: of operators.
-    `server_id`: our replica id, where it is not the one that the configuration gives.
+    `server_id`: our replica id, where it is not the one that the configuration gives. `tables`: see `build_sink`.
 
     Raises ConfigError for a secret or a template that can't be used.
     """
-    planners = Planners(config)
-    source_config, by_error = config.source, config.source.on_table_error == "quarantine"
+    if isinstance(config.source, KafkaSource):
+        return topics.build_pipeline(
+            config,
+            config.source,
+            lambda known: build_sink(config, term.installation, known),
+            tables,
+            source=source,
+            sink=sink,
+            store=store,
+            term=term,
+            observer=observer,
+            save_interval=save_interval,
+        )
+    planners = Planners(config, tables)
+    source_config, by_error = config.database, config.database.on_table_error == "quarantine"
     quarantine = Quarantine(orders, by_error=by_error)
     stopping = threading.Event()
     make_catalog = build_catalog(config, history, stopping=stopping.is_set) if history is not None else None
@@ -135,17 +179,18 @@ def build_pipeline(
         return decoder_class()(
             select(selection.matches, planners.stream),
             position=stream.position,
-            flavor=config.source.type,
+            flavor=source_config.type,
             framing=stream.framing,
             server_error=stream.server_error,
             narrator=planners.narrator,
             catalog=catalog,
             selection=selection,
-            row_image=config.source.row_image,
+            row_image=_row_image(config),
             rule=rule(config, left_out, quarantine.only),
             repeats=repeats,
             follows_events=follows_events(config),
             reread=reread or _beside(config, server_id),
+            guard=_loop_guard(config),
             rendering=renderers,
         )
 
@@ -158,20 +203,21 @@ def build_pipeline(
     return Pipeline(
         source=source or build_source(config, server_id),
         make_decoder=make_decoder,
-        sink=sink or build_sink(config, term.installation),
+        sink=sink or build_sink(config, term.installation, planners.tables),
         store=store,
         term=term,
         observer=observer,
         max_batch_bytes=config.max_batch_bytes,
         save_interval=save_interval,
         quarantine=quarantine,
-        until=_place(config.source.until),
+        until=_place(source_config.until),
         snapshot=open_snapshot,
-        snapshot_first=source_config.snapshots.mode == "initial",
+        snapshot_first=source_config.snapshots.first,
+        snapshot_again=source_config.snapshots.mode == "when_needed",
         snapshot_orders=asked,
         snapshot_only=snapshot_only,
         stopping=stopping,
-        start_given=config.source.start != "latest",
+        start_given=source_config.start != "latest",
         max_transaction_bytes=config.max_transaction_bytes,
         split_transactions=repeats,
     )

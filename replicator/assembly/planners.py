@@ -6,14 +6,20 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
+from replicator.assembly.target_ddl import statement_rewriter
+from replicator.config.ddl import rules_of
+from replicator.config.mysql_sink import MySQLSink
 from replicator.config.task import TaskConfig
 from replicator.encode import formats
+from replicator.encode.row_images import RowImages, TargetNames
+from replicator.encode.target_statements import TargetStatements
 from replicator.encode.topics import Topics
-from replicator.model.happening import Message
+from replicator.model.metadata_event import Message
 from replicator.model.snapshot import Marker, SnapshotMoment
-from replicator.model.snapshot_steps import SnapshotStep, TableBegins, TableEnds
-from replicator.pipeline.ports import Narrator, Planner
-from replicator.transform.chain import Chain
+from replicator.model.snapshot_steps import SnapshotEnds, SnapshotStep, TableBegins, TableEnds
+from replicator.model.target_table import TargetTables
+from replicator.pipeline.ports import Format, Narrator, Planner
+from replicator.transform.chain import Chain, TopicNames
 from replicator.transform.select import select
 
 
@@ -23,13 +29,15 @@ class Planners:
     Attributes:
         stream: for streamed rows.
         narrator: for what is not rows.
+        tables: that records of a sink that is a database are for; the sink is given the same object.
     """
 
-    def __init__(self, config: TaskConfig) -> None:
-        self._format: Final = formats[config.sink.format](config.name, config.sink, config.source.type)
-        self._topics: Final = Topics(config.sink.topic_template, config.name)
+    def __init__(self, config: TaskConfig, tables: TargetTables | None = None) -> None:
+        self.tables: Final = TargetTables() if tables is None else tables
         self._chain: Final = Chain(config.transforms)
+        self._format, self._topics = _format(config, self.tables, self._chain)
         self._matches: Final = config.source.selection().matches
+        self._marker_topic: Final = (config.source.snapshots.marker_topic or "").replace("{task}", config.name)
         self.stream: Final[Planner] = select(self._matches, self._chain.planner(self._format.plan, self._topics))
         self.narrator: Final[Narrator] = self._chain.narrator(self._format)
 
@@ -51,7 +59,7 @@ class Planners:
 
         Raises what planners do.
         """
-        topic = ""
+        topic = self._marker_topic if isinstance(step, SnapshotEnds) else ""
         if isinstance(step, TableBegins | TableEnds):
             table = step.table
             seen = self._chain.snapshot_step(step, self._topics) if self._matches(table.database, table.name) else None
@@ -59,3 +67,11 @@ class Planners:
                 return ()
             step, topic = seen
         return self._format.snapshot_messages(step, topic, moment)
+
+
+def _format(config: TaskConfig, tables: TargetTables, chain: Chain) -> tuple[Format, TopicNames]:
+    sink = config.sink
+    if isinstance(sink, MySQLSink):
+        rewrite, mariadb = statement_rewriter(config, chain), config.source.type == "mariadb"
+        return RowImages(tables, TargetStatements(rules_of(sink.ddl), rewrite, mariadb=mariadb)), TargetNames()
+    return formats[sink.format](config.name, sink, config.source.type), Topics(sink.topic_template, config.name)

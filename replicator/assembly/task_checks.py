@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from replicator import compiled
 from replicator.assembly import format_checks
+from replicator.config.kafka_source import KafkaSource
+from replicator.config.mysql_sink import MySQLSink
 from replicator.config.secrets import resolve
 from replicator.config.task import FileSink, KafkaSink, TaskConfig
 from replicator.config.transforms import Transforms
@@ -25,6 +27,8 @@ def check_task(
     position: Position | None = None
     if zookeeper is not None:
         findings, position = _check_zookeeper(zookeeper, config.name, root, session_timeout)
+    if isinstance(config.source, KafkaSource):
+        return [*findings, *_check_topics(config, config.source, position)]
     found, names = _check_source(config, position)
     described = describe(config, names)
     if all(finding.id != "source.reachable" or finding.severity == "ok" for finding in found):
@@ -40,18 +44,24 @@ def _check_zookeeper(hosts: str, task: str, root: str, session_timeout: float) -
     return done.findings, done.position
 
 
+def _check_topics(config: TaskConfig, source: KafkaSource, position: Position | None) -> list[Finding]:
+    from replicator.assembly.topic_checks import check_source, check_target
+
+    return [*check_source(config, source, position), *check_target(config)]
+
+
 def _check_source(config: TaskConfig, position: Position | None) -> tuple[list[Finding], Names]:
+    from replicator.mysql.hosts import candidates
     from replicator.source.mysql.checks import check
-    from replicator.source.mysql.hosts import candidates
 
     try:
-        password = resolve(config.source.password)
+        password = resolve(config.database.password)
     except ConfigError as error:
         return [Finding.of_error("source.password", error)], []
-    server_id = config.source.server_id or derived(config.name)
+    server_id = config.database.server_id or derived(config.name)
     findings: list[Finding] = []
     tables: Names = []
-    for member in candidates(config.source):
+    for member in candidates(config.database):
         done = check(member, config.name, password, server_id, position)
         findings += done.findings
         tables = tables or done.tables
@@ -73,12 +83,12 @@ def describe(config: TaskConfig, names: Names) -> list[Table]:
 
 def _read_tables(config: TaskConfig, names: Names | None) -> list[Table] | None:
     """None: nobody answers, or not to us."""
+    from replicator.mysql.hosts import candidates
     from replicator.source.mysql.checks.columns import read
-    from replicator.source.mysql.hosts import candidates
 
-    for member in candidates(config.source):
+    for member in candidates(config.database):
         try:
-            return read(member, resolve(config.source.password), names)
+            return read(member, resolve(config.database.password), names)
         except ReplicatorError:
             continue
     return None
@@ -104,6 +114,12 @@ def _check_sink(config: TaskConfig, tables: list[Table]) -> list[Finding]:
         from replicator.sink.kafka.checks import check
 
         return check(config.sink, config.name, topics(config, tables))
+    if isinstance(config.sink, MySQLSink):
+        from replicator.assembly.target_checks import check_target
+
+        matches = config.source.selection().matches
+        names = [(table.database, table.name) for table in tables if matches(table.database, table.name)]
+        return check_target(config, config.sink, names)
     return [_check_file(config.sink.path)] if isinstance(config.sink, FileSink) else []
 
 

@@ -12,14 +12,16 @@ import msgspec
 from replicator.checkpoint import history
 from replicator.errors import ProcessError
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.quarantine import Orders
+from replicator.model.quarantine import TaskOrders
+from replicator.model.snapshot_orders import TableChoice
 
-_Table: TypeAlias = Literal["checkpoint", "quarantine", "owner"]
+_Table: TypeAlias = Literal["checkpoint", "quarantine", "owner", "choice"]
 T = TypeVar("T")
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS checkpoint (task TEXT PRIMARY KEY, body BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS quarantine (task TEXT PRIMARY KEY, body BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS owner (task TEXT PRIMARY KEY, body BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS choice (task TEXT PRIMARY KEY, body BLOB NOT NULL)",
     "CREATE TABLE IF NOT EXISTS incarnation (task TEXT PRIMARY KEY, uid TEXT NOT NULL)",
     *history.SCHEMA,
 )
@@ -30,6 +32,13 @@ class Owner(msgspec.Struct, frozen=True):
 
     run: str
     sink: str
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """Which tables the last run has chosen; `version`: grows with each change."""
+
+    choice: TableChoice
+    version: int = 1
 
 
 class SqliteStore:
@@ -91,11 +100,24 @@ class SqliteStore:
             self._put("owner", msgspec.json.encode(owner))
         return present or owner
 
-    def orders(self) -> Orders:
-        """What was ordered of tables in quarantine."""
-        return self._get("quarantine", Orders) or Orders()
+    def chosen(self) -> Chosen | None:
+        return self._get("choice", Chosen)
 
-    def order(self, orders: Orders) -> None:
+    def choose(self, chosen: Chosen, orders: TaskOrders) -> None:
+        """Together with the orders that begin with it."""
+        try:
+            self._db.execute("BEGIN")
+            self._put("choice", msgspec.json.encode(chosen))
+            self.order(orders)
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._unusable(error) from error
+
+    def orders(self) -> TaskOrders:
+        """What was ordered of tables: quarantine and snapshots."""
+        return self._get("quarantine", TaskOrders) or TaskOrders()
+
+    def order(self, orders: TaskOrders) -> None:
         self._put("quarantine", msgspec.json.encode(orders))
 
     def _get(self, name: _Table, kind: type[T]) -> T | None:

@@ -15,6 +15,7 @@ from replicator.cli import snapshot_line
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.model.snapshot_report import report
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.telemetry import log
 
@@ -94,7 +95,7 @@ class LogLines:
             rows_per_s=round(rate),
             lag_s=round(figures.lag_s, 3),
             position=str(checkpoint.position),
-            **_of_snapshot(checkpoint.position),
+            **_of_snapshot(checkpoint),
         )
 
 
@@ -130,17 +131,19 @@ class LiveLine:
         self._live.update(
             Text(
                 f"{self._task}  {figures.rows:,} rows  {rate:,.0f} rows/s  lag {figures.lag_s:.1f} s  "
-                f"{checkpoint.position}{_beside(checkpoint.position)}",
+                f"{checkpoint.position}{_beside(checkpoint)}",
                 no_wrap=True,
                 overflow="ellipsis",
             )
         )
 
 
-def _of_snapshot(position: Position) -> dict[str, str]:
-    progress = position.snapshot
-    return {} if progress is None or progress.ended_ms else {"snapshot": snapshot_line.line(progress)}
+def _of_snapshot(checkpoint: Checkpoint) -> dict[str, str]:
+    progress = checkpoint.position.snapshot
+    if progress is None or progress.ended_ms:
+        return {}
+    return {"snapshot": snapshot_line.line(report(progress, checkpoint.time_ms))}
 
 
-def _beside(position: Position) -> str:
-    return "".join(f"  {text}" for text in _of_snapshot(position).values())
+def _beside(checkpoint: Checkpoint) -> str:
+    return "".join(f"  snapshot {text}" for text in _of_snapshot(checkpoint).values())

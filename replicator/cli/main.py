@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LAZY = {
     "task": ("Create, monitor and control tasks.", "replicator.cli.task"),
     "check": ("Check whether a task can run.", "replicator.cli.check"),
+    "verify": ("Compare the rows of source and target.", "replicator.cli.verify"),
     "run": ("Run one task in this process, without ZooKeeper.", "replicator.cli.run"),
     "explain": ("Explain a configuration key or an error code.", "replicator.cli.explain"),
     "schema": ("Print the JSON Schema of a task.", "replicator.cli.schema"),

@@ -18,7 +18,7 @@ from replicator.cli import host_options, options
 from replicator.cli.failures import INTERRUPTED
 from replicator.cli.live import LiveLine, LogLines
 from replicator.cli.loading import loading
-from replicator.cli.run_snapshot import check_new, with_snapshot
+from replicator.cli.run_snapshot import check_complete, check_new, order_snapshot, with_added_tables, with_snapshot
 from replicator.cli.run_state import open_state, replica_name
 from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import Records, TaskConfig
@@ -26,7 +26,7 @@ from replicator.coordination.clock import now_ms
 from replicator.errors import ConfigError, ProcessError
 from replicator.host import access
 from replicator.model import quarantine_orders
-from replicator.model.quarantine import Orders
+from replicator.model.quarantine import TaskOrders
 from replicator.model.replica_id import derived
 from replicator.model.term import Term
 from replicator.pipeline.pipeline import Pipeline
@@ -63,6 +63,13 @@ from replicator.telemetry import log
     metavar="DATABASE.TABLE",
     help="Deliver the rows that were left out, then continue with the table.",
 )
+@click.option(
+    "--snapshot",
+    multiple=True,
+    metavar="DATABASE.TABLE",
+    help="Deliver the rows that this table has now. It is remembered until they are delivered.",
+)
+@click.option("--where", metavar="SQL", help="With --snapshot: condition of the rows of each table; default: all rows.")
 @click.option("--until-current", is_flag=True, help="Stop at the current end of the source's binlog.")
 @click.option("--snapshot-only", is_flag=True, help="Deliver the rows that exist, then stop.")
 @host_options.host_access("the current directory")
@@ -74,6 +81,8 @@ def command(
     quarantine: tuple[str, ...],
     release: tuple[str, ...],
     replay: tuple[str, ...],
+    snapshot: tuple[str, ...],
+    where: str | None,
     until_current: bool,
     snapshot_only: bool,
     log_format: str,
@@ -83,18 +92,26 @@ def command(
     The position and the tables in quarantine are stored in a local SQLite file, one for each task and sink. A run uses
     its own replica id and transactional id: a task of the same name on a bus is not disturbed, and both write their
     rows to the topics. In a terminal a status line shows rows, rows/s, lag and position; in a pipe log lines on stderr
-    do. The data path is the same as in a Core. --snapshot-only exports the rows of the tables to the sink.
+    do. The data path is the same as in a Core. --snapshot delivers the rows that a table has now, and the next run
+    continues what is not complete. --snapshot-only exports the rows of the tables to the sink.
     """
+    if where is not None and not snapshot:
+        raise click.UsageError("--where is a condition of --snapshot")
     log.setup(log_format)
     with loading():
         config = _with_sink(_read(path), sink)
         config = with_snapshot(config) if snapshot_only else config
         access.default_file_sink_directory(Path.cwd())
     store, run = open_state(state, config, chosen=sink is not None)
-    if snapshot_only:
-        check_new(store.load())
     server_id = derived(replica_name(run))
-    orders = _ordered(store, quarantine, release, replay)
+    if quarantine or release or replay:
+        config.database  # noqa: B018 (raises)
+    _ordered(store, quarantine, release, replay)
+    orders = with_added_tables(store, config)
+    if snapshot:
+        orders = order_snapshot(store, config, snapshot, where)
+    if snapshot_only:
+        check_new(store.load(), orders.snapshots)
     source = build_source(config, server_id)
     observer = LiveLine(config.name) if sys.stderr.isatty() and log_format == "text" else LogLines(config.name)
     pipeline = build_pipeline(
@@ -112,11 +129,13 @@ def command(
     received = _drain_on_signals(pipeline)
     try:
         with observer:
-            pipeline.run(source.end_position if until_current else None)
+            last = pipeline.run(source.end_position if until_current else None)
     finally:
         store.close()
     if signal.SIGINT in received:
         sys.exit(INTERRUPTED)
+    if snapshot_only and not received:
+        check_complete(last)
 
 
 def _read(path: Path) -> TaskConfig:
@@ -143,7 +162,7 @@ def _with_sink(config: TaskConfig, sink: str | None) -> TaskConfig:
     return parse_task({**data, "sink": {**kept, **replacement}})
 
 
-def _ordered(store: SqliteStore, put: Iterable[str], release: Iterable[str], replay: Iterable[str]) -> Orders:
+def _ordered(store: SqliteStore, put: Iterable[str], release: Iterable[str], replay: Iterable[str]) -> TaskOrders:
     """What is ordered of tables, and that is remembered. Raises ConfigError E1003, ProcessError E5007."""
     orders, now = store.orders(), now_ms()
     checkpoint = store.load()

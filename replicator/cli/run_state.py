@@ -12,8 +12,10 @@ import socket
 from pathlib import Path
 
 from replicator.checkpoint.sqlite import Owner, SqliteStore
+from replicator.config.mysql_sink import MySQLSink
 from replicator.config.task import FileSink, KafkaSink, TaskConfig
 from replicator.errors import ProcessError
+from replicator.mysql.hosts import candidates
 
 _HASHED = 10
 _ID = 12
@@ -26,7 +28,13 @@ def sink_of(config: TaskConfig) -> str:
         return f"kafka: {', '.join(sorted(sink.bootstrap_servers))}, {sink.topic_template}"
     if isinstance(sink, FileSink):
         return f"file: {Path(sink.path).absolute()}"
+    if isinstance(sink, MySQLSink):
+        return f"{sink.type}: {', '.join(sorted(_servers(sink)))}, {sink.position_database}"
     return "stdout"
+
+
+def _servers(sink: MySQLSink) -> tuple[str, ...]:
+    return sink.hosts or tuple(f"{member.host}:{member.port}" for member in candidates(sink))
 
 
 def open_state(path: Path | None, config: TaskConfig, *, chosen: bool) -> tuple[SqliteStore, str]:

@@ -6,8 +6,9 @@
         /tasks/TASK/lastCommit                      RUNNING's context (CommitRecord)
         /tasks/TASK/status                          what operators want (StatusRecord)
         /tasks/TASK/maintenance                     there while nobody may be promoted for the task (MaintenanceRecord)
-        /tasks/TASK/quarantine                      operators' orders of tables and snapshots (QuarantineRecord)
+        /tasks/TASK/quarantine                      operators' orders of tables and snapshots (OrdersRecord)
         /tasks/TASK/removing-CZXID                  there while the task is removed
+        /tasks/TASK/verify                          the last verification (VerificationRecord)
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
@@ -109,8 +110,11 @@ class Layout:
         """Of one task, or of all."""
         return f"{self.task(task) if task else self.root}/maintenance"
 
-    def quarantine(self, task: str) -> str:
+    def orders(self, task: str) -> str:
         return f"{self.task(task)}/quarantine"
+
+    def verification(self, task: str) -> str:
+        return f"{self.task(task)}/verify"
 
     @property
     def installation(self) -> str:

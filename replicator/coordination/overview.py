@@ -14,12 +14,14 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommitRecord, DeliveryFigures, StatusRecord, TaskFigures
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.maintenance import Maintenance
-from replicator.coordination.tasks.quarantines import Quarantines
+from replicator.coordination.tasks.orders import OrdersStore
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import UNKNOWN, Status
+from replicator.coordination.tasks.verifications import Verifications
 from replicator.errors import CoordinationError, NodeMissing
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.quarantine import Orders
+from replicator.model.quarantine import TaskOrders
+from replicator.model.verification import Verification
 
 
 class InstanceOverview(msgspec.Struct, kw_only=True):
@@ -52,6 +54,7 @@ class TaskState(DeliveryFigures, kw_only=True):
         position, gtid: live, or else of lastCommit.
         problems: `ReplicatorError.to_dict()` of everything that is wrong: unreadable nodes, foreign children, errors of
             the task and of its configuration; most basic first.
+        verification: of the target, the last one; None without one.
     """
 
     name: str
@@ -67,6 +70,7 @@ class TaskState(DeliveryFigures, kw_only=True):
     state: str = State.ABSENT.value
     host: str = ""
     problems: list[dict[str, str]] = msgspec.field(default_factory=list)
+    verification: Verification | None = None
     config: dict[str, Any] | None = None
 
 
@@ -86,7 +90,7 @@ class TaskOverview(TaskState, kw_only=True):
     running: InstanceOverview | None = None
     standbys: list[InstanceOverview] = msgspec.field(default_factory=list)
     figures: TaskFigures | None = None
-    orders: Orders = Orders()
+    orders: TaskOrders = TaskOrders()
     last_commit: CommitRecord | None = None
     commit_version: int = -1
 
@@ -108,7 +112,8 @@ class Overview:
         self._commits = Commits(coordinator, layout)
         self._machines = Machines(coordinator, layout)
         self._maintenance = Maintenance(coordinator, layout)
-        self._quarantines = Quarantines(coordinator, layout)
+        self._orders = OrdersStore(coordinator, layout)
+        self._verifications = Verifications(coordinator, layout)
 
     def machines(self) -> list[MachineNode]:
         return self._machines.list()
@@ -132,6 +137,7 @@ class Overview:
         self._add_status(view)
         self._add_maintenance(view)
         self._add_orders(view)
+        self._add_verification(view)
         self._add_commit(view)
         self._add_instances(view, self.machines() if machines is None else machines)
         _add_figures(view)
@@ -175,7 +181,13 @@ class Overview:
 
     def _add_orders(self, view: TaskOverview) -> None:
         try:
-            view.orders = self._quarantines.read(view.name).orders
+            view.orders = self._orders.read(view.name).orders
+        except CoordinationError as error:
+            _note(view, error)
+
+    def _add_verification(self, view: TaskOverview) -> None:
+        try:
+            view.verification = self._verifications.read(view.name, view.uid)
         except CoordinationError as error:
             _note(view, error)
 

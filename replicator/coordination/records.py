@@ -13,7 +13,8 @@ import msgspec
 
 from replicator.errors import CoordinationError
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.quarantine import Orders
+from replicator.model.quarantine import TaskOrders
+from replicator.model.verification import Verification
 
 VERSION = 1
 
@@ -82,11 +83,16 @@ class MaintenanceRecord(Record):
     reason: str = ""
 
 
-class QuarantineRecord(Record):
-    """/tasks/TASK/quarantine: what operators have ordered: tables that are left out, and snapshots. No part of the
-    configuration."""
+class OrdersRecord(Record):
+    """/tasks/TASK/quarantine: operators' orders of tables in quarantine and of snapshots."""
 
-    orders: Orders = Orders()
+    orders: TaskOrders = TaskOrders()
+
+
+class VerificationRecord(Record):
+    """/tasks/TASK/verify: what was verified last."""
+
+    verification: Verification | None = None
 
 
 class PositionHistoryRecord(Record):
@@ -125,9 +131,9 @@ class CommandRecord(Record):
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
     "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced", "quarantine"
-    (ordered), "snapshot" (ordered), "quarantined" (of the table in `reason`, from `position` on), "flows again"; the
-    rest says who, when, why. `seconds` of "running": since the instance was first in line; of "released" and
-    "switchover": since the drain began. `process`: of the Core."""
+    (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table in `reason`,
+    from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the instance was
+    first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
 
     kind: str
     time_ms: int

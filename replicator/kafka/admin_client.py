@@ -121,6 +121,17 @@ class AdminClient:
         )
         return first, last
 
+    def offsets(
+        self, places: Sequence[TopicPartition], which: int, deadline: float, *, committed: bool = True
+    ) -> dict[TopicPartition, int]:
+        """Of many partitions at once; which: `list_offsets.FIRST` or LAST. As `ends`."""
+        return self._until(deadline, self._offsets, places, which, committed) if places else {}
+
+    def fetch(self, place: TopicPartition, start: int, deadline: float) -> tuple[list[Record], int]:
+        """Committed records from offset `start` on, at most 1 MB or one batch, and the offset to continue at. Raises
+        OffsetOutOfRangeError: the partition does not have it."""
+        return self._until(deadline, self._fetch, place, start, True)
+
     def undecided(self, topics: Iterable[str], deadline: float) -> list[TopicPartition]:
         """The partitions of those topics, where they exist, that have a transaction in them without an end, of
         whichever producer."""

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from replicator.config.load import parse_task
-from replicator.coordination.tasks.position_changes import Target, ToFile, ToGtid, ToPoint, TransactionStart
+from replicator.coordination.tasks.position_changes import Target, ToFile, ToGtid, ToPoint, ToTopics, TransactionStart
 from replicator.errors import ConfigError
+from replicator.model.topic_offsets import parsed
 from server import responses
 from server.route_helpers import Arguments, By, Name, OperationsOf, PositionsOf, body_of, documented, only, reply
 
@@ -22,7 +23,7 @@ def _body(**fields: object) -> dict[str, object]:
     return body_of({"type": "object", "properties": fields, "additionalProperties": False}, required=True)
 
 
-_SET = _body(file=_TEXT, offset=_TEXT, gtid=_LONG, at=_TEXT, transaction_start=_TEXT, reason=_TEXT)
+_SET = _body(file=_TEXT, offset=_TEXT, gtid=_LONG, offsets=_LONG, at=_TEXT, transaction_start=_TEXT, reason=_TEXT)
 _SKIP = _body(transaction=_TEXT, reason=_TEXT)
 _FORK = _body(name=_TEXT, at=_TEXT)
 DryRun = Annotated[bool, Query(description="only show what would be sent again or skipped")]
@@ -42,10 +43,10 @@ def history(positions: PositionsOf, name: Name) -> Response:
     operation_id="setPosition",
 )
 def set_position(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
-    """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"}, {"at": time} or
+    """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"}, {"offsets"}, {"at": time} or
     {"transaction_start": "true"} (the start of the transaction at the current position). 409 E5007 while the task
     runs, 409 E4006 if the position has changed meanwhile."""
-    given = only(arguments, "file", "offset", "gtid", "at", "transaction_start", "reason")
+    given = only(arguments, "file", "offset", "gtid", "offsets", "at", "transaction_start", "reason")
     target = _target(positions, name, given)
     if dry_run:
         return reply(responses.position_changed(name, positions.preview(name, target), done=False))
@@ -58,6 +59,8 @@ def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
         return ToPoint(positions.find(name, given["at"]))
     if given.get("gtid"):
         return ToGtid(given["gtid"])
+    if given.get("offsets"):
+        return _topics(given["offsets"])
     if given.get("transaction_start") == "true":
         return TransactionStart()
     offset = given.get("offset", "")
@@ -67,8 +70,17 @@ def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
         "E1003",
         "no position is given",
         found=", ".join(sorted(given)) or "nothing",
-        wanted='{"file": ..., "offset": ...}, {"gtid": ...}, {"at": ...} or {"transaction_start": "true"}',
+        wanted='{"file": ..., "offset": ...}, {"gtid": ...}, {"offsets": ...}, {"at": ...} or '
+        '{"transaction_start": "true"}',
     )
+
+
+def _topics(text: str) -> ToTopics:
+    try:
+        return ToTopics(parsed(text))
+    except ValueError as error:
+        wanted = "TOPIC:OFFSET[,OFFSET...][;TOPIC:...]: the next offset of each partition"
+        raise ConfigError("E1003", "the offsets can't be read", found=str(error), wanted=wanted) from error
 
 
 @router.post("/tasks/{name}/skip", responses=documented(responses.Skipped), openapi_extra=_SKIP, operation_id="skip")

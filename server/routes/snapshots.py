@@ -64,7 +64,7 @@ def pause(operations: OperationsOf, name: Name, by: By) -> Response:
 
 @router.post("/tasks/{name}/snapshot/resume", responses=documented(responses.Task), operation_id="resumeSnapshot")
 def resume(operations: OperationsOf, name: Name, by: By) -> Response:
-    """Continues the paused snapshot behind the last row that was delivered."""
+    """Continues the paused snapshot after the last row that was delivered."""
     return _change(operations, name, "resume", by)
 
 

@@ -1,8 +1,8 @@
 """Words that user-facing text must not contain: plain technical English, as in the manuals of MySQL and Kafka.
 
 User-facing are string literals of the product (error texts, remedies, CLI options), help texts of commands, the
-dashboard's templates, README.md and docs/. So are DESIGN.md files. Other docstrings and comments
-are not looked at.
+dashboard's templates, README.md, CONTRIBUTING.md, deploy/ and docs/, with the texts in dev/pages that some of its pages
+are made from. So are DESIGN.md files. Other docstrings and comments are not looked at.
 """
 
 from __future__ import annotations
@@ -28,10 +28,25 @@ REFUSED: Final = re.compile(
 contender for, controls, commands; available, continues, separate, is done with, unterminated, informed; position
 history, next to; truncated, was restored to, create a new task, during each attempt, refuses, does not support,
 requires a login; accepts only encrypted connections, lacks, is not a."""
+PROSE: Final = re.compile(
+    r"\b(ours|all the same|now and then|needs nothing|listens? nowhere|by hand|put in front|out of the way)\b"
+    r"|\bto the byte\b|\bdates? that (is|are) none\b|\bwhat (goes|comes|is there)\b",
+    re.I,
+)
+"""Refused in the pages for users, besides. Write instead: here, nevertheless, sometimes, needs no action, does not
+listen on any port, manually, in addition; byte for byte, invalid dates."""
 _KEYS: Final = {"mended", "nobody", "stood"}
 """Not text: a key of configurations of an earlier version, an account of Unix, an argument of a command."""
 
 PRODUCT: Final = ("replicator", "core", "server", "monitor")
+PAGES: Final = (
+    *(TREE / name for name in ("README.md", "CONTRIBUTING.md", "docker-compose.yml")),
+    *sorted((TREE / "docs").glob("*.md")),
+    *sorted((TREE / "deploy").glob("mysql-*")),
+    *sorted((TREE / "dev" / "pages").glob("*.py")),
+)
+FIGURES: Final = frozenset({"docs/performance.md"})
+"""Ours are figures there."""
 EXCEPTIONS: Final = {
     "docs/performance-history.md": "measurements as they were written down",
     "docs/faults.md": "findings of runs as they were written down (docs/faults.json, dev/faults)",
@@ -61,8 +76,11 @@ def _texts() -> Iterator[tuple[str, str]]:
                 yield f"{path.relative_to(TREE)}:{line}", text
     templates = sorted((TREE / "monitor" / "templates").glob("*"))
     designs = sorted(path for path in TREE.rglob("DESIGN.md") if not {".venv", "build"} & set(path.parts))
-    written = (TREE / "README.md", *sorted((TREE / "docs").glob("*.md")), *designs)
-    for path in (*templates, *written):
+    yield from _lines(*templates, *PAGES, *designs)
+
+
+def _lines(*paths: Path) -> Iterator[tuple[str, str]]:
+    for path in paths:
         name = str(path.relative_to(TREE))
         if name not in EXCEPTIONS:
             yield from ((f"{name}:{number}", line) for number, line in enumerate(path.read_text().splitlines(), 1))
@@ -75,13 +93,47 @@ def _first_lines() -> Iterator[tuple[str, str]]:
             yield f"{path.relative_to(TREE)}:1", " ".join(text.partition("\n\n")[0].split())
 
 
-def _found(texts: Iterator[tuple[str, str]]) -> list[str]:
-    return [f"{where}: {match[0]!r}" for where, text in texts if text not in _KEYS for match in REFUSED.finditer(text)]
+def _found(texts: Iterator[tuple[str, str]], refused: re.Pattern[str] = REFUSED) -> list[str]:
+    return [f"{where}: {match[0]!r}" for where, text in texts if text not in _KEYS for match in refused.finditer(text)]
 
 
 def test_user_facing_text_is_plain_english() -> None:
     found = _found(_texts())
     assert not found, "\n".join(found)
+
+
+def test_pages_are_plain_english() -> None:
+    pages = (path for path in PAGES if path.suffix == ".md" and str(path.relative_to(TREE)) not in FIGURES)
+    found = _found(_lines(*pages), PROSE)
+    assert not found, "\n".join(found)
+
+
+def test_pages_link_to_files_that_exist() -> None:
+    found = [
+        f"{path.relative_to(TREE)}: {target}"
+        for path in PAGES
+        if path.suffix == ".md"
+        for target in re.findall(r"\]\(([^)#\s:]+)(?:#[^)]*)?\)", path.read_text())
+        if not (path.parent / target).exists()
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_pages_link_to_headings_that_exist() -> None:
+    found = [
+        f"{path.relative_to(TREE)}: {name}#{anchor}"
+        for path in PAGES
+        if path.suffix == ".md"
+        for name, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", path.read_text())
+        if anchor not in _anchors(path.parent / name if name else path)
+    ]
+    assert not found, "\n".join(found)
+
+
+def _anchors(path: Path) -> set[str]:
+    """Of its headings, as GitHub makes them."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.replace("`", "")).strip().lower().replace(" ", "-") for head in heads}
 
 
 def test_first_lines_of_modules_are_plain_english() -> None:
@@ -98,3 +150,4 @@ def test_the_list_refuses() -> None:
     ):  # fmt: skip
         assert REFUSED.search(text), text
     assert not REFUSED.search("is on standby; the standby; renewed; recommended; understands")
+    assert PROSE.search("The records of Debezium, to the byte") and PROSE.search("ours is the same")

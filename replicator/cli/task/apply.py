@@ -13,6 +13,7 @@ from replicator.cli.task.client import Client
 from replicator.cli.task.options import with_client
 from replicator.cli.terminal import clean
 from replicator.config.load import load_task, parse_task, to_data
+from replicator.config.table_choice import added, choice_of
 from replicator.config.task import TaskConfig
 from replicator.config.text import MAX_BYTES
 from replicator.errors import ConfigError
@@ -31,6 +32,7 @@ def command(path: str, dry_run: bool, client: Client) -> None:
     text = _read(path)
     config = load_task(text)
     _refuse_misfits(config)
+    _warn_of_names(config)
     outcome = _apply(client, text, config, dry_run)
     click.echo(f"{clean(config.name)} {outcome}{' (dry run)' if dry_run else ''}")
 
@@ -48,6 +50,14 @@ def _refuse_misfits(config: TaskConfig) -> None:
             raise ConfigError("E1011", finding.found, wanted=finding.wanted, fix=finding.fix)
         if finding.severity == "warn":
             click.echo(f"warning: {clean(finding.found)}; wanted: {clean(finding.wanted)}", err=True)
+
+
+def _warn_of_names(config: TaskConfig) -> None:
+    """Tables that a snapshot names may be created later, so they are not refused. The task says so, too."""
+    from replicator.assembly.snapshot_checks import check_names
+
+    for finding in check_names(config) or ():
+        click.echo(f"warning: {clean(finding.found)}; {clean(finding.fix)}", err=True)
 
 
 def _read(path: str) -> bytes:
@@ -72,6 +82,8 @@ def _apply(client: Client, text: bytes, config: TaskConfig, dry_run: bool) -> st
         return "unchanged"
     for line in _differences(old or {}, to_data(config)):
         click.echo(line, err=True)
+    for line in _snapshots(present, config):
+        click.echo(line, err=True)
     client.replace(config.name, text, present["version"], dry_run)
     return "configured"
 
@@ -82,6 +94,16 @@ def _same(old: dict[str, Any], config: TaskConfig) -> bool:
         return parse_task(old) == config
     except ConfigError:
         return False
+
+
+def _snapshots(present: dict[str, Any], config: TaskConfig) -> Iterator[str]:
+    """What the change means for rows that exist. A task without a position begins with all tables."""
+    try:
+        patterns = added(choice_of(parse_task(present["config"] or {}).source), config.source)
+    except ConfigError:
+        return
+    if patterns and present["position"]:
+        yield f"  snapshot: the rows of tables that {clean(', '.join(patterns))} adds will be delivered"
 
 
 def _flat(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -94,6 +94,9 @@ class Client:
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
 
+    def report_verification(self, name: str, report: dict[str, Any]) -> dict[str, Any]:
+        return self._of(name, "PUT", "/verification", json=report)
+
     def maintain_all(self, on: bool, reason: str) -> dict[str, Any]:
         return self._ask("POST", "/maintenance", json={"on": "true" if on else "false", "reason": reason})
 

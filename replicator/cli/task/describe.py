@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from replicator.cli import snapshot_line, verification_line
 from replicator.cli.task import history, render
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import name_argument, output_option, with_client
@@ -70,8 +71,11 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         else "-",
         "Rows": f"{task['rows']}" + (f" ({render.rate(task['rows_per_s'])}/s)" if render.moving(task) else ""),
         **_dead_letters(task),
+        **_conflicts(task),
+        **_skipped(task),
         **_quarantined(task),
         **_snapshot(task),
+        **_verification(task),
         "Position": task["position"] or "-",
         "GTID": task["gtid"] or "-",
         "Last event": f"{render.age(task['last_event_ms'])} ago" if task["last_event_ms"] else "-",
@@ -109,6 +113,18 @@ def _dead_letters(task: dict[str, Any]) -> dict[str, str]:
     return {"Too large": f"{task['dead_letters']} records, replaced by references in {topic}"}
 
 
+def _conflicts(task: dict[str, Any]) -> dict[str, str]:
+    if not task.get("conflicts"):
+        return {}
+    database = ((task["config"] or {}).get("sink") or {}).get("position_database", "replicator")
+    return {"Conflicts": f"{task['conflicts']}, see {database}.replicator_conflicts at the target"}
+
+
+def _skipped(task: dict[str, Any]) -> dict[str, str]:
+    count = task.get("skipped_transactions")
+    return {"Loop guard": f"{count} transactions of tasks left out"} if count else {}
+
+
 def _quarantined(task: dict[str, Any]) -> dict[str, str]:
     marks = [mark for mark in task.get("quarantined", ()) if not mark["until"]]
     return (
@@ -120,7 +136,12 @@ def _quarantined(task: dict[str, Any]) -> dict[str, str]:
 
 def _snapshot(task: dict[str, Any]) -> dict[str, str]:
     snapshot = task.get("snapshot")
-    return {"Snapshot": render.snapshot(snapshot)} if snapshot else {}
+    return {"Snapshot": snapshot_line.with_times(snapshot)} if snapshot else {}
+
+
+def _verification(task: dict[str, Any]) -> dict[str, str]:
+    found = task.get("verification")
+    return {"Verified": verification_line.line(found, task["version"])} if found else {}
 
 
 def _wrapped(head: str, text: str) -> list[str]:

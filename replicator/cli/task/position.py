@@ -64,6 +64,12 @@ def history(name: str, output: str, client: Client) -> None:
     "--gtid", default="", metavar="SET", help="Executed GTID set: exactly these transactions count as delivered."
 )
 @click.option(
+    "--offsets",
+    default="",
+    metavar="TOPIC:OFFSET[,...][;...]",
+    help="Of a task whose source is topics: next offset of each partition, for all topics.",
+)
+@click.option(
     "--at",
     default="",
     metavar="TIME",
@@ -85,6 +91,7 @@ def set_(
     file: str,
     offset: int | None,
     gtid: str,
+    offsets: str,
     at: str,
     transaction_start: bool,
     reason: str,
@@ -97,9 +104,13 @@ def set_(
     Shows what would be sent again or never be sent, and asks for confirmation. Exit status is 4 while the task runs.
     """
     by_file = bool(file) and offset is not None
-    if sum((by_file, bool(gtid), bool(at), transaction_start)) != 1 or bool(file) != (offset is not None):
-        raise click.UsageError("give one of: --file with --offset, --gtid, --at, --transaction-start")
+    if sum((by_file, bool(gtid), bool(offsets), bool(at), transaction_start)) != 1 or bool(file) != (
+        offset is not None
+    ):
+        raise click.UsageError("give one of: --file with --offset, --gtid, --offsets, --at, --transaction-start")
     target = {"file": file, "offset": "" if offset is None else str(offset), "gtid": gtid, "at": at, "reason": reason}
+    if offsets:
+        target["offsets"] = offsets
     if transaction_start:
         target["transaction_start"] = "true"
     preview = client.set_position(name, target, dry_run=True)

@@ -43,25 +43,6 @@ def _beside(item: Item) -> list[str]:
     ]
 
 
-def snapshot(taken: Item) -> str:
-    """The progress in full: `running, 42 %: 1200 of about 2800 rows, ...`."""
-    running = taken["state"] != "complete"
-    expected = f" of about {taken['rows_expected']}" if running and taken["rows_expected"] else ""
-    parts = [
-        f"{taken['rows']}{expected} rows",
-        f"{taken['bytes'] / 1e6:.1f} MB",
-        f"{taken['tables_complete']} of {taken['tables']} tables",
-        f"reading {taken['table']}" if taken["table"] else "",
-        f"{rate(taken['rows_per_s'])} rows/s" if taken["rows_per_s"] is not None else "",
-        f"about {duration(taken['eta_s'])} left" if taken["eta_s"] is not None else "",
-        f"begun {moment(taken['begun_ms'])}",
-        f"ended {moment(taken['ended_ms'])}" if taken["ended_ms"] else "",
-    ]
-    named = "" if taken["id"] == "initial" else f" ({taken['id']})"
-    head = f"{taken['state']}{named}" + (f", {taken['percent']} %" if running else "")
-    return f"{head}: {', '.join(part for part in parts if part)}"
-
-
 def coloured(text: str) -> str:
     return click.style(text, fg=_COLOURS.get(text.partition(" ")[0], "yellow"))
 

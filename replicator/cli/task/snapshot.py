@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from replicator.cli import terminal
-from replicator.cli.task import render
+from replicator.cli import snapshot_line, terminal
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import interval_option, name_argument, output_option, with_client
 from replicator.cli.terminal import clean
@@ -39,7 +38,8 @@ def start(name: str, tables: tuple[str, ...], where: str | None, chunk_rows: int
     """
     task = client.start_snapshot(name, list(tables), where, chunk_rows)
     asked = task["snapshot_requests"][-1]
-    more = f", behind {len(task['snapshot_requests']) - 1} others" if len(task["snapshot_requests"]) > 1 else ""
+    before = len(task["snapshot_requests"]) - 1
+    more = f", after {before} other{'s' if before > 1 else ''}" if before else ""
     click.echo(f"{clean(name)} snapshot order-{asked['number']} of {clean(', '.join(asked['tables']))} ordered{more}")
 
 
@@ -53,7 +53,7 @@ def _verb(verb: str, done: str, text: str) -> None:
 
 
 _verb("pause", "pausing", "Read no more rows until `resume`. NAME continues to replicate changes.")
-_verb("resume", "resuming", "Continue behind the last row that was delivered.")
+_verb("resume", "resuming", "Continue after the last row that was delivered.")
 _verb("stop", "stopping", "End the snapshot of NAME and withdraw those that wait. Delivered rows stay.")
 
 
@@ -91,12 +91,17 @@ def _json(task: dict[str, Any]) -> str:
     return json.dumps({"snapshot": task["snapshot"], "requests": task["snapshot_requests"]}, ensure_ascii=False)
 
 
+def _named(request: dict[str, Any]) -> str:
+    version = request.get("version")
+    return f"{request['number']} (tables added by version {version})" if version else str(request["number"])
+
+
 def _line(task: dict[str, Any]) -> str:
     taken, requests = task["snapshot"], task["snapshot_requests"]
     waiting = [request for request in requests if not taken or f"order-{request['number']}" != taken["id"]]
-    more = f"; waiting: {', '.join(str(request['number']) for request in waiting)}" if waiting else ""
+    more = f"; waiting: {', '.join(map(_named, waiting))}" if waiting else ""
     if taken is None:
         return f"no snapshot has begun{more}"
     filled = _BAR * taken["percent"] // 100
     bar = f"[{'#' * filled}{'-' * (_BAR - filled)}] " if taken["state"] in _MOVING else ""
-    return f"{bar}{clean(render.snapshot(taken))}{more}"
+    return f"{bar}{clean(snapshot_line.with_times(taken))}{more}"

@@ -213,6 +213,7 @@ class Participant:
     def on_progress(self, checkpoint: Checkpoint) -> None:
         known = self.facts.checkpoint or (self.view.commit.checkpoint if self.view else None)
         self._steps.note_quarantine(known.quarantined if known else (), checkpoint.quarantined)
+        self._steps.note_snapshot(known.position if known else None, checkpoint.position)
         if known is None or known.position != checkpoint.position:
             self.on_acknowledged()
         self.facts = msgspec.structs.replace(self.facts, checkpoint=checkpoint)

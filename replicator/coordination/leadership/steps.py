@@ -48,6 +48,8 @@ from replicator.coordination.tasks.history import History
 from replicator.coordination.tasks.registry import Registry
 from replicator.errors import CoordinationError, LeadershipLost, NodeMissing, NotConnected, ProcessError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.finding import listed
+from replicator.model.position import Position
 from replicator.model.quarantine import Quarantined
 
 MAX_NOTES = 100
@@ -320,6 +322,20 @@ class Steps:
                 self.note("quarantined", reason=f"{mark.table}{why}", position=str(mark.since))
             elif old is not None and old.until is None and mark.until is not None:
                 self.note("flows again", reason=mark.table, position=str(mark.until))
+
+    def note_snapshot(self, before: Position | None, now: Position) -> None:
+        """One that was taken because the position was purged; and each consistent view, with the time of its lock."""
+        taken, known = now.snapshot, before.snapshot if before is not None else None
+        if taken is not None and taken.cut_open and (known is None or known.cut_ms != taken.cut_ms):
+            again = f"; begun again, {taken.again} rows are delivered again" if taken.cuts > 1 else ""
+            reason = f"{taken.id}: consistent view, writers locked for {taken.lock_ms:g} ms{again}"
+            self.note("snapshot", reason=reason, position=taken.view)
+        if taken is not None and taken.absent and (known is None or known.absent != taken.absent):
+            reason = f"{taken.id}: no such table: {listed(taken.absent)}"
+            self.note("snapshot", reason=reason, position=str(now))
+        if taken is None or not taken.reason or (known is not None and known.begun_ms == taken.begun_ms):
+            return
+        self.note("snapshot", reason=f"{taken.id}: {taken.reason}", position=str(now))
 
     def note(
         self,

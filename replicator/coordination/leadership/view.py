@@ -18,14 +18,15 @@ from replicator.coordination.tasks.commands import Commands, Pending
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.history import KEPT, Entry, History
 from replicator.coordination.tasks.maintenance import Maintenance
+from replicator.coordination.tasks.orders import OrdersStore
 from replicator.coordination.tasks.position_history import PositionHistory
-from replicator.coordination.tasks.quarantines import Quarantines
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.removal import is_remains
 from replicator.coordination.tasks.status import UNKNOWN, Status
 from replicator.coordination.watches import Watches
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, NotConnected, ReplicatorError
-from replicator.model.quarantine import Orders
+from replicator.model.added_tables import visible
+from replicator.model.quarantine import TaskOrders
 
 HOUR_MS = 3_600_000
 _AT_A_POSITION = ("running", "position")
@@ -45,7 +46,7 @@ class Config(msgspec.Struct, frozen=True):
 
     version: int
     data: dict[str, Any]
-    orders: Orders = Orders()
+    orders: TaskOrders = TaskOrders()
     orders_version: int = -1
 
 
@@ -127,7 +128,7 @@ class ViewReader:
         self._machines = Machines(coordinator, layout)
         self._history = History(coordinator, layout)
         self._position_history = PositionHistory(coordinator, layout)
-        self._quarantines = Quarantines(coordinator, layout)
+        self._orders = OrdersStore(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
     def read(
@@ -237,15 +238,18 @@ class ViewReader:
 
     def _with_orders(self, view: TaskView, watches: Watches) -> TaskView:
         try:
-            with watches.on("data", self._layout.quarantine(self._task)) as watch:
-                ordered = self._quarantines.read(self._task, watch)
+            with watches.on("data", self._layout.orders(self._task)) as watch:
+                ordered = self._orders.read(self._task, watch)
         except CoordinationError as error:
             if error.transient:
                 raise
             return msgspec.structs.replace(view, config=None, config_error=view.config_error or error.to_dict())
         config = view.config
         if config is not None:
-            config = msgspec.structs.replace(config, orders=ordered.orders, orders_version=ordered.version)
+            # The orders are read behind the configuration, and may be for the next one.
+            snapshots = visible(ordered.orders.snapshots, config.version)
+            orders = msgspec.structs.replace(ordered.orders, snapshots=snapshots)
+            config = msgspec.structs.replace(config, orders=orders, orders_version=ordered.version)
         return msgspec.structs.replace(view, config=config, orders_version=ordered.version)
 
     def _config(self, uid: str, version: int, data: dict[str, Any] | None) -> tuple[Config | None, Problem | None]:

@@ -9,8 +9,8 @@ from replicator.coordination.ports import Check, Coordinator, Create, Delete, Op
 from replicator.coordination.records import CommitRecord, dump, load
 from replicator.errors import LeadershipLost, NodeMissing, PositionBehind
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.order import compared
 from replicator.model.position import Position
+from replicator.model.position_order import compared
 
 
 class Commit(msgspec.Struct, frozen=True):

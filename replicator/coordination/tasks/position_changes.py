@@ -12,6 +12,7 @@ from replicator.errors import ProcessError, SourceError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.gtid import GtidSet, MariaDBPosition
 from replicator.model.position import Place, Position
+from replicator.model.topic_offsets import TopicOffsets, distance
 
 
 class ToFile(msgspec.Struct, frozen=True):
@@ -27,6 +28,12 @@ class ToGtid(msgspec.Struct, frozen=True):
     executed: str
 
 
+class ToTopics(msgspec.Struct, frozen=True):
+    """The next offset of each partition, of a task whose source is topics."""
+
+    topics: tuple[TopicOffsets, ...]
+
+
 class ToPoint(msgspec.Struct, frozen=True):
     """A point of the position history."""
 
@@ -37,7 +44,7 @@ class TransactionStart(msgspec.Struct, frozen=True):
     """The present position, with nothing delivered of the transaction there. It goes before whatever the sink holds."""
 
 
-Target: TypeAlias = ToFile | ToGtid | ToPoint | TransactionStart
+Target: TypeAlias = ToFile | ToGtid | ToTopics | ToPoint | TransactionStart
 
 
 class PositionChange(msgspec.Struct, frozen=True):
@@ -79,7 +86,7 @@ def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) 
     if before is not None and (direction in ("forward", "unknown") or (present.server and isinstance(target, ToFile))):
         position = msgspec.structs.replace(position, unseen=unseen)
     counted = before or Checkpoint(position)
-    after = msgspec.structs.replace(counted, position=position, time_ms=now_ms, source_ms=0)
+    after = msgspec.structs.replace(counted, position=position, time_ms=now_ms, source_ms=0, in_sink=None)
     return PositionChange(before, after, direction, repeats, skips)
 
 
@@ -88,6 +95,8 @@ def _position(before: Checkpoint | None, target: Target, mariadb: bool) -> Posit
     match target:
         case ToFile(file, offset):
             return Position(file, offset)
+        case ToTopics(topics):
+            return Position.of_topics(topics)
         case ToPoint(point):
             return point.position.transaction_start
         case TransactionStart():
@@ -135,6 +144,8 @@ def _compared(before: Position | None, after: Position, mariadb: bool) -> tuple[
     """(direction, repeats, skips)"""
     if before is None:
         return "unknown", "", ""
+    if before.topics or after.topics:
+        return _compared_topics(before, after)
     if before.gtid and after.gtid:
         return _compared_mariadb(before, after) if mariadb else _compared_mysql(before, after)
     if not (before.file and after.file):
@@ -144,6 +155,16 @@ def _compared(before: Position | None, after: Position, mariadb: bool) -> tuple[
     if before.order > after.order:
         return "back", f"everything from {after} to {before}", ""
     return "forward", "", f"everything from {before} to {after}"
+
+
+def _compared_topics(before: Position, after: Position) -> tuple[str, str, str]:
+    found = distance(before.topics, after.topics) if before.topics and after.topics else None
+    if found is None:
+        return "unknown", "", ""
+    repeats, skips = (f"{count} offset{'' if count == 1 else 's'}" if count else "" for count in found)
+    if not repeats and not skips:
+        return ("nowhere" if len(before.topics) == len(after.topics) else "unknown"), "", ""
+    return ("unknown" if repeats and skips else "back" if repeats else "forward"), repeats, skips
 
 
 def _compared_mysql(before: Position, after: Position) -> tuple[str, str, str]:

@@ -13,12 +13,12 @@ import msgspec
 
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator, Create, Watcher
-from replicator.coordination.records import CommitRecord, QuarantineRecord, StatusRecord, TaskRecord, dump, load
-from replicator.coordination.tasks.quarantines import Quarantines
+from replicator.coordination.ports import Coordinator, Create, Op, Set, Watcher
+from replicator.coordination.records import CommitRecord, OrdersRecord, StatusRecord, TaskRecord, dump, load
+from replicator.coordination.tasks.orders import Ordered, OrdersStore
 from replicator.coordination.tasks.removal import Removal
-from replicator.errors import CoordinationError, NodeExists, NodeMissing
-from replicator.model.quarantine import Orders
+from replicator.errors import CoordinationError, NodeExists, NodeMissing, VersionConflict
+from replicator.model.quarantine import TaskOrders
 
 _TRIES: Final = 3
 
@@ -73,7 +73,7 @@ class Registry:
         """What a Core does: creates the task, not yet configured, when it is first; joins it otherwise."""
         return self._make_or_read(task, TaskRecord(uid=uuid.uuid4().hex, updated_ms=now_ms(), updated_by=by))
 
-    def create(self, task: str, config: dict[str, Any], by: str, orders: Orders | None = None) -> TaskNode:
+    def create(self, task: str, config: dict[str, Any], by: str, orders: TaskOrders | None = None) -> TaskNode:
         """What the Server does. A task that a Core registered and nobody configured yet is configured. `orders`: of
         tables that are left out from its beginning; they are there before anybody sees the configuration.
 
@@ -86,11 +86,11 @@ class Registry:
         if present.configured:
             raise NodeExists("E5004", f"task '{task}' already exists")
         if orders is not None:
-            quarantines = Quarantines(self._coordinator, self._layout)
-            quarantines.write(task, orders, quarantines.read(task).version)
+            ordered = OrdersStore(self._coordinator, self._layout)
+            ordered.write(task, orders, ordered.read(task).version)
         return self.configure(task, config, by, present.version)
 
-    def _make_or_read(self, task: str, record: TaskRecord, orders: Orders | None = None) -> TaskNode:
+    def _make_or_read(self, task: str, record: TaskRecord, orders: TaskOrders | None = None) -> TaskNode:
         """The task as created from `record`, or as it is already. One that is deleted in between is created."""
         for _ in range(_TRIES):
             try:
@@ -100,7 +100,7 @@ class Registry:
                     return self.read(task)
         raise NodeMissing("E5003", f"task '{task}' was deleted after each attempt to create it")
 
-    def _make(self, task: str, record: TaskRecord, orders: Orders | None = None) -> TaskNode:
+    def _make(self, task: str, record: TaskRecord, orders: TaskOrders | None = None) -> TaskNode:
         self.names()
         layout = self._layout
         status = StatusRecord(by=record.updated_by, time_ms=record.updated_ms)
@@ -111,27 +111,36 @@ class Registry:
                 Create(layout.status(task), dump(status)),
                 Create(layout.commands(task)),
                 Create(layout.history(task)),
-                *([Create(layout.quarantine(task), dump(QuarantineRecord(orders=orders)))] if orders else []),
+                *([Create(layout.orders(task), dump(OrdersRecord(orders=orders)))] if orders else []),
             ]
         )
         return TaskNode(task, record, 0)
 
-    def configure(self, task: str, config: dict[str, Any], by: str, version: int) -> TaskNode:
+    def configure(
+        self, task: str, config: dict[str, Any], by: str, version: int, ordered: Ordered | None = None
+    ) -> TaskNode:
         """Writes a new configuration. Also mends a znode whose content nobody understands.
 
         Args:
-            version: of the configuration that this one replaces.
+            version: of the configuration that this one replaces; the new one has the next.
+            ordered: orders that begin with it, and the version of those that they replace. Written in one transaction.
 
         Raises:
-            VersionConflict: somebody else changed it since.
+            VersionConflict: somebody else changed it, or the orders, since.
             NodeMissing: E5003.
         """
         record = TaskRecord(uid=self._uid(task), config=config, updated_ms=now_ms(), updated_by=by)
+        changes: list[Op] = [Set(self._layout.task(task), dump(record), version)]
+        if ordered is not None:
+            store = OrdersStore(self._coordinator, self._layout)
+            changes.append(store.change(task, ordered.orders, ordered.version))
         try:
-            stat = self._coordinator.set(self._layout.task(task), dump(record), version)
+            self._coordinator.multi(changes)
+        except NodeExists as error:
+            raise VersionConflict("E4006", f"the orders for '{task}' have changed in the meantime") from error
         except NodeMissing:
             raise NodeMissing("E5003", f"there is no task '{task}'") from None
-        return TaskNode(task, record, stat.version)
+        return TaskNode(task, record, version + 1)
 
     def _uid(self, task: str) -> str:
         """The incarnation goes on when only its configuration is damaged: its progress knows the uid too."""

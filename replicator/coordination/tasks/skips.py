@@ -44,7 +44,7 @@ def skip(
     position = msgspec.structs.replace(
         _past(task, before.position, transaction, end, mariadb), reset=before.position.reset + 1
     )
-    after = msgspec.structs.replace(before, position=position, source_ms=0)
+    after = msgspec.structs.replace(before, position=position, source_ms=0, in_sink=None)
     return PositionChange(before, after, "forward", skips=f"1 transaction: {transaction}")
 
 

@@ -8,17 +8,21 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from replicator.checkpoint.sqlite import SqliteStore
+from replicator.cli.main import main
 from replicator.cli.run import _ordered, _with_sink
+from replicator.cli.run_snapshot import order_snapshot, with_added_tables, with_snapshot
 from replicator.cli.run_state import folder, open_state, replica_name
 from replicator.config.load import load_task, parse_task, to_data
-from replicator.config.task import TaskConfig
-from replicator.errors import ProcessError
+from replicator.config.task import StdoutSink, TaskConfig
+from replicator.errors import ProcessError, ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
-from replicator.model.quarantine import Orders, Quarantined
+from replicator.model.quarantine import Quarantined, TaskOrders
 from replicator.model.replica_id import derived
+from replicator.model.snapshot_orders import SnapshotOrders
 from tests.support.api import TASK
 
 KAFKA = load_task(TASK)
@@ -135,9 +139,58 @@ def test_what_is_in_quarantine_is_remembered(tmp_path: Path) -> None:
         _ordered(store, [], [], ["shop.item"])
     time_ms = asked.tables["shop.item"]
     store.save(msgspec.structs.replace(HERE, quarantined=(Quarantined("shop.item", HERE.position, None, time_ms, {}),)))
-    assert _ordered(store, [], [], ["shop.item"]) == Orders(replay={"shop.item": time_ms})
+    assert _ordered(store, [], [], ["shop.item"]) == TaskOrders(replay={"shop.item": time_ms})
     assert _ordered(store, [], ["shop.item"], []).mended == {"shop.item": time_ms}
     store.close()
+
+
+def test_tables_that_a_changed_file_adds_are_read_once(tmp_path: Path) -> None:
+    def run(tables: list[str], snapshot: str = "initial") -> SnapshotOrders:
+        data = to_data(KAFKA)
+        data["source"] |= {"tables": tables, "snapshot": snapshot}
+        return with_added_tables(store, parse_task(data)).snapshots
+
+    store, _ = open_state(tmp_path / "a", KAFKA, chosen=False)
+    assert run(["shop.a"]) == run(["shop.a", "shop.b"]) == SnapshotOrders(), "no position: the initial one has them"
+    store.save(HERE)
+    asked = run(["shop.a", "shop.c"])
+    (request,) = asked.requests
+    assert (request.version, request.tables) == (3, ("shop.c",)) and request.known[0].tables == ("shop.a", "shop.b")
+    assert run(["shop.a", "shop.c"]) == run(["shop.a"]) == asked and store.orders().snapshots == asked
+    assert run(["shop.a"], "never").requests == ()
+    assert run(["shop.a"]).requests == ()
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("table", "where", "code"),
+    [
+        ("mysql.user", None, "E1003"),
+        ("shop.*", None, "E1003"),
+        ("shop.item", "", "E1003"),
+        ("shop.ill", None, "E5007"),
+    ],
+)
+def test_a_snapshot_that_is_refused_is_not_remembered(tmp_path: Path, table: str, where: str | None, code: str) -> None:
+    store, _ = open_state(tmp_path / "a", KAFKA, chosen=False)
+    store.save(msgspec.structs.replace(HERE, quarantined=(Quarantined("shop.ill", HERE.position, None, 5, {}),)))
+    with pytest.raises(ReplicatorError, match=code):
+        order_snapshot(store, KAFKA, [table], where)
+    assert store.orders() == TaskOrders()
+    store.close()
+
+
+def test_a_first_run_with_a_snapshot_of_its_own_takes_no_order(tmp_path: Path) -> None:
+    store, _ = open_state(tmp_path / "a", KAFKA, chosen=False)
+    with pytest.raises(ProcessError, match="E5007"):
+        order_snapshot(store, with_snapshot(KAFKA), ["shop.item"], None)
+    store.close()
+
+
+def test_a_condition_needs_a_table(tmp_path: Path) -> None:
+    (tmp_path / "task.yaml").write_text(TASK)
+    ended = CliRunner().invoke(main, ["run", "-f", str(tmp_path / "task.yaml"), "--where", "id > 5"])
+    assert ended.exit_code == 2 and "--where is a condition of --snapshot" in ended.output
 
 
 def test_rubbish_is_no_state(tmp_path: Path) -> None:
@@ -154,4 +207,5 @@ def test_rubbish_is_no_state(tmp_path: Path) -> None:
 def test_another_sink_gets_the_records_that_consumers_get() -> None:
     config = into(topic="t.{table}", debezium={"decimal_handling_mode": "string"})
     sink = _with_sink(config, "stdout").sink
+    assert isinstance(sink, StdoutSink)
     assert (sink.type, sink.topic, sink.debezium.decimal_handling_mode) == ("stdout", "t.{table}", "string")

@@ -53,6 +53,15 @@ def test_apply_creates_configures_and_leaves_alone(cli: Cli, world: World, file:
     assert world.http.get(f"/tasks/{NAME}").json()["version"] == 1
 
 
+def test_apply_tells_of_rows_that_a_snapshot_will_deliver(cli: Cli, running: World, file: Path) -> None:
+    told = "  snapshot: the rows of tables that *.* adds will be delivered\n"
+    more = TASK.replace('"crm.customer"]', '"*.*"]\n  snapshot: initial')
+    file.write_text(more)
+    assert told in cli("task", "apply", "-f", str(file), "--dry-run").stderr
+    file.write_text(more.replace("initial", "{mode: initial, new_tables: false}"))
+    assert "will be delivered" not in cli("task", "apply", "-f", str(file), "--dry-run").stderr
+
+
 def test_apply_reads_standard_input_and_json(cli: Cli, world: World) -> None:
     text = json.dumps(yaml.safe_load(TASK))
     assert cli("task", "apply", "-f", "-", input=text).stdout == f"{NAME} created\n"
@@ -184,7 +193,7 @@ def test_snapshots_are_ordered_and_shown(cli: Cli, made: World) -> None:
     assert "E1003" in cli(*order, "shop.item", "--where", "").stderr
     assert cli("task", "snapshot", "status", NAME).stdout == "no snapshot has begun\n"
     assert cli(*order, "shop.item", "--where", "id > 5").stdout == f"{NAME} snapshot order-1 of shop.item ordered\n"
-    assert "behind 1 others" in cli(*order, "shop.item").stdout
+    assert "after 1 other" in cli(*order, "shop.item").stdout
     half = SnapshotProgress("order-1", 1_000, 4, tables=1, open=OpenTable("shop.item"), rows=500, estimate=1_000)
     reached(half)
     line = cli("task", "snapshot", "status", NAME).stdout
@@ -367,3 +376,18 @@ def test_names_complete(world: World, made: World, monkeypatch: pytest.MonkeyPat
     assert [item.value for item in shell.get_completions(["task", "describe"], "copy")] == [NAME]
     monkeypatch.setenv("REPLICATOR_SERVER", "http://127.0.0.1:1")
     assert shell.get_completions(["task", "describe"], "copy") == []
+
+
+def test_describe_shows_the_last_verification(cli: Cli, made: World) -> None:
+    assert "Verified" not in cli("task", "describe", NAME).stdout
+    task = made.http.get(f"/tasks/{NAME}").json()
+    now = int(time.time() * 1000)
+    tables = [
+        {"table": "shop.item", "result": "equal", "time_ms": now},
+        {"table": "shop.order", "result": "differs", "time_ms": now, "missing": 2, "different": 1},
+    ]
+    report = {"uid": task["uid"], "version": task["version"], "whole": True, "began_ms": now - 9, "ended_ms": now}
+    made.http.put(f"/tasks/{NAME}/verification", json={**report, "host": "host-a", "tables": tables})
+    shown = " ".join(cli("task", "describe", NAME).stdout.split())
+    found = "1 equal, 1 different (shop.order: 2 missing, 0 extra, 1 different)"
+    assert "Verified: differs, 0." in shown and f"s ago on host-a: {found}" in shown

@@ -17,7 +17,7 @@ def test_explain_a_key(cli: Cli) -> None:
     assert text.startswith("delivery <exactly_once | at_least_once>  default: exactly_once\n")
     text = cli("explain").stdout
     assert "name <string>  required" in text
-    assert "type <kafka | file | stdout>  required" in cli("explain", "sink").stdout
+    assert "type <kafka | file | stdout | mysql | mariadb>  required" in cli("explain", "sink").stdout
     assert "start <latest | earliest or mapping>  default: latest" in cli("explain", "source").stdout
     assert "position <integer from 4>  required" in cli("explain", "source.start").stdout
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.reachability import Reachability, registries, sinks, sources, speaks_http
+from core.reachability import Reachability, brokers, registries, sources, speaks_http
 from dev.servers.ports import free_port
 from tests.support.authority import Authority
 
@@ -40,8 +40,8 @@ def config(port: int, sink: int | None = None) -> dict[str, object]:
 def test_addresses() -> None:
     assert sources({"source": {"hosts": ["a:1", "[::1]:2"]}}) == (("a", 1), ("::1", 2))
     assert sources({"source": {}}) == (("127.0.0.1", 3306),)
-    assert sinks({"sink": {"bootstrap_servers": ["b:9", "rubbish"]}}) == (("b", 9),)
-    assert sinks({}) == ()
+    assert brokers({"sink": {"bootstrap_servers": ["b:9", "rubbish"]}}) == (("b", 9),)
+    assert brokers({}) == ()
     assert registries({"sink": {"debezium": {"schema_registry": {"url": "http://a:1"}}}}) == ("http://a:1",)
     assert registries({"sink": {"debezium": {"schema_registry": {"url": ["http://a", "https://b"]}}}}) == (
         "http://a",

@@ -20,6 +20,8 @@ class Broker(Sink):
     dead_letters = 0
     left = None
     holds_position = False
+    holds_rows = False
+    conflicts = 0
 
     def __init__(self) -> None:
         self.durable: Position | None = None

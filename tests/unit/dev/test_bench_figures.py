@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from types import FunctionType
 from xml.etree import ElementTree
 
 from dev.bench import flames, report
+from dev.bench.job import Outcome, high_water_mb
 from dev.bench.load import _deletes
 from dev.bench.page import PARTS, TEXT, WANTED, page
 from dev.bench.plot import draw
 from dev.bench.sections import REQUIRED, missing, spread
+from dev.bench.snapshots import Shares, peer_figures, snapshot_figures
+from dev.bench.stream_lag import limit
 from dev.paths import TREE
 from replicator.pipeline.pipeline import Pipeline
 from replicator.pipeline.reader import Reader
@@ -83,6 +87,48 @@ def test_every_table_has_a_place_on_the_page() -> None:
     text = TEXT.read_text()
     assert all(f"<!-- {name} -->" in text for name in PARTS)
     assert len({want.name for want in WANTED}) == len(WANTED)
+
+
+def outcome(rate: float, cpu_us: float = 2.0) -> Outcome:
+    """Of 1,000 rows, of which the last 900 ran at twice that rate and half the CPU."""
+    seconds, cpu_s = 1000 / rate, cpu_us * 1000 / 1e6
+    return Outcome(1000, seconds, 100.0, cpu_s, steady=(900, 900 / rate / 2, 900 * cpu_us / 2 / 1e6))
+
+
+def test_a_snapshot_is_compared_with_the_faster_of_the_tuned_settings() -> None:
+    ours = {"debezium": [outcome(100.0)], "maxwell": [outcome(150.0)]}
+    theirs = {name: [Outcome(900, 900 / rate, 1500.0, 0.018)] for name, rate in RATES.items()}
+    found = {each.name: each.value for each in peer_figures(ours, theirs)}
+    assert (found["snapshot.debezium"], found["snapshot.maxwell"]) == (4.0, 6.0)  # 200 and 300 against 50
+    assert (found["snapshot.debezium.defaults"], found["snapshot.maxwell.defaults"]) == (2.5, 3.75)
+    assert found["snapshot.debezium_cpu"] == 0.05
+    assert found["snapshot.rate.peer.tuned"] == 40.0
+    del theirs["defaults"]
+    assert "snapshot.debezium.defaults" not in {each.name for each in peer_figures(ours, theirs)}
+
+
+RATES = {"tuned": 40.0, "two_threads": 50.0, "defaults": 80.0}
+
+
+def test_a_snapshot_outlasts_the_series_of_latencies_beside_it() -> None:
+    assert limit(2_000_000, 15.0) == 30_000
+    for rows, seconds in ((2_000_000, 15.0), (40_000, 4.0), (500_000, 15.0), (10, 4.0)):
+        assert limit(rows, seconds) * seconds * 4 <= rows or limit(rows, seconds) == 1
+
+
+def test_the_page_shows_snapshots() -> None:
+    shares = [Shares(1.5, 3.25)]
+    entries = {each.name: each for each in snapshot_figures("debezium", [outcome(100.0)], shares)}
+    entries["snapshot.debezium"] = report.ratio("snapshot.debezium", "ratio", [200.0], [50.0])
+    text = page(entries)
+    assert "| ours, format debezium | 100 | 200 | 1 | 1.5 | 3.25 | 100 |" in text
+    assert "| snapshot, format debezium, against Debezium tuned | >= 8 x | 4 x | **no** |" in text
+    assert "| rows/s, format debezium, against Debezium tuned | 4 |" in text
+
+
+def test_the_high_water_mark_of_a_process() -> None:
+    assert high_water_mb(os.getpid()) > 1
+    assert high_water_mb(2**22 + 1) == 0.0
 
 
 def test_the_plot_is_a_small_png(tmp_path: Path) -> None:

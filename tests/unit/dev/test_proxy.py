@@ -131,3 +131,25 @@ def test_cut_before_what_is_waited_for_happens_once_and_is_counted(proxy: Proxy)
     with connected(proxy) as client:
         client.sendall(b"two")
         assert client.recv(3) == b"two"
+
+
+def test_one_connection_is_held_before_what_it_carries_and_others_are_not(proxy: Proxy) -> None:
+    with connected(proxy, 0.3) as held, connected(proxy) as other:
+        hold = proxy.hold_before(b"stop")
+        held.sendall(b"go")
+        assert held.recv(10) == b"go" and not hold.reached
+        held.sendall(b"now stop")
+        hold.wait(5)
+        with pytest.raises(TimeoutError):
+            held.recv(10)
+        other.sendall(b"stop")
+        assert other.recv(10) == b"stop", "it holds once"
+        held.settimeout(5)
+        hold.release()
+        assert held.recv(10) == b"now stop"
+        released = proxy.hold_before(b"stop", "down")
+        proxy.pass_()
+        other.sendall(b"stop")
+        assert other.recv(10) == b"stop" and not released.reached
+        with pytest.raises(TimeoutError, match="stop"):
+            released.wait(0.01)

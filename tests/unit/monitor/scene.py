@@ -19,11 +19,14 @@ from replicator.coordination.records import (
     StatusRecord,
     TaskFigures,
     TaskRecord,
+    VerificationRecord,
     dump,
+    load,
 )
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.snapshot import OpenTable, SnapshotProgress
+from replicator.model.verification import VerificationReport, VerifiedTable, merged
 
 GTID = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-99812345"
 
@@ -123,6 +126,7 @@ class Bus:
         age_s: float = 1.0,
         rows: int = 0,
         dead_letters: int = 0,
+        conflicts: int = 0,
         snapshot: SnapshotProgress | None = None,
     ) -> None:
         checkpoint = Checkpoint(
@@ -132,6 +136,7 @@ class Bus:
             rows=rows,
             transactions=rows // 3,
             dead_letters=dead_letters,
+            conflicts=conflicts,
         )
         path = self.layout.last_commit(name)
         data = dump(CommitRecord(epoch=epoch, checkpoint=checkpoint))
@@ -139,6 +144,16 @@ class Bus:
             self.admin.create(path, data)
         else:
             self.admin.set(path, data)
+
+    def verified(self, name: str, age_s: float, *tables: VerifiedTable, version: int = 0) -> None:
+        uid = load(TaskRecord, self.admin.get(self.layout.task(name)).data).uid
+        ended = now_ms() - int(age_s * 1000)
+        report = VerificationReport(
+            uid=uid, version=version, whole=True, began_ms=ended - 4000, ended_ms=ended, host="core-a", tables=tables
+        )
+        self.admin.create(
+            self.layout.verification(name), dump(VerificationRecord(verification=merged(None, report, "token")))
+        )
 
     def want(self, name: str, desired: str, by: str = "", reason: str = "") -> None:
         record = dump(StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason))
@@ -182,7 +197,7 @@ def night() -> Bus:
         bus.task(name)
         bus.commit(name, 4294970001, offset=88_123_456, age_s=0.8, rows=18_273_645)
     bus.task("sessions_of_three_servers", hosts=["db1.shop.internal:3306", "db2.shop.internal:3306", "db3:3306"])
-    bus.commit("sessions_of_three_servers", 4294970003, offset=4_123, rows=99_120, dead_letters=3)
+    bus.commit("sessions_of_three_servers", 4294970003, offset=4_123, rows=99_120, dead_letters=3, conflicts=7)
     bus.task("new_task_without_configuration", configured=False)
     bus.admin.create(bus.layout.task("handmade"), b"{not json")
 
@@ -194,6 +209,10 @@ def night() -> Bus:
     half = SnapshotProgress("initial", now_ms() - 600_000, tables=7, finished=2, open=OpenTable("shop.orders"),
                             rows=4_200_000, size=1_300_000_000, estimate=10_000_000)  # fmt: skip
     bus.commit("orders_to_lake", 4294970001, offset=88_123_456, age_s=0.8, rows=18_273_645, snapshot=half)
+    cut = SnapshotProgress("initial", now_ms() - 900_000, file="binlog.000041", offset=4711, tables=3, rows=1200,
+                           estimate=3000, cut_ms=now_ms() - 60_000, cut_open=True, cuts=3, lock_ms=0.7,
+                           again=5400)  # fmt: skip
+    bus.commit("prices", 4294970001, offset=88_123_456, age_s=0.8, rows=18_273_645, snapshot=cut)
     a.stand("crm_customer_profile_changes_for_the_recommendation_team", "RUNNING", **_running(312.0, lag=47.0))
     c.stand("crm_customer_profile_changes_for_the_recommendation_team")
     missing_grant = {

@@ -60,6 +60,16 @@ def test_a_snapshot_has_its_bar_and_its_figures(served: Served) -> None:
     assert (task["snapshot"]["percent"], task["snapshot"]["table"]) == (42, "shop.orders")
 
 
+def test_a_consistent_snapshot_has_its_view(served: Served) -> None:
+    text = unescape(served.client.get("/").text)
+    assert 'consistent: all rows as of <span class="mono">binlog.000041:4711</span>, view opened ' in text
+    assert "writers locked for 0.7 ms, begun again 2 times, 5\u202f400 rows delivered again" in text
+    assert text.count("writers locked") == 1
+    (task,) = (task for task in served.client.get("/api/state").json()["tasks"] if task["name"] == "prices")
+    taken = task["snapshot"]
+    assert (taken["view"], taken["lock_ms"], taken["views"]) == ("binlog.000041:4711", 0.7, 3) and taken["view_ms"]
+
+
 def test_dashboard_is_whole_without_its_script(served: Served) -> None:
     answer = served.client.get("/")
     assert answer.status_code == 200

@@ -12,7 +12,9 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from monitor.metrics import exposition
+from monitor.render import Renderer
 from monitor.view import View
+from replicator.model.verification import VerifiedTable
 from tests.unit.monitor.scene import night, small
 from tests.unit.monitor.test_view_builder import Eye
 
@@ -59,6 +61,7 @@ def test_maintenance_retention_headroom_and_dead_letters() -> None:
     assert found[("bus_task_maintenance", task)] == 1
     assert found[("bus_source_retention_headroom_seconds", task)] == 19_000
     assert found[("bus_dead_letters_total", task)] == 3
+    assert found[("bus_target_conflicts_total", task)] == 7
     assert found[("bus_task_maintenance", (("task", "prices"),))] == 0
 
 
@@ -67,7 +70,18 @@ def test_snapshots() -> None:
     task = (("task", "orders_to_lake"),)
     names = ("running", "rows", "rows_expected", "tables", "tables_complete")
     assert [found[(f"bus_snapshot_{name}", task)] for name in names] == [1, 4_200_000, 10_000_000, 7, 2]
-    assert ("bus_snapshot_running", (("task", "prices"),)) not in found
+    assert ("bus_snapshot_running", (("task", "inventory"),)) not in found
+
+
+def test_the_view_of_a_consistent_snapshot() -> None:
+    found = samples(Eye(night()).look())
+    task, other = (("task", "prices"),), (("task", "orders_to_lake"),)
+    names = ("consistent", "views", "rows_again")
+    assert [found[(f"bus_snapshot_{name}", task)] for name in names] == [1, 3, 5400]
+    assert found[("bus_snapshot_lock_seconds", task)] == 0.0007
+    assert abs(found[("bus_snapshot_view_timestamp_seconds", task)] - time.time() + 60) < 30
+    assert found[("bus_snapshot_consistent", other)] == 0
+    assert ("bus_snapshot_lock_seconds", other) not in found
 
 
 def test_the_outlook() -> None:
@@ -121,3 +135,21 @@ def test_take_overs_are_counted_from_nothing_on() -> None:
     found = samples(Eye(small()).look())
     for reason in ("fail-over", "switchover", "gave up"):
         assert found[("bus_failovers_total", (("reason", reason), ("task", "copy_hot_item")))] == 0
+
+
+def test_the_last_verification() -> None:
+    bus = small()
+    equal, differs = VerifiedTable("shop.a", "equal", 1), VerifiedTable("shop.b", "differs", 1, missing=2, extra=1)
+    assert value(Eye(bus).look(), "bus_verify_tables", task="copy_hot_item", result="equal") is None
+    bus.verified("copy_hot_item", 3600, equal, differs)
+    view = Eye(bus).look()
+    task = "copy_hot_item"
+    assert value(view, "bus_verify_differences", task=task, table="shop.b") == 3
+    assert value(view, "bus_verify_differences", task=task, table="shop.a") == 0
+    assert value(view, "bus_verify_tables", task=task, result="differs") == 1
+    assert abs(value(view, "bus_verify_last_timestamp_seconds", task=task) - (time.time() - 3600)) < 5
+    assert value(view, "bus_verify_last_success_timestamp_seconds", task=task) is None
+    (row,) = view.tasks
+    assert "target differs from source" in row.notes and row.tone == "warn"
+    html = Renderer().fragments(view, view.read_ms).html["tasks:copy_hot_item"]
+    assert "shop.b</span>: 2 missing, 1 extra, 0 different" in html and '<b class="bad">differs</b>' in html

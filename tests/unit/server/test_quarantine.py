@@ -9,12 +9,12 @@ import pytest
 
 from replicator.config.load import parse_task
 from replicator.coordination.records import CommitRecord, dump
-from replicator.coordination.tasks.quarantines import Quarantines
+from replicator.coordination.tasks.orders import OrdersStore
 from replicator.coordination.tasks.registry import Registry
 from replicator.errors import ConfigError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
-from replicator.model.quarantine import Orders, Quarantined
+from replicator.model.quarantine import Quarantined, TaskOrders
 from server.task_operations import TaskOperations
 from tests.support.api import TASK, World
 
@@ -38,8 +38,8 @@ def begun(made: World) -> World:
     return made
 
 
-def orders(made: World, name: str = NAME) -> Orders:
-    return Quarantines(made.bus.coordinator, made.bus.layout).read(name).orders
+def orders(made: World, name: str = NAME) -> TaskOrders:
+    return OrdersStore(made.bus.coordinator, made.bus.layout).read(name).orders
 
 
 def reached(made: World, *marks: Quarantined) -> None:
@@ -114,7 +114,7 @@ def test_an_earlier_versions_configuration_is_read_or_refused(made: World) -> No
 def test_a_table_that_is_not_there_can_t_be_left_out(begun: World, table: str, expected: tuple[int, str]) -> None:
     status, answer = said(begun, "quarantine", table=table)
     assert (status, answer["error"]["code"]) == expected
-    assert orders(begun) == Orders()
+    assert orders(begun) == TaskOrders()
 
 
 def test_before_its_tables_are_read_nobody_knows(made: World) -> None:
@@ -137,20 +137,20 @@ def test_one_that_is_in_no_quarantine_can_t_be_released(begun: World) -> None:
 def test_of_two_orders_the_second_learns_it(begun: World) -> None:
     control = TaskOperations(begun.bus.coordinator, begun.bus.layout)
     before = control.orders(NAME)
-    control.order(NAME, before, Orders({"shop.item": 5}), "ann", "shop.item")
+    control.order(NAME, before, TaskOrders({"shop.item": 5}), "ann", "shop.item")
     with pytest.raises(VersionConflict):
-        control.order(NAME, before, Orders(), "bob", "shop.item: release")
+        control.order(NAME, before, TaskOrders(), "bob", "shop.item: release")
     after = control.orders(NAME)
-    control.order(NAME, after, Orders(), "bob", "shop.item: release")
+    control.order(NAME, after, TaskOrders(), "bob", "shop.item: release")
     with pytest.raises(VersionConflict):
-        control.order(NAME, after, Orders({"shop.item": 6}), "ann", "shop.item")
+        control.order(NAME, after, TaskOrders({"shop.item": 6}), "ann", "shop.item")
 
 
 def test_a_task_that_is_deleted_takes_its_orders_with_it(begun: World) -> None:
     said(begun, "quarantine", table="shop.item")
     assert begun.http.delete(f"/tasks/{NAME}").status_code == 204
     begun.http.post("/tasks", content=TASK)
-    assert orders(begun) == Orders()
+    assert orders(begun) == TaskOrders()
 
 
 def test_a_fork_leaves_out_what_the_other_one_left_out_there(made: World) -> None:
@@ -158,7 +158,7 @@ def test_a_fork_leaves_out_what_the_other_one_left_out_there(made: World) -> Non
     answer = made.http.post(f"/tasks/{NAME}/fork", json={"name": "again"})
     assert answer.status_code == 201
     assert list(orders(made, "again").tables) == ["shop.item"]
-    assert orders(made) == Orders()
+    assert orders(made) == TaskOrders()
 
 
 @pytest.mark.parametrize("table", ["", "item", "shop.*", "!shop.item", "shop."])
@@ -215,10 +215,10 @@ def test_a_replay_names_the_server_that_its_start_is_of(made: World, gtids: bool
 def test_a_table_in_quarantine_is_replayed_by_the_task_itself(made: World) -> None:
     reached(made, LASTING)
     assert made.http.post(f"/tasks/{NAME}/replay?dry_run=true", json={"table": "shop.item"}).status_code == 204
-    assert orders(made) == Orders()
+    assert orders(made) == TaskOrders()
     status, task = said(made, "replay", table="shop.item")
     assert (status, task["name"]) == (200, NAME)
-    assert orders(made) == Orders(replay={"shop.item": 5})
+    assert orders(made) == TaskOrders(replay={"shop.item": 5})
 
 
 def test_one_that_an_error_put_there_is_released_for_that_time(made: World) -> None:

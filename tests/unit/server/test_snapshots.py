@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from replicator.coordination.records import CommitRecord, dump
-from replicator.coordination.tasks.quarantines import Quarantines
+from replicator.coordination.tasks.orders import OrdersStore
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.quarantine import Quarantined
@@ -40,7 +40,7 @@ def reached(made: World, checkpoint: Checkpoint) -> None:
 
 
 def orders(made: World) -> SnapshotOrders:
-    return Quarantines(made.bus.coordinator, made.bus.layout).read(NAME).orders.snapshots
+    return OrdersStore(made.bus.coordinator, made.bus.layout).read(NAME).orders.snapshots
 
 
 def said(made: World, verb: str = "", **body: Any) -> tuple[int, Any]:
@@ -58,7 +58,7 @@ def test_start_pause_resume_stop(begun: World) -> None:
     said(begun, "/pause")
     assert said(begun, "/resume")[1]["snapshot"]["state"] == "running" and not orders(begun).paused
     assert said(begun, tables=["shop.item"])[1]["snapshot_requests"][-1]["number"] == 2
-    assert said(begun, "/stop")[1]["snapshot_requests"] == [] and orders(begun).stopped == 2
+    assert said(begun, "/stop")[1]["snapshot_requests"] == [] and orders(begun).stopped == 3
     events = [
         event for event in begun.http.get(f"/tasks/{NAME}/history").json()["items"] if event["event"] == "snapshot"
     ]

@@ -1,0 +1,216 @@
+"""Builds the verification of a task: tables and columns as its transforms leave them, position at the target."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from replicator.assembly.repair import TaskRepair
+from replicator.config.mysql_sink import MySQLSink
+from replicator.config.secrets import resolve
+from replicator.config.tables import TableFilter
+from replicator.config.task import TaskConfig
+from replicator.decode.binlog import table_map as table_maps
+from replicator.errors import ProcessError, ReplicatorError, SinkUnavailable
+from replicator.model.finding import listed
+from replicator.model.position import Position
+from replicator.model.position_order import reached
+from replicator.model.table import Table
+from replicator.mysql import server_errors, table_map
+from replicator.mysql.hosts import Hosts
+from replicator.mysql.identifiers import quote_identifier
+from replicator.pipeline.ports import TableSize
+from replicator.source.mysql.positions import end_position
+from replicator.source.mysql.snapshot import tables as source_tables
+from replicator.source.mysql.snapshot.definition import split
+from replicator.transform.chain import Chain
+from replicator.transform.filters import Filters
+from replicator.transform.operations import Operations
+from replicator.transform.view import View
+from replicator.verify import filter_sql, table_pair
+from replicator.verify.repair import Repair
+from replicator.verify.replication import Waiter
+from replicator.verify.side import Side
+from replicator.verify.state import StateFile
+from replicator.verify.table_pair import Description, Mapped, TablePair
+from replicator.verify.verifier import Observer, Options, Verifier, Wanted
+
+_NO_TABLE: Final = frozenset({1049, 1146})
+
+
+class Verification:
+    """The two sides of one task. `tables`: those that are compared, by name."""
+
+    def __init__(
+        self,
+        config: TaskConfig,
+        sink: MySQLSink,
+        source: Side,
+        target: Side,
+        patterns: Sequence[str],
+        member: MySQLSink,
+    ) -> None:
+        self._config, self._sink = config, sink
+        self._source, self._target = source, target
+        self._patterns, self._member = tuple(patterns), member
+        self._chain, self._filters = Chain(config.transforms), Filters(config.transforms.filter)
+        self._operations = Operations(config.transforms.operations)
+        self.tables = self._tables()
+
+    def repair(self, uid: str, guard: Callable[[str], None], *, dry_run: bool) -> TaskRepair:
+        """See `TaskRepair`."""
+        return TaskRepair(self._config, self._member, self._target, uid, guard, dry_run=dry_run)
+
+    def verifier(
+        self,
+        options: Options,
+        patience_s: float,
+        state: Path | None,
+        observer: Observer,
+        repair: Repair | None = None,
+    ) -> Verifier:
+        """Raises ProcessError E5033."""
+        kept = StateFile(state, self._fingerprint())
+        waiter = Waiter(_Replication(self._config.name, self._sink, self._source, self._target), patience_s)
+        return Verifier(self._source, self._target, self.pair, waiter, options, kept, observer, repair=repair)
+
+    def _fingerprint(self) -> str:
+        config = self._config
+        parts = (config.name, config.source.model_dump_json(), self._sink.model_dump_json(), *self._patterns)
+        text = "\0".join((*parts, config.transforms.model_dump_json()))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def _tables(self) -> list[Wanted]:
+        chosen = TableFilter(self._patterns or ("*.*",))
+        sizes = source_tables.selected(self._source.control, self._config.database)
+        if self._patterns and not any(chosen.chooses(each.table) for each in sizes):
+            raise ProcessError(
+                "E5032",
+                f"no table that the task replicates matches {', '.join(self._patterns)}",
+                wanted="--table with names of the source",
+            )
+        return [each for each in _without_merged([self._wanted(size) for size in sizes]) if chosen.chooses(each.table)]
+
+    def _wanted(self, size: TableSize) -> Wanted:
+        described = self._source.describe(*split(self._source.control, size.table))
+        if described is None:
+            return Wanted(size.table, size.table, 0, 0, "it is a view, or was dropped")
+        table = table_of(self._source, described)
+        target = self._chain.view(table).table
+        chosen = self._filters.filter(table)
+        skipped = ""
+        omitted = self._operations.skipped(table) - {"truncate"}
+        if omitted:
+            skipped = f"transforms.operations omit {listed(sorted(omitted))}"
+        elif chosen is not None and not chosen.rows:
+            skipped = "transforms.filter select changes, not rows"
+        elif chosen is not None:
+            try:
+                filter_sql.condition(described.shape, chosen.condition)
+            except filter_sql.NotInSQL as error:
+                skipped = f"transforms.filter can't be tested by the source: {error}"
+        return Wanted(size.table, target.qualified, size.rows, size.size, skipped)
+
+    def pair(self, wanted: Wanted) -> TablePair | None:
+        """Both sides of a table; None: one of them is missing."""
+        source = self._source.describe(*split(self._source.control, wanted.table))
+        if source is None:
+            return None
+        table = table_of(self._source, source)
+        view = self._chain.view(table)
+        target = self._target.describe(view.table.database, view.table.name)
+        if target is None:
+            return None
+        chosen = self._filters.filter(table)
+        where = filter_sql.condition(source.shape, chosen.condition) if chosen is not None else ""
+        return table_pair.pair(source, target, _mapped(table, view), where)
+
+
+def table_of(source: Side, described: Description) -> Table:
+    """As the table map of the source's stream describes it."""
+    mariadb = source.server.mariadb
+    found = table_maps.parse(table_map.body(described.shape, 0, mariadb=mariadb)[6:], mariadb=mariadb).table
+    unique = described.keys[0].columns if described.keys and not found.primary_key else ()
+    return msgspec.structs.replace(found, unique_key=unique)
+
+
+def _without_merged(tables: Sequence[Wanted]) -> list[Wanted]:
+    """A table that is written from several ones has the rows of all of them."""
+    written = Counter(each.target for each in tables)
+    reason = "several tables of the source are written to this table"
+    return [
+        msgspec.structs.replace(each, skipped=each.skipped or reason) if written[each.target] > 1 else each
+        for each in tables
+    ]
+
+
+def _mapped(table: Table, view: View) -> list[Mapped]:
+    return [
+        Mapped(table.columns[origin.column].name, column.name, "masked" if origin.mask or origin.nothing else "")
+        for column, origin in zip(view.table.columns, view.origins, strict=True)
+        if origin.constant is None
+    ]
+
+
+class _Replication:
+    """See `verify.replication.Replication`."""
+
+    def __init__(self, task: str, sink: MySQLSink, source: Side, target: Side) -> None:
+        self._task, self._source, self._target = task, source, target
+        table = f"{quote_identifier(sink.position_database)}.replicator_position"
+        self._sql = f"SELECT position FROM {table} WHERE task = %s ORDER BY written_at DESC LIMIT 1"  # noqa: S608 (quoted)
+
+    def end(self) -> Position:
+        return end_position(self._source.control, self._source.server)
+
+    def passed(self, goal: Position) -> bool | None:
+        try:
+            text = self._target.control.value(self._sql, (self._task,))
+        except ReplicatorError as error:
+            if server_errors.number_of(error) in _NO_TABLE:
+                return None
+            raise
+        if not text:
+            return None
+        return reached(msgspec.json.decode(str(text), type=Position).transaction_start, goal)
+
+
+def _writable(member: MySQLSink, password: str) -> Side:
+    """Of several servers, rows are in the one that the task writes to."""
+    side = Side.of(member, password)
+    if member.hosts and side.server.get("read_only") not in ("OFF", ""):
+        side.close()
+        raise SinkUnavailable(
+            "E3408", f"{member.host}:{member.port} is read-only", found=f"read_only = {side.server.get('read_only')}"
+        )
+    return side
+
+
+@contextmanager
+def open_verification(config: TaskConfig, patterns: Sequence[str]) -> Iterator[Verification]:
+    """Connects to both sides. `patterns`: of tables at the source; empty: all of the task.
+
+    Raises:
+        ProcessError: E5032, the task has another sink.
+        SourceUnavailable, SourceError, SinkUnavailable, SinkError, ConfigError.
+    """
+    sink = config.sink
+    if not isinstance(sink, MySQLSink):
+        raise ProcessError(
+            "E5032", "only the target of a sink that is a database can be verified", found=f"sink.type: {sink.type}",
+            wanted="sink.type: mysql or mariadb",
+        )  # fmt: skip
+    with ExitStack() as opened:
+        source_password, sink_password = resolve(config.database.password), resolve(sink.password)
+        source = Hosts(config.database).first(lambda member: Side.of(member, source_password))
+        opened.callback(source.close)
+        targets = Hosts(sink)
+        target = targets.first(lambda member: _writable(member, sink_password))
+        opened.callback(target.close)
+        yield Verification(config, sink, source, target, patterns, targets.current)
