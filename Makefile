@@ -16,7 +16,7 @@ COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --ge
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser demo test unit conformance integration failover golden lint format types imports bench \
-	bench-handover bench-compare soak faults smallest fuzz prove mutants up down clean lock docs docker
+	bench-handover bench-compare soak faults snapshots long targets smallest fuzz prove mutants up down clean lock docs docker
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
@@ -80,6 +80,15 @@ soak: setup ## random faults under load for MINUTES from SEED, and a verdict ove
 
 faults: setup ## ROUNDS random faults under load from SEED; figures, raw history, take-over times as a picture
 	@$(RUN) dev.soak --rounds $(ROUNDS) --seed $(SEED)
+
+long: setup ## tests of minutes that `make test` leaves out: faults while a target is filled
+	@$(PYTEST) tests/integration/sink/mysql/long_snapshot_faults.py
+
+snapshots: setup ## ROUNDS snapshots of random tables from SEED beside random writers, DDL and faults; the rows rebuilt
+	@$(RUN) dev.snapshots --rounds $(ROUNDS) --seed $(SEED)
+
+targets: setup ## ROUNDS of random transactions from SEED applied to a second server under faults, and a verdict
+	@$(RUN) dev.targets --rounds $(ROUNDS) --seed $(SEED)
 
 smallest: setup ## the smallest session timeout that holds on this machine for MINUTES
 	@$(RUN) dev.faults.smallest --minutes $(MINUTES)

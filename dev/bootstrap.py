@@ -94,7 +94,9 @@ def prepare_venv() -> None:
         _run([sys.executable, "-m", "venv", str(VENV)])
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
     say("installing the locked requirements (about a minute on a fresh machine)")
-    _run([*pip, "--quiet", "--require-hashes", "-r", str(LOCK)])
+    # The lock has every package. Were dependencies resolved, a release published since would be tried, and refused for
+    # its missing hash, where one package asks for an extra of another.
+    _run([*pip, "--quiet", "--require-hashes", "--no-deps", "-r", str(LOCK)])
     say("installing the project itself, editable")
     _run([*pip, "--quiet", "--no-deps", "--no-build-isolation", "-e", str(TREE)])
     STAMP.write_text(wanted)

@@ -76,8 +76,15 @@ class Process:
 
     def terminate(self, timeout: float = 30.0) -> int:
         """SIGTERM and wait. Returns the exit status; SIGKILL and ServerFailed when it does not end in time."""
+        self.ask_to_end()
+        return self.ended(timeout)
+
+    def ask_to_end(self) -> None:
         self._signal(signal.SIGCONT)
         self._signal(signal.SIGTERM)
+
+    def ended(self, timeout: float) -> int:
+        """Waits for the end of a process that was asked for it; as `terminate`."""
         try:
             return self.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -198,9 +205,14 @@ class Cluster:
         self.cli("task", "apply", "-f", str(path))
 
     def close(self) -> None:
-        for process in [*self.cores.values(), self.server, self.monitor]:
-            if process is not None:
-                process.close()
+        """All at once: no standby takes over what another Core leaves."""
+        processes = [process for process in (*self.cores.values(), self.server, self.monitor) if process is not None]
+        running = [process for process in processes if process.running]
+        for process in running:
+            process.ask_to_end()
+        for process in running:
+            with contextlib.suppress(ServerFailed):
+                process.ended(15)
 
     def _need_server(self) -> None:
         with self._starting:

@@ -15,6 +15,7 @@ from dev.paths import TREE
 from dev.progress import say
 from dev.servers import MySQL
 from replicator.errors import ReplicatorError
+from replicator.host import access
 from tests.golden.compare import System, Variation
 from tests.golden.recording import Recordings
 
@@ -36,6 +37,7 @@ def main(names: list[str]) -> int:
     status = 0
     say(f"{'system':10}{'variation':34}{'equal':>7}{'by rule':>9}{'differ':>8}")
     with tempfile.TemporaryDirectory() as folder:
+        access.default_file_sink_directory(Path(folder))
         recordings = Recordings(Path(folder), lambda: MySQL(fast=True).start())
         try:
             for name in names or known:

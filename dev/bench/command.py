@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dev.bench import latency, sections
+from dev.bench.apply import apply
 from dev.bench.flames import flames
 from dev.bench.fleet import fleet
 from dev.bench.load import KINDS, Load, Segment
@@ -18,6 +19,7 @@ from dev.bench.machine import facts
 from dev.bench.peer import debezium, prepare
 from dev.bench.report import OUTPUT, Entry, absent, read, table, write
 from dev.bench.runner import Runner
+from dev.bench.snapshots import ROWS, snapshots
 from dev.errors import DevError, ServerUnavailable
 from dev.progress import say, step
 from dev.servers import Kafka, MariaDB, MySQL
@@ -26,12 +28,14 @@ from dev.servers.kafka import kafka_broker
 from dev.servers.stack import start_all
 
 BINLOG = ["--max-binlog-size=1073741824", "--sync-binlog=0", "--max-connections=1000"]
+DELETED_AT_ONCE = {"log.segment.delete.delay.ms": 100}
+"""Of the broker, which else keeps the logs of deleted topics for a minute: a snapshot's is two gigabytes on a tmpfs."""
 SIZES = {"small": 0.02, "default": 1.0, "full": 5.0}
 BIG: tuple[str, ...] = ("tx1", "tx10000")
 COMPARED = frozenset({"tx1", "tx10000", "debezium"})
 PARTS = (
-    "compare", "tx1", "tx10000", "debezium", "latency", "workers", "guards", "memory", "fleet", "kinds", "matrix",
-    "flames",
+    "compare", "tx1", "tx10000", "debezium", "snapshot", "apply", "latency", "workers", "guards", "memory", "fleet",
+    "kinds", "matrix", "flames",
 )  # fmt: skip
 
 
@@ -81,7 +85,7 @@ class Plan:
 
 
 def start_servers() -> tuple[Database, Kafka]:
-    kafka = kafka_broker(fast=True, heap="1g")
+    kafka = kafka_broker(fast=True, heap="1g", properties=DELETED_AT_ONCE)
     database: Database = MySQL(fast=True, extra_args=BINLOG)
     try:
         start_all([kafka, database])
@@ -156,6 +160,13 @@ def measure(plan: Plan, runner: Runner, options: argparse.Namespace) -> None:
     both = {size: segments[size] for size in BIG if size in segments}
     if connect is not None:
         plan.part("debezium", lambda: debezium(runner, connect, both, runs))
+    rows = int(ROWS * min(scale, 1))
+    again, peers = min(runs, 3), options.peers
+    plan.part(
+        "snapshot",
+        lambda: snapshots(runner, writer, rows, again, peer_runs=again if peers else 1, full=peers),
+    )
+    plan.part("apply", lambda: apply(runner, both, again))
     rates = {100: 3.0, 1000: 3.0} if small else {100: 15.0 * max(scale, 1), 1000: 8.0 * max(scale, 1)}
     plan.part("latency", lambda: latency.latencies(runner, rates, few))
     plan.part("workers", lambda: latency.workers(runner, segments.get("tx10000", segments["warm"]), runs))
@@ -176,8 +187,8 @@ def load(load: Load, scale: float, plan: Plan) -> dict[str, Segment]:
         return max(int(rows * scale) // per, 2) * per
 
     sizes: dict[str, Any] = {
-        "tx1": (400_000, 1, ("tx1", "debezium", "guards", "flames")),
-        "tx10000": (800_000, 10_000, ("tx10000", "debezium", "workers", "guards", "flames")),
+        "tx1": (400_000, 1, ("tx1", "debezium", "apply", "guards", "flames")),
+        "tx10000": (800_000, 10_000, ("tx10000", "debezium", "apply", "workers", "guards", "flames")),
         "matrix_tx1": (80_000, 1, ("matrix",)),
         "matrix_tx10": (100_000, 10, ("matrix",)),
         "matrix_tx10000": (200_000, 10_000, ("matrix",)),

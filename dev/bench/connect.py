@@ -4,6 +4,7 @@ read from."""
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -31,6 +32,10 @@ class Connect(Server):
         self._database = database
         self._kafka = kafka
         self._url = f"http://{self.address}"
+
+    @property
+    def _history(self) -> Path:
+        return self.folder / "data" / "history"
 
     def _prepare(self) -> None:
         (self.folder / "data").mkdir()
@@ -66,12 +71,24 @@ class Connect(Server):
 
     def make(self) -> None:
         """The connector, halted. It reads only what is written after this: its history of the tables begins here."""
+        self._call("PUT", f"/connectors/{NAME}/config", self._connector("no_data"))
+        self._until("RUNNING")
+        wait_for(self._knows_tables, "Debezium to have read the tables", 60, every=0.3)
+        self.halt()
+
+    def make_initial(self) -> None:
+        """The connector, halted, that `copy` lets read the tables."""
+        body = {"name": NAME, "config": self._connector("initial"), "initial_state": "STOPPED"}
+        self._call("POST", "/connectors", body)
+        self._until("STOPPED")
+
+    def _connector(self, mode: str, **others: str) -> dict[str, str]:
         user, password = self._database.replicator
         history = {
             "schema.history.internal": "io.debezium.storage.file.history.FileSchemaHistory",
-            "schema.history.internal.file.filename": str(self.folder / "data" / "history"),
+            "schema.history.internal.file.filename": str(self._history),
         }
-        config = {
+        return {
             "connector.class": "io.debezium.connector.mysql.MySqlConnector",
             "database.hostname": self._database.host,
             "database.port": str(self._database.port),
@@ -82,18 +99,25 @@ class Connect(Server):
             "driver.allowPublicKeyRetrieval": "true",
             "topic.prefix": _PREFIX,
             "table.include.list": "bench.orders",
-            "snapshot.mode": "no_data",
+            "snapshot.mode": mode,
             "snapshot.locking.mode": "none",
             "include.schema.changes": "false",
             "max.batch.size": "4096",
             "max.queue.size": "16384",
             "poll.interval.ms": "1",
             **history,
+            **others,
         }
-        self._call("PUT", f"/connectors/{NAME}/config", config)
+
+    def copy(self, **options: str) -> None:
+        """Begins the initial snapshot, as if there had been none before. options: of the connector, with _ for the
+        dot. The connector has to be halted."""
+        self._history.unlink(missing_ok=True)
+        settings = {name.replace("_", "."): value for name, value in options.items()}
+        self._call("DELETE", f"/connectors/{NAME}/offsets")
+        self._call("PUT", f"/connectors/{NAME}/config", self._connector("initial", **settings))
+        self._call("PUT", f"/connectors/{NAME}/resume")
         self._until("RUNNING")
-        wait_for(self._knows_tables, "Debezium to have read the tables", 60, every=0.3)
-        self.halt()
 
     def read(self, file: str, start: int, gtids: str) -> None:
         """Begins at a place of the binlog, before which `gtids` were executed: a server that has GTIDs is asked by
@@ -120,7 +144,7 @@ class Connect(Server):
     def _knows_tables(self) -> bool:
         """The history has been written, and no more for a while. An offset there is only with the first record."""
         self.check()
-        history = self.folder / "data" / "history"
+        history = self._history
         return history.exists() and "orders" in history.read_text() and time.time() - history.stat().st_mtime > 3
 
     def _status(self) -> dict[str, Any]:

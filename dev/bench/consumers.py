@@ -1,13 +1,14 @@
-"""`read_committed` consumers of two libraries, for latency measurements."""
+"""`read_committed` consumers of two libraries, for latency measurements, and the ends of a topic."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from kafka import KafkaConsumer, TopicPartition
 
 from dev.bench.ours import PARTITIONS
 from dev.checker.consumer import open_consumer as committed
+from dev.kafka_sockets import PROXY_URL
 
 _WAIT_MS = 500
 
@@ -61,6 +62,23 @@ class KafkaPython:
 
     def close(self) -> None:
         self._reader.close(autocommit=False)
+
+
+class Ends:
+    """How many records a topic has: those that mark the ends of transactions included."""
+
+    def __init__(self, bootstrap: str, topic: str) -> None:
+        self._consumer = KafkaConsumer(bootstrap_servers=bootstrap, proxy_url=PROXY_URL, group_id=None)
+        self._places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._consumer.close(autocommit=False)
+
+    def total(self) -> int:
+        return sum(self._consumer.end_offsets(self._places).values())
 
 
 def open_consumer(bootstrap: str, topic: str) -> KafkaConsumer:

@@ -19,6 +19,8 @@ PATHS = {
     "twin": "dev.bench.ours",  # the decoder in Python
     "guarded": "dev.bench.guarded",  # with the lease, the checkpoints and the metrics of a Core's worker
     "nowhere": "dev.bench.ours",  # rendered, and then dropped
+    "snapshot": "dev.bench.snapshot_job",  # the rows that the table has
+    "apply": "dev.bench.apply_job",  # into a second server
     "plain": "dev.bench.plain",
     "socket": "dev.bench.ceiling",
     "mysqlbinlog": "dev.bench.ceiling",
@@ -102,10 +104,19 @@ def measure(job: Job, *, tree: Path | None = None, prefix: tuple[str, ...] = ())
 
 def peak_mb() -> float:
     """Most resident memory this process has had. VmHWM, because ru_maxrss remembers the program before exec."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024 / 1e6
-    raise RuntimeError("no VmHWM in /proc/self/status")
+    found = high_water_mb("self")
+    if not found:
+        raise RuntimeError("no VmHWM in /proc/self/status")
+    return found
+
+
+def high_water_mb(pid: int | str) -> float:
+    """Of another process; 0.0 when it has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except FileNotFoundError:
+        return 0.0
+    return next((int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("VmHWM:")), 0.0)
 
 
 def cpu_seconds() -> float:

@@ -32,8 +32,10 @@ _SERIES = 3
 _IDLE_ROWS, _IDLE_SECONDS = 100, 15.0
 """What an idle worker has delivered, and for how long it rests: it has asked how long the log will last by then."""
 
-_INSERT = """INSERT INTO bench.orders VALUES (%s, 7, 'SKU-000007', 1, 9.99, 1, '2026-11-21 09:40:12.345',
+ORDER = """VALUES (%s, 7, 'SKU-000007', 1, 9.99, 1, '2026-11-21 09:40:12.345',
     '2026-11-21 09:40:12.345', 'order of the day', '{"channel": "web"}')"""
+"""Of a row with an id."""
+_INSERT = f"INSERT INTO bench.orders {ORDER}"
 
 
 def latencies(runner: Runner, rates: dict[int, float], series: int = 1) -> Iterator[Entry]:
@@ -88,7 +90,7 @@ def _latency(
     worker = crew.start(task(runner.job("ours", segment, name, short=False, delivery=delivery)))
     place = (runner.database.host, runner.database.port)
     try:
-        found = measured(lambda: reader(runner.kafka.bootstrap, name), _writer, place, rate, seconds)
+        found = measured(lambda: reader(runner.kafka.bootstrap, name), writer, place, rate, seconds)
     finally:
         crew.stop(worker)
         runner.delete(name)
@@ -97,7 +99,7 @@ def _latency(
     return found
 
 
-def _writer(host: str, port: int) -> Write:
+def writer(host: str, port: int) -> Write:
     connection = pymysql.connect(host=host, port=port, user="root", password="", autocommit=False)
     cursor = connection.cursor()
 

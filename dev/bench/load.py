@@ -8,7 +8,7 @@ from dev.servers.database import Database
 
 DATABASE, TABLE = "bench", "orders"
 
-_SCHEMA = f"""
+SCHEMA = f"""
 CREATE TABLE {DATABASE}.{TABLE} (
     id BIGINT NOT NULL PRIMARY KEY,
     customer_id INT UNSIGNED NOT NULL,
@@ -61,6 +61,9 @@ _SHORT, _FEWEST = 30, 4
 """A segment's beginning is this part of it, and as many transactions at least: one of them deletes."""
 
 
+_FILLED = 20_000
+"""Rows of a transaction that fills the table for snapshots."""
+
 KINDS = ("inserts", "updates", "deletes")
 
 
@@ -96,7 +99,7 @@ class Load:
     def prepare(self) -> None:
         execute = self._server.execute
         execute(f"CREATE DATABASE {DATABASE}")
-        execute(_SCHEMA)
+        execute(SCHEMA)
         execute(f"CREATE TABLE {DATABASE}.numbers (n BIGINT NOT NULL PRIMARY KEY)")
         execute(f"INSERT INTO {DATABASE}.numbers VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)")
         for power in range(1, 6):
@@ -131,6 +134,19 @@ class Load:
             draft = Segment(f"{kind}s_tx{per}", file, start, 0, whole, 0, whole, whole * (kind == "delete"))
             segments[kind] = self._segment(draft)
         return segments
+
+    def table(self, rows: int) -> None:
+        """Replaces the rows of the table by those from 1 to `rows`, without writing them to the binlog."""
+        connection = self._server.connect()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute("SET SESSION sql_log_bin = 0")
+                cursor.execute(f"TRUNCATE {DATABASE}.{TABLE}")
+                cursor.execute(f"CALL {DATABASE}.fill('insert', 1, {rows}, {min(rows, _FILLED)})")
+                cursor.execute(f"ANALYZE TABLE {DATABASE}.{TABLE}")
+        finally:
+            connection.close()
+        self._next = max(self._next, rows + 1)
 
     def close_last(self) -> None:
         """Begins another file, so that the last segment, too, has its own."""

@@ -35,6 +35,13 @@ def facts(runner: Runner, options: argparse.Namespace) -> Iterator[Entry]:
     yield fact("fact.command", command + (" --peers" if options.peers else ""))
 
 
+def summary() -> str:
+    """When, where and of which revision, for a part that is measured by itself."""
+    when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    load = f"load {os.getloadavg()[1]:.1f} before it"
+    return f"Measured {when}, {_processor()}, {os.cpu_count()} cores, revision {_revision()}, {load}."
+
+
 def steal() -> Callable[[], float]:
     """What says which share of the processors, in percent, the virtual machine's host has taken since now."""
     began = _ticks()

@@ -31,6 +31,8 @@ class Nowhere:
     left: Position | None = None
     dead_letters = 0
     holds_position = False
+    holds_rows = False
+    conflicts = 0
 
     def __init__(self) -> None:
         self._committed: Position | None = None
@@ -122,8 +124,12 @@ def task(job: Job) -> dict[str, Any]:
 def run(job: Job, **others: Any) -> int:
     """Delivers the whole segment. Returns the row changes delivered and acknowledged. others: parts of the pipeline
     in place of the usual ones."""
+    return deliver(job, task(job), Position(job.file, job.end), **others)
+
+
+def deliver(job: Job, config: dict[str, Any], until: Position | None, **others: Any) -> int:
+    """See `run`. config: the task's. until: where the pipeline ends by itself, or None."""
     os.environ["REPL_BENCH_PASSWORD"] = job.password
-    config = parse_task(task(job))
     parts: dict[str, Any] = {
         "term": Term.unlimited(job.name, "bench"),
         "store": MemoryStore(),
@@ -132,8 +138,8 @@ def run(job: Job, **others: Any) -> int:
     }
     if job.path == "nowhere":
         parts["sink"] = Nowhere()
-    pipeline = build_pipeline(config, **(parts | others))
+    pipeline = build_pipeline(parse_task(config), **(parts | others))
     global _watch
     with Watch(lambda: pipeline.figures.rows, int(job.rows * LEFT_OUT)) as _watch:
-        pipeline.run(Position(job.file, job.end))
+        pipeline.run(until)
     return pipeline.figures.rows

@@ -55,6 +55,19 @@ WANTED = (
     Wanted("the same in rows/s, 10,000-row transactions", "guards_rate.tx10000", False, 2, "% rows/s"),
     Wanted("the same by their own clocks, 1-row transactions", "guards_counted.tx1", False, 2, "% CPU"),
     Wanted("the same by their own clocks, 10,000-row transactions", "guards_counted.tx10000", False, 2, "% CPU"),
+    Wanted("snapshot, format debezium, against Debezium tuned", "snapshot.debezium", True, 8, "x"),
+    Wanted("snapshot, format maxwell, against Debezium tuned", "snapshot.maxwell", True, 12, "x"),
+    Wanted("snapshot, share of mysqldump to /dev/null", "snapshot.dump", True, 0.4, "x"),
+    Wanted("snapshot, CPU per row", "snapshot.cpu_us", False, 2.5, "us"),
+    Wanted("snapshot, memory of the worker", "snapshot.memory_mb", False, 150, "MB"),
+    Wanted("rows/s into MySQL against its replica, 1-row transactions", "apply.replica.tx1", True, 15, "x"),
+    Wanted("rows/s into MySQL against its replica, 10,000-row transactions", "apply.replica.tx10000", True, 1.5, "x"),
+    Wanted("the same in the source's order, 1-row transactions", "apply.in_order.tx1", True, 6, "x"),
+    Wanted("the same in the source's order, 10,000-row transactions", "apply.in_order.tx10000", True, 0.8, "x"),
+    Wanted("CPU per row into MySQL, 1-row transactions", "apply.cpu_us.tx1", False, 2.5, "us"),
+    Wanted("CPU per row into MySQL, 10,000-row transactions", "apply.cpu_us.tx10000", False, 1.5, "us"),
+    Wanted("latency into MySQL at 1,000 transactions/s, p99", "apply.latency_ms.p99", False, 50, "ms"),
+    Wanted("stream during a snapshot at 1,000/s, highest latency", "snapshot.stream_lag_ms", False, 1000, "ms"),
     Wanted("switchover under load, p99", "switchover_s.p99", False, 1, "s"),
     Wanted("take-over after SIGKILL, T = 4 s, p50", "takeover_s.p50", False, 5, "s"),
     Wanted("take-over after SIGKILL, T = 4 s, p99", "takeover_s.p99", False, 7, "s"),
@@ -149,6 +162,91 @@ def latency(entries: Entries) -> str:
     return _rows(("delivery", "rows/s", "consumer", "p50 ms", "p99 ms", "p99.9 ms", "samples"), rows)
 
 
+SNAPSHOT_PATHS = {
+    "debezium": "ours, format debezium",
+    "maxwell": "ours, format maxwell",
+    "peer.tuned": "Debezium, tuned, one thread",
+    "peer.two_threads": "Debezium, tuned, two threads",
+    "peer.defaults": "Debezium, default settings",
+}
+
+
+def snapshot(entries: Entries) -> str:
+    rows = []
+    for name, what in SNAPSHOT_PATHS.items():
+        if f"snapshot.rate.{name}" not in entries:
+            continue
+        peer = name.startswith("peer.")
+        whole = "-" if peer else _value(entries, f"snapshot.rate.{name}")
+        steady = _value(entries, f"snapshot.rate.{name}" if peer else f"snapshot.rate.{name}.steady")
+        cpu = _value(entries, f"snapshot.cpu_us.{name}" if peer else f"snapshot.cpu_us.{name}.steady")
+        servers = (_value(entries, f"snapshot.cpu_us.{name}.{server}") for server in ("database", "broker"))
+        memory = _value(entries, f"snapshot.memory_mb.{name}" if name != "debezium" else "snapshot.memory_mb")
+        rows.append((what, whole, steady, cpu, *servers, memory))
+    if not rows:
+        return "Not measured yet."
+    command = [_value(entries, f"snapshot.command.{key}") for key in ("rate", "cpu_us", "memory_mb")]
+    rows.append(("`replicator run --snapshot-only`, whole process", command[0], "-", command[1], "-", "-", command[2]))
+    rows.append(("the server's dump program, to /dev/null", _value(entries, "snapshot.rate.dump"), *("-",) * 5))
+    header = ("path", "rows/s, whole", "rows/s, running", "CPU us/row", "database us/row", "broker us/row", "MB")
+    return _rows(header, rows)
+
+
+def snapshot_facts(entries: Entries) -> str:
+    return entries["snapshot.measured"].reason if "snapshot.measured" in entries else ""
+
+
+_RATIOS = (
+    ("rows/s, format debezium, against Debezium tuned", "snapshot.debezium"),
+    ("rows/s, format maxwell, against Debezium tuned", "snapshot.maxwell"),
+    ("rows/s, format debezium, against Debezium with default settings", "snapshot.debezium.defaults"),
+    ("rows/s, format maxwell, against Debezium with default settings", "snapshot.maxwell.defaults"),
+    ("CPU per row, format debezium, against Debezium tuned", "snapshot.debezium_cpu"),
+    ("rows/s, format debezium, whole, against the dump program", "snapshot.dump"),
+    ("latency of the stream during a snapshot, median, ms", "snapshot.stream_lag_ms.p50"),
+    ("the same, p99, ms", "snapshot.stream_lag_ms.p99"),
+    ("the same, highest, ms", "snapshot.stream_lag_ms"),
+    ("rows/s of the snapshot meanwhile", "snapshot.stream_lag_ms.copied"),
+)
+
+
+def snapshot_ratios(entries: Entries) -> str:
+    rows = [(what, _value(entries, name)) for what, name in _RATIOS if name in entries]
+    return _rows(("figure", "value"), rows) if rows else "Not measured yet."
+
+
+_APPLIED = ("tx1", "1-row transactions"), ("tx10000", "10,000-row transactions")
+
+
+def apply(entries: Entries) -> str:
+    names = ("rate.{}", "rate.replica.{}", "in_order.{}", "cpu_us.{}", "memory_mb.{}")
+    rows = [(what, *(_value(entries, f"apply.{name.format(size)}") for name in names)) for size, what in _APPLIED]
+    if "apply.rate.tx1" not in entries:
+        return "Not measured yet."
+    return _rows(("transactions of the source", "rows/s", "rows/s of the replica", "ratio", "CPU us/row", "MB"), rows)
+
+
+def apply_durable(entries: Entries) -> str:
+    names = ("rate.{}", "rate.replica.{}", "replica.{}", "cpu_us.{}")
+    rows = [
+        (what, *(_value(entries, f"apply.durable.{name.format(size)}") for name in names)) for size, what in _APPLIED
+    ]
+    if "apply.durable.rate.tx1" not in entries:
+        return "Not measured yet."
+    return _rows(("transactions of the source", "rows/s", "rows/s of the replica", "ratio", "CPU us/row"), rows)
+
+
+def apply_latency(entries: Entries) -> str:
+    if "apply.latency_ms.p99" not in entries:
+        return "Not measured yet."
+    rows = [(name, _value(entries, f"apply.latency_ms.{name}")) for name in ("p50", "p99", "samples")]
+    return _rows(("latency at 1,000 transactions/s", "ms"), rows)
+
+
+def apply_facts(entries: Entries) -> str:
+    return entries["apply.measured"].reason if "apply.measured" in entries else ""
+
+
 def group(*prefixes: str) -> Callable[[Entries], str]:
     """The figures whose names begin so; without that beginning where it is the same for all."""
 
@@ -175,6 +273,13 @@ PARTS: dict[str, Callable[[Entries], str]] = {
     "matrix": matrix,
     "kinds": kinds,
     "latency": latency,
+    "snapshot": snapshot,
+    "snapshot_facts": snapshot_facts,
+    "snapshot_ratios": snapshot_ratios,
+    "apply": apply,
+    "apply_facts": apply_facts,
+    "apply_durable": apply_durable,
+    "apply_latency": apply_latency,
     "fleet": group("fleet."),
     "handover": group("takeover_s.", "switchover_s.", "handover.", "lease."),
     "zookeeper": group("zookeeper."),

@@ -6,15 +6,14 @@ import time
 from collections.abc import Iterator
 
 import psutil
-from kafka import KafkaConsumer, TopicPartition
 
 from dev.bench.connect import TOPIC, Connect
+from dev.bench.consumers import Ends
 from dev.bench.job import Outcome
 from dev.bench.load import Segment
-from dev.bench.ours import LEFT_OUT, PARTITIONS
+from dev.bench.ours import LEFT_OUT
 from dev.bench.report import Entry, figure, ratio
 from dev.bench.runner import Runner, warm_memory
-from dev.kafka_sockets import PROXY_URL
 from dev.progress import say
 
 _SECONDS = 300.0
@@ -59,13 +58,13 @@ def _read(runner: Runner, connect: Connect, segment: Segment) -> Outcome:
     """One pass over the segment. It goes on behind its end until it is halted: what comes then is not counted."""
     process = psutil.Process(connect.pid)
     warm_memory()
-    with _Ends(runner.kafka.bootstrap) as ends:
+    with Ends(runner.kafka.bootstrap, TOPIC) as ends:
         before, wanted = ends.total(), segment.rows + segment.deletes  # a delete has a tombstone
         connect.read(segment.file, segment.start, segment.gtids)
-        first = _wait(connect, ends, before + int(wanted * LEFT_OUT), process)
-        last = _wait(connect, ends, before + wanted, process)
+        first = wait_until(connect, ends, before + int(wanted * LEFT_OUT), process)
+        last = wait_until(connect, ends, before + wanted, process)
     connect.halt()
-    _calm(process)
+    calm(process)
     seconds, records = last[0] - first[0], last[2] - first[2]
     rows = int(records * segment.rows / wanted)
     outcome = Outcome(rows, seconds, process.memory_info().rss / 1e6, last[1] - first[1])
@@ -73,7 +72,7 @@ def _read(runner: Runner, connect: Connect, segment: Segment) -> Outcome:
     return outcome
 
 
-def _wait(connect: Connect, ends: _Ends, wanted: int, process: psutil.Process) -> tuple[float, float, int]:
+def wait_until(connect: Connect, ends: Ends, wanted: int, process: psutil.Process) -> tuple[float, float, int]:
     """(when, CPU seconds so far, records) as soon as there are as many records."""
     end = time.monotonic() + _SECONDS
     while (found := ends.total()) < wanted:
@@ -85,25 +84,8 @@ def _wait(connect: Connect, ends: _Ends, wanted: int, process: psutil.Process) -
     return time.monotonic(), times.user + times.system, found
 
 
-def _calm(process: psutil.Process) -> None:
+def calm(process: psutil.Process) -> None:
     """Waits until what it still had to do is done, so that the next path has the machine to itself."""
     end = time.monotonic() + _SECONDS
     while process.cpu_percent(_CALM_SECONDS) > _CALM_SHARE * 100 and time.monotonic() < end:
         pass
-
-
-class _Ends:
-    """How many records the topic has."""
-
-    def __init__(self, bootstrap: str) -> None:
-        self._consumer = KafkaConsumer(bootstrap_servers=bootstrap, proxy_url=PROXY_URL, group_id=None)
-        self._places = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
-
-    def __enter__(self) -> _Ends:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._consumer.close(autocommit=False)
-
-    def total(self) -> int:
-        return sum(self._consumer.end_offsets(self._places).values())

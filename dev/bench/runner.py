@@ -28,6 +28,8 @@ Contents = dict[int, list[tuple[bytes | None, str, object, object]]]
 
 _VISIBLE_SECONDS = 20.0
 _WARM_MB = 1500
+_BYTES = 1200
+"""Of a record of a snapshot at the most, headers and indexes included."""
 _HEATS = 8
 
 
@@ -70,7 +72,7 @@ class Runner:
         name = f"bench_{segment.name}_{path}_{next(self._numbers)}"
         short = path in SLOW if short is None else short
         self.create(name)
-        warm_memory()
+        warm_memory(max(_WARM_MB, segment.rows * _BYTES // 1_000_000 if path == "snapshot" else 0))
         try:
             job = self.job(path, segment, name, short=short, **options)
             outcome = measure(job, tree=tree, prefix=prefix)
@@ -144,12 +146,12 @@ class Runner:
             return 0
 
 
-def warm_memory() -> None:
+def warm_memory(megabytes: int = _WARM_MB) -> None:
     """Touches as much memory as a run lets Kafka write, and gives it back: a virtual machine's host hands memory out at
     the first touch, several times slower than a broker writes, and takes it back soon after."""
     piece = bytes(1 << 20)
     with os.fdopen(os.memfd_create("warm"), "wb") as file:
-        for _ in range(_WARM_MB):
+        for _ in range(megabytes):
             file.write(piece)
 
 

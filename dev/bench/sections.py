@@ -127,6 +127,9 @@ def derived(entries: dict[str, Entry]) -> Iterator[Entry]:
 REQUIRED = {
     **{f"{other}.{size}": "ratio" for other in ("plain", "debezium", "raw") for size in ("tx1", "tx10000")},
     **{f"cpu_us.{form}.{size}": "us/row" for form in FORMATS for size in ("tx1", "tx10000")},
+    **{f"snapshot.{name}": "ratio" for name in ("debezium", "maxwell", "dump")},
+    "snapshot.cpu_us": "us/row",
+    "snapshot.stream_lag_ms": "ms",
     **{f"latency_ms.{delivery}.{p}": "ms" for delivery in DELIVERIES for p in ("p50", "p99", "p999")},
 }
 """Entries that are always there, with null and a reason if need be."""

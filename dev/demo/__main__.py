@@ -7,6 +7,7 @@ import signal
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -15,7 +16,7 @@ from dev.checker.history import Seen
 from dev.checker.verdict import Verdict, compare, judge, rebuilt
 from dev.checker.writer import Writer
 from dev.cluster import Cluster, wait_for
-from dev.demo import before
+from dev.demo import before, second_server
 from dev.demo.places import FilePlace, KafkaPlace, Place, open_place
 from dev.errors import DevError, ServerUnavailable
 from dev.servers import MariaDB, MySQL, ZooKeeper
@@ -30,16 +31,16 @@ def say(text: str) -> None:
     print(f"demo: {text}", flush=True)
 
 
-def database() -> MySQL | MariaDB:
-    """MySQL 9.7 where it is to be had, else MariaDB."""
+def databases() -> tuple[MySQL | MariaDB, MySQL | MariaDB]:
+    """Source and target: MySQL 9.7 where it is to be had, else MariaDB."""
     server = MySQL(fast=True)
     try:
         server.start()
-        return server
+        return server, MySQL(fast=True)
     except ServerUnavailable as error:
         server.close()
         say(f"{error}; MariaDB takes its place")
-    return MariaDB(fast=True)
+    return MariaDB(fast=True), MariaDB(fast=True)
 
 
 def task(source: MySQL | MariaDB, place: Place) -> dict[str, Any]:
@@ -61,14 +62,18 @@ def task(source: MySQL | MariaDB, place: Place) -> dict[str, Any]:
 class Story:
     """The run of the demo over servers that serve."""
 
-    def __init__(self, source: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place, folder: Path) -> None:
-        self.source = source
+    def __init__(
+        self, source: MySQL | MariaDB, target: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place, folder: Path
+    ) -> None:
+        self.source, self.target = source, target
         self.place = place
         self.cluster = Cluster(zookeeper.address, folder)
         self.writer = Writer(source)
         self.killed_at = 0.0
         self.snapshot: dict[str, Any] = {}
+        self.verified = "not verified"
         os.environ["REPL_PASSWORD"] = source.replicator[1]
+        second_server.set_password()
 
     def begin(self) -> None:
         self.cluster.start_server()
@@ -79,17 +84,22 @@ class Story:
         self.writer.prepare()
         before.fill(self.source)
         say(f"shop.{before.TABLE} has {before.ROWS:,} rows before the task is created")
-        self.cluster.apply(task(self.source, self.place))
-        say(f"$ replicator task apply -f {TASK}.json")
-        self.cluster.cli("task", "wait", TASK, "--for", "running", "--timeout", "60")
+        first = task(self.source, self.place)
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(self.create, (first, second_server.task(first["source"], self.target))))
         self.writer.start()
         say("a writer commits to shop.hot_item from now on, without a break")
         time.sleep(4)
         self.show()
-        self.snapshot = wait_for(self.snapshot_complete, "the snapshot to be complete", 60)
+        self.snapshot = wait_for(lambda: self.snapshot_complete(TASK), "the snapshot to be complete", 60)
 
-    def snapshot_complete(self) -> dict[str, Any]:
-        found = next((item["snapshot"] for item in self.cluster.tasks() if item["name"] == TASK), None) or {}
+    def create(self, task: dict[str, Any]) -> None:
+        self.cluster.apply(task)
+        say(f"$ replicator task apply -f {task['name']}.json")
+        self.cluster.cli("task", "wait", task["name"], "--for", "running", "--timeout", "60")
+
+    def snapshot_complete(self, task: str) -> dict[str, Any]:
+        found = next((item["snapshot"] for item in self.cluster.tasks() if item["name"] == task), None) or {}
         return found if found.get("state") == "complete" else {}
 
     def kill_the_running_one(self) -> None:
@@ -116,11 +126,15 @@ class Story:
     def prove(self) -> tuple[Verdict, list[Seen]]:
         journal = self.writer.stop()
         say("the writer has stopped; everything is read back and compared with its journal and with the table")
+        wait_for(lambda: self.snapshot_complete(second_server.TASK), "the snapshot of the second server", 60)
+        verification = second_server.Verification(self.cluster)
         expected = sum(len(transaction.changes) for transaction in journal if transaction.outcome == "committed")
         wait_for(lambda: len(self.place.seen()) >= expected, "the last records to arrive", LAG_SECONDS, every=0.5)
         seen = self.place.seen()
         verdict = judge(journal, seen)
         verdict.differing = compare(self.writer.rows(), rebuilt(self.place.rows()))
+        self.verified, rows = verification.result()
+        say(f"$ replicator verify {second_server.TASK}   ({rows:,} rows: {self.verified})")
         return verdict, seen
 
     def running(self) -> str:
@@ -167,9 +181,9 @@ def figures(verdict: Verdict, seen: list[Seen], killed_at: float) -> str:
     )
 
 
-def tell(source: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place) -> int:
+def tell(source: MySQL | MariaDB, target: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place) -> int:
     with tempfile.TemporaryDirectory(prefix="mysql-replicator-demo-") as folder:
-        story = Story(source, zookeeper, place, Path(folder))
+        story = Story(source, target, zookeeper, place, Path(folder))
         try:
             story.begin()
             story.kill_the_running_one()
@@ -177,7 +191,7 @@ def tell(source: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place) -> int:
             verdict, seen = story.prove()
             if not verdict.clean:
                 say(str(verdict))
-            last = f"{figures(verdict, seen, story.killed_at)}, {of_snapshot(story)}"
+            last = f"{figures(verdict, seen, story.killed_at)}, {of_snapshot(story)}, target {story.verified}"
             if sys.stdout.isatty():
                 say(f"the Monitor stays up at {story.cluster.monitor_url} until Ctrl-C")
                 say(last)
@@ -204,7 +218,8 @@ def wait_for_interrupt() -> None:
 
 def finish(verdict: Verdict, last: str) -> int:
     say(last)
-    return 0 if verdict.clean and f"snapshot {before.ROWS} of {before.ROWS} in" in last else 1
+    complete = f"snapshot {before.ROWS} of {before.ROWS} in" in last and last.endswith(", target equal")
+    return 0 if verdict.clean and complete else 1
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
@@ -216,16 +231,16 @@ def main() -> int:
     servers: list[Server] = []
     place: Place | None = None
     try:
-        say("starting ZooKeeper, the database and Kafka on free loopback ports")
+        say("starting ZooKeeper, two databases and Kafka on free loopback ports")
         zookeeper = ZooKeeper(fast=True)
         servers.append(zookeeper)
         place = open_place(say)
         if isinstance(place, KafkaPlace):
             servers.append(place.broker)
-        source = database()
-        servers.append(source)
+        source, target = databases()
+        servers += [source, target]
         start_all(servers)
-        return tell(source, zookeeper, place)
+        return tell(source, target, zookeeper, place)
     except KeyboardInterrupt:
         say("interrupted; everything is stopped")
         return 130

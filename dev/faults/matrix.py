@@ -91,7 +91,11 @@ MATRIX: tuple[Row, ...] = (
     Row(56, "ZooKeeper denies us a task", "Shown as such, not as no task"),
     Row(57, "The Server dies", "The Cores go on; the CLI says what it does not know"),
     Row(59, "The network flaps", "Few take-overs; nothing lost or repeated"),
-    Row(60, "Only a standby reaches the source or the sink", "It leads; when nobody does, nothing moves"),
+    Row(
+        60,
+        "Only a standby reaches the source, the sink or the schema registry",
+        "It leads; when nobody does, nothing moves",
+    ),
     Row(61, "State of a newer version", "Refused, not overwritten"),
     Row(62, "Maintenance or a pause during a fault", "Nobody is promoted; shown everywhere"),
     Row(
@@ -105,6 +109,48 @@ MATRIX: tuple[Row, ...] = (
         "It goes on where anything was delivered last, not at an older position",
     ),
     Row(65, "Kafka is put back to an earlier state", "The task stops with a reason; an operator says where it goes on"),
+    Row(
+        70,
+        "The worker of a snapshot is killed in each phase of a chunk, up to the commit in Kafka",
+        "The next one continues behind the last row that Kafka has; no row is lost or comes twice",
+    ),
+    Row(
+        71,
+        "DDL comes between the marks of a snapshot's chunk",
+        "The chunk is read again; a row has the columns of its place, and a table whose key changes is begun again",
+    ),
+    Row(
+        72,
+        "The source fails over between the marks of a snapshot's chunk, to a server with lower file numbers",
+        "The chunk is read again there; each row is read once, and none is older than a change before it",
+    ),
+    Row(
+        73,
+        "The log that a snapshot's chunk waits for is lost: reset, or purged",
+        "The task stops with a reason and does not wait for ever; the chunk is not delivered",
+    ),
+    Row(
+        74,
+        "Keys of rows move between the chunks of a snapshot, and into and out of the one at hand",
+        "No row is lost, none is there twice, none is older than a change before it",
+    ),
+    Row(
+        75,
+        "Another producer with the task's transactional id fences the worker with a snapshot's chunk in the middle",
+        "The next term continues behind the last row that Kafka has; no row is lost or comes twice",
+    ),
+    Row(
+        76,
+        "Another table takes the name of one that a snapshot reads: DROP and CREATE, RENAME",
+        "No row of the old table follows; all rows of the new one come, with its columns",
+    ),
+    Row(77, "TRUNCATE comes between the marks of a snapshot's chunk", "No row from before it comes behind it"),
+    Row(
+        78,
+        "A task, or its snapshot alone, is paused in the middle of it for longer than the source keeps its log",
+        "The task stops and names the remedy, or delivers all rows again (`when_needed`); of a snapshot that was "
+        "paused alone nothing is missed",
+    ),
     Row(
         80,
         "An operator skips a transaction that the task did not fail at",

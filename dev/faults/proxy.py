@@ -20,6 +20,36 @@ _CHUNK = 64 << 10
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER with no time: close() sends RST
 
 
+class Hold:
+    """A connection that stops before given bytes, as `Proxy.hold_before` makes it; the other ones go on."""
+
+    def __init__(self, needle: bytes, loop: asyncio.AbstractEventLoop) -> None:
+        self.needle = needle
+        self._loop = loop
+        self._reached = threading.Event()
+        self._released = asyncio.Event()
+
+    @property
+    def reached(self) -> bool:
+        """A connection waits here, or has waited."""
+        return self._reached.is_set()
+
+    def wait(self, timeout: float = 30.0) -> None:
+        """Until a connection waits. Raises TimeoutError."""
+        if not self._reached.wait(timeout):
+            raise TimeoutError(f"nothing with {self.needle!r} came within {timeout} s")
+
+    def release(self) -> None:
+        """It goes on; or nothing is waited for any more."""
+        self._loop.call_soon_threadsafe(self._released.set)
+
+    async def pass_by(self, data: bytes) -> None:
+        """Waits, if this is what it is for."""
+        if not self._released.is_set() and not self.reached and self.needle in data:
+            self._reached.set()
+            await self._released.wait()
+
+
 class Way:
     """What happens to bytes that go one way."""
 
@@ -30,6 +60,7 @@ class Way:
         self.rate = 0.0
         self.left: int | None = None
         self.needle = b""
+        self.holds: list[Hold] = []
         self.cuts = 0
         self.passed = 0
 
@@ -72,6 +103,9 @@ class Proxy:
                 way.delay = way.rate = 0.0
                 way.left = None
                 way.needle = b""
+                for hold in way.holds:
+                    hold.release()
+                way.holds.clear()
                 way.open.set()
 
         self._do(do)
@@ -94,6 +128,12 @@ class Proxy:
     def cut_before(self, needle: bytes, direction: Direction = "down") -> None:
         """Resets the connection that carries `needle` in one piece, before that piece arrives; once."""
         self._each(direction, lambda way: setattr(way, "needle", needle))
+
+    def hold_before(self, needle: bytes, direction: Literal["up", "down"] = "up") -> Hold:
+        """The connection that carries `needle` in one piece waits before that piece; once."""
+        hold = Hold(needle, self._loop)
+        self._do(lambda: self._ways[direction].holds.append(hold))
+        return hold
 
     def reset(self) -> None:
         """Ends all connections with RST; new ones are accepted."""
@@ -146,6 +186,7 @@ class Proxy:
             task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             self._loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(self._loop), return_exceptions=True))
+        self._loop.run_until_complete(asyncio.sleep(0))  # connections end a turn after they were aborted
         self._loop.close()
 
     def _each(self, direction: Direction, change: Any) -> None:
@@ -196,6 +237,8 @@ class Proxy:
                 if way.rate:
                     await asyncio.sleep(len(data) / way.rate)
                 await way.open.wait()
+                for hold in way.holds[:]:
+                    await hold.pass_by(data)
                 if (way.needle and way.needle in data) or (way.left is not None and len(data) > way.left):
                     way.left, way.needle = None, b""
                     way.cuts += 1

@@ -13,7 +13,7 @@ Event: TypeAlias = tuple[int, int, bytes]
 Mutate: TypeAlias = Callable[[bytes, int], bytes]
 """(bytes, most bytes of the result) -> others"""
 
-FORMS: Final = 7
+FORMS: Final = 8
 """Of `dev.fuzz.check.SINKS`."""
 
 _EDGES = (0, 1, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF)

@@ -12,12 +12,16 @@ from replicator.decode.native.compiled_decoder import CompiledDecoder
 from replicator.encode import formats
 from replicator.encode.avro import AvroDebezium
 from replicator.encode.avro.registry import Registry
+from replicator.encode.row_images import RowImages
 from replicator.encode.topics import Topics
 from replicator.errors import ReplicatorError, SourceError
 from replicator.model.position import Position
+from replicator.model.target_table import TargetTables
 from replicator.pipeline.ports import Format
 
 _AVRO: Final = {"converter": "avro", "schema_registry": {"url": "http://registry"}}
+IMAGES: Final = "row_images"
+"""The format of sinks that are databases."""
 SINKS: Final[tuple[dict[str, Any], ...]] = (
     {"format": "debezium"},
     {"format": "maxwell", "maxwell": {"output_ddl": True, "output_row_query": True, "output_primary_keys": True}},
@@ -36,6 +40,7 @@ SINKS: Final[tuple[dict[str, Any], ...]] = (
             "field_name_adjustment_mode": "avro",
         },
     },
+    {"format": IMAGES},
 )
 _NOW: Final = 1_700_000_000_123_456_789
 _TYPE_AT: Final = 4
@@ -69,8 +74,7 @@ def check(case: Case) -> None:
 def outcome(kind: type[BinlogDecoder], case: Case) -> list[Any]:
     """Every batch, the error, counters and position. Any other exception than ReplicatorError is passed on."""
     options = SINKS[case.form % len(SINKS)]
-    sink = StdoutSink.model_validate({"type": "stdout", **options})
-    form = _format(sink, case.flavor)
+    form = _format(options, case.flavor)
     topics = Topics("{task}.{database}.{table}", "t")
     decoder = kind(
         lambda table: form.plan(table, topics.topic(table)),
@@ -93,7 +97,10 @@ def outcome(kind: type[BinlogDecoder], case: Case) -> list[Any]:
     return [*found, ("end", dict(decoder.counters), decoder.position)]
 
 
-def _format(sink: StdoutSink, flavor: str) -> Format:
+def _format(options: dict[str, Any], flavor: str) -> Format:
+    if options["format"] == IMAGES:
+        return RowImages(TargetTables())
+    sink = StdoutSink.model_validate({"type": "stdout", **options})
     registry = sink.debezium.schema_registry
     if sink.format == "debezium" and registry is not None:
         return AvroDebezium("t", sink, flavor, Schemas(registry))

@@ -56,7 +56,7 @@ DECODER: Final[tuple[Guard, ...]] = (
     Guard(
         "watcher: ALTER TABLE that takes rows of a second table may have altered any",
         _WATCH,
-        'subject.tables and not (subject.kind == "ALTER TABLE" and _moves_rows(text)):',
+        "subject.tables and not moves:",
         "subject.tables:",
         _WATCH_TESTS,
         compiled=True,

@@ -174,7 +174,7 @@ DELIVERY: tuple[Guard, ...] = (
         "replicator/decode/transactions/progress.py",
         "if self._text is self._begun.gtid and Position(self.file, state.offset).order < self._begun.order:",
         "if False:",
-        ("tests/unit/decode/test_decoder.py",),
+        ("tests/unit/decode/test_positions.py",),
     ),
     Guard(
         "a position is of one server's binlog: another server",
@@ -206,10 +206,10 @@ DELIVERY: tuple[Guard, ...] = (
     ),
     Guard(
         "of several servers only one that has all we delivered",
-        "replicator/source/mysql/hosts.py",
+        "replicator/source/mysql/group_member.py",
         '    if server.get("read_only") == "ON":\n',
         "    if False:\n",
-        ("tests/unit/source/test_hosts.py",),
+        ("tests/unit/mysql/test_hosts.py",),
     ),
     Guard(
         "a later definition names no row before a statement that touches its table",
@@ -255,17 +255,17 @@ DELIVERY: tuple[Guard, ...] = (
     ),
     Guard(
         "a key that the server sends is not believed",
-        "replicator/source/mysql/authentication.py",
-        "    return {**refusing_plugins(where), **sha2.handlers(where, packets, None)}\n",
-        "    return refusing_plugins(where)\n",
-        ("tests/unit/source/test_authentication.py",),
+        "replicator/mysql/authentication.py",
+        "    return {**refusing_plugins(side, where), **sha2.handlers(side, where, packets, None)}\n",
+        "    return refusing_plugins(side, where)\n",
+        ("tests/unit/mysql/test_authentication.py",),
     ),
     Guard(
         "a password does not go as it is to a server that is not verified",
-        "replicator/source/mysql/authentication.py",
-        "        return Password(encoded, where)\n",
+        "replicator/mysql/authentication.py",
+        "        return Password(encoded, side_of(config.section), where)\n",
         "        return encoded\n",
-        ("tests/unit/source/test_authentication.py",),
+        ("tests/unit/mysql/test_authentication.py",),
     ),
     Guard(
         "a table in quarantine flows again by an order alone",

@@ -182,6 +182,6 @@ LEADERSHIP: tuple[Guard, ...] = (
         "replicator/coordination/leadership/view.py",
         "replace(view, config=None, config_error=view.config_error or",
         "replace(view, config_error=view.config_error or",
-        ("tests/unit/coordination/tasks/test_quarantines.py",),
+        ("tests/unit/coordination/tasks/test_orders.py",),
     ),
 )

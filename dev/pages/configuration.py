@@ -11,11 +11,13 @@ from replicator.config import reference
 _HEAD = """# Task configuration
 
 Made from `replicator/config/` by `make docs`; do not edit. One YAML or JSON document describes one task.
-`replicator task apply -f FILE` writes it; `replicator check -f FILE` tries it against the servers that it names.
+`replicator task apply -f FILE` applies it; `replicator check -f FILE` tests it with the servers that it names.
 `replicator explain task.sink.topic` shows a key in the terminal, and [task.schema.json](task.schema.json) lets an
-editor complete and check while you type. Unknown keys are refused (E1001).
+editor complete and validate it. Unknown keys are refused (E1001).
 
-A secret is a reference, never a value: `env:NAME` or `file:/path` ([security.md](security.md))."""
+A secret is a reference, never a value: `env:NAME` or `file:/path` ([security.md](security.md)).
+[snapshots.md](snapshots.md) explains `source.snapshot`, [formats.md](formats.md) the options of each format,
+[transforms.md](transforms.md) the transforms."""
 _TOP = ""
 _TITLES = {_TOP: "Task"}
 

@@ -8,7 +8,7 @@ from replicator.codes import CODES
 
 _HEAD = """# Error codes
 
-Made from `replicator/codes.py` by `make docs`; do not edit. Every error reads
+Made from `replicator/codes` by `make docs`; do not edit. Every error reads
 `CODE area: what is wrong. Found: ... Wanted: ... Fix: ...`; the fix shown there is more exact than the remedy here,
 where the place that raises the error knows more.
 """

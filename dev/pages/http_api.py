@@ -17,9 +17,9 @@ _HEAD = """# HTTP API of the Server
 Made from the Server's OpenAPI document by `make docs`; do not edit. The document itself is at
 `GET /api/v1/openapi.json`.
 
-Every request but `GET /api/v1/health` bears the token: `Authorization: Bearer TOKEN`. Answers are JSON. Times are
-milliseconds since 1970 (`_ms`) or seconds (`_s`). An error has one form at any status; [errors.md](errors.md) lists the
-codes:
+Every request except `GET /api/v1/health` requires the token: `Authorization: Bearer TOKEN`. Responses are JSON. Times
+are milliseconds since 1970 (`_ms`) or seconds (`_s`). Errors have the same form at every status;
+[errors.md](errors.md) lists the codes:
 
 ```json
 {"error": {"code": "E5003", "area": "...", "what": "...", "found": "...", "wanted": "...", "fix": "..."}, "errors": []}
@@ -33,8 +33,9 @@ curl -H "Authorization: Bearer $TOKEN" -H "content-type: application/json" -d '{
      $API/tasks/copy_hot_item/pause
 ```
 
-Every `GET` may be repeated, and so may `PUT` with `If-Match` (the `ETag` of the last answer). With `dry_run=true` a
-request changes nothing.
+Requests with `GET`, and `PUT` with `If-Match` (the `ETag` of the last response), may be repeated. A request that has
+the parameter `dry_run` changes nothing with `dry_run=true`, and some of them then answer 204 without a body; requests
+without this parameter ignore it.
 """
 
 
@@ -45,7 +46,7 @@ def page() -> str:
     parts += [row(f"[`{verb} {path}`](#{_anchor(verb, path)})", _first(one)) for verb, path, one in operations]
     for verb, path, one in operations:
         parts += ["", f"### {verb} {path}", "", str(one.get("description", "")).strip(), *_details(one)]
-    parts += ["", "## Answers"]
+    parts += ["", "## Responses"]
     for name, schema in sorted(document["components"]["schemas"].items()):
         if name in _answered(operations, document):
             parts += _schema(name, schema)
@@ -105,9 +106,10 @@ def _answer(status: str, response: dict[str, Any]) -> str:
 
 
 def _answered(operations: list[tuple[str, str, dict[str, Any]]], document: dict[str, Any]) -> set[str]:
-    """Names of the schemas that answers use, with those inside them."""
+    """Names of the schemas that requests and answers use, with those inside them, without TaskConfig."""
     schemas, found = document["components"]["schemas"], set[str]()
-    waiting = list(_references([operation["responses"] for _, _, operation in operations]))
+    used = [(operation["responses"], operation.get("requestBody")) for _, _, operation in operations]
+    waiting = [name for part in used for name in _references(list(part)) if name != "TaskConfig"]
     while waiting:
         name = waiting.pop()
         if name in found:

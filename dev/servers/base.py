@@ -124,9 +124,13 @@ class Server(abc.ABC):
         self.start()
 
     def close(self) -> None:
-        """Stop it and remove its data (a `folder` given by the caller stays)."""
-        self.stop()
-        if self._kept is None and self._folder is not None:
+        """Stop it and remove its data (a `folder` given by the caller stays). What is removed need not be closed in
+        order: that takes MySQL three seconds, and Kafka one."""
+        if self._kept is not None:
+            self.stop()
+            return
+        self.kill()
+        if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 

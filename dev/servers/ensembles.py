@@ -88,9 +88,6 @@ class _Broker(Kafka):
                 "transaction.state.log.min.isr": least,
                 "default.replication.factor": copies,
                 "min.insync.replicas": least,
-                # Sooner than by default, and yet no broker counts as dead that only waited for a processor.
-                "broker.session.timeout.ms": 4000,
-                "broker.heartbeat.interval.ms": 500,
                 "replica.lag.time.max.ms": 4000,
             },
         )

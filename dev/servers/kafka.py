@@ -15,6 +15,7 @@ from dev.errors import ServerFailed, ServerUnavailable
 from dev.fetch.jars import java, kafka_libs
 from dev.fetch.once import run
 from dev.servers.base import Server
+from dev.servers.class_archive import archived, recording
 from dev.servers.ports import ask, free_port
 
 # Metadata version 1 for no topic: size, key, version, correlation id, client id (null), empty topic list.
@@ -32,6 +33,11 @@ appender.out.layout.pattern = %d{{ISO8601}} %-5p %c{{1}} - %m%n
 
 # Compiled little and collected by one thread: half the processor time of a start, for brokers that live a minute.
 _MODEST = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+# A broker that has run out of memory would hang, and each test that uses it would wait for its own time limit.
+_ENDS = "-XX:+ExitOnOutOfMemoryError"
+# A broker that is started again after a kill waits until its former session has ended, by default 9 s. Sooner, and yet
+# no broker counts as dead that only waited for a processor.
+_SOONER: Mapping[str, object] = {"broker.session.timeout.ms": 4000, "broker.heartbeat.interval.ms": 500}
 
 
 def random_uuid() -> str:
@@ -102,6 +108,7 @@ class Kafka(Server):
             "share.coordinator.state.topic.min.isr": 1,
             "group.initial.rebalance.delay.ms": 0,
             "log.cleaner.dedupe.buffer.size": 8 * 1024 * 1024,
+            **(_SOONER if self.modest else {}),
             **self.properties,
         }
 
@@ -115,7 +122,10 @@ class Kafka(Server):
         run(self.name, [*tool, "format", "--standalone", "-t", random_uuid(), "-c", settings])
 
     def _java(self, *options: str) -> list[str]:
-        return [java(), f"-Xmx{self.heap}", self._logging(), *options, "-cp", f"{self._libs()}/*"]
+        return [java(), *self._archive(), f"-Xmx{self.heap}", self._logging(), *options, "-cp", f"{self._libs()}/*"]
+
+    def _archive(self) -> list[str]:
+        return archived(self.name, self._libs(), _record) if self.modest else []
 
     def _libs(self) -> Path:
         return kafka_libs()
@@ -127,11 +137,33 @@ class Kafka(Server):
         return f"-Dlog4j2.configurationFile={path}"
 
     def _command(self) -> list[str]:
-        return [*self._java(*(_MODEST if self.modest else ())), "kafka.Kafka", str(self.folder / "server.properties")]
+        options = (_ENDS, *_MODEST) if self.modest else (_ENDS,)
+        return [*self._java(*options), "kafka.Kafka", str(self.folder / "server.properties")]
 
     def _serves(self) -> bool:
         answer = ask(self.port, _METADATA_REQUEST)
         return len(answer) >= 12 and struct.unpack(">iii", answer[:12])[2] >= 1
+
+
+class _Recorded(Kafka):
+    """Writes the archive of its classes at its end."""
+
+    def __init__(self, archive: Path) -> None:
+        super().__init__(fast=True, modest=True)
+        self._path = archive
+
+    def _archive(self) -> list[str]:
+        return []
+
+    def _command(self) -> list[str]:
+        program, *arguments = super()._command()
+        return [program, recording(self._path), *arguments]
+
+
+def _record(archive: Path) -> None:
+    with _Recorded(archive) as broker:
+        broker.create_topic("t")
+        broker.stop(90)
 
 
 class ExternalKafka(Kafka):

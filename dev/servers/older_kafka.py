@@ -67,6 +67,9 @@ class OlderKafka(Kafka):
         if not self._zookeeper:
             super()._format(tool, settings)
 
+    def _archive(self) -> list[str]:
+        return []
+
     def _libs(self) -> Path:
         return older_kafka_libs(self.version)
 

@@ -1,0 +1,90 @@
+"""Rows into a second server: ours against the server's own replication of the same binlog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+import msgspec
+
+from dev.bench.apply_latency import apply_latency
+from dev.bench.job import Job, Outcome, measure
+from dev.bench.load import Segment
+from dev.bench.machine import summary
+from dev.bench.report import Entry, absent, fact, figure, ratio
+from dev.bench.runner import Runner
+from dev.bench.target import WORKERS, Target, target_of
+from dev.progress import say
+
+PER = {"tx1": 1, "tx10000": 10_000}
+_REPLICA_ROWS = {"tx1": 40_000, "tx10000": 400_000}
+"""Of the slower one: it applies as many, so that a run lasts some seconds."""
+_DURABLE_ROWS = {"tx1": 6_000, "tx10000": 200_000}
+
+
+def apply(runner: Runner, segments: dict[str, Segment], runs: int) -> Iterator[Entry]:
+    """Ours and the replica in turn, `runs` times."""
+    if runner.database.name != "MySQL":
+        yield absent("apply.replica.tx1", "ratio", "measured on MySQL alone")
+        return
+    yield fact("apply.measured", summary())
+    with target_of(runner.database) as target:
+        for size, segment in segments.items():
+            yield from _size(runner, target, size, segment, runs)
+        yield from apply_latency(runner, target)
+    with target_of(runner.database, durable=True) as target:
+        for size, segment in segments.items():
+            yield from _durable(runner, target, size, segment, runs)
+
+
+def _durable(runner: Runner, target: Target, size: str, segment: Segment, runs: int) -> Iterator[Entry]:
+    """On a disk, with everything flushed at each commit. The replica once with each number of workers: it is slow."""
+    rows = min(segment.rows, _DURABLE_ROWS[size])
+    short = segment._replace(rows=rows)
+    best = max(target.replicate(short, rows // PER[size], workers).rate for workers in WORKERS)
+    ours = [_ours(runner, target, segment, "apply") for _ in range(runs)]
+    yield ratio(f"apply.durable.replica.{size}", "ratio", [each.rate for each in ours], [best])
+    yield figure(f"apply.durable.rate.{size}", "rows/s", [each.rate for each in ours], 0)
+    yield figure(f"apply.durable.rate.replica.{size}", "rows/s", [best], 0)
+    yield figure(f"apply.durable.cpu_us.{size}", "us/row", [each.cpu_us for each in ours], 2)
+
+
+def _size(runner: Runner, target: Target, size: str, segment: Segment, runs: int) -> Iterator[Entry]:
+    replica: dict[int, list[Outcome]] = {workers: [] for workers in WORKERS}
+    ours: list[Outcome] = []
+    rows = min(segment.rows, _REPLICA_ROWS[size])
+    for _ in range(runs):
+        for workers, done in replica.items():
+            short = segment._replace(rows=rows)
+            done.append(target.replicate(short, rows // PER[size], workers))
+            say(f"{segment.name} replica with {workers} workers: {done[-1].rate:,.0f} rows/s")
+        ours.append(_ours(runner, target, segment, "apply"))
+    best = max(WORKERS, key=lambda workers: median(each.rate for each in replica[workers]))
+    rates = [each.rate for each in replica[best]]
+    for name in ("replica", "in_order"):  # every order that there is keeps that of the source
+        yield ratio(f"apply.{name}.{size}", "ratio", [each.rate for each in ours], rates)
+    yield figure(f"apply.cpu_us.{size}", "us/row", [each.cpu_us for each in ours], 2)
+    yield figure(f"apply.rate.{size}", "rows/s", [each.rate for each in ours], 0)
+    yield figure(f"apply.memory_mb.{size}", "MB", [each.peak_mb for each in ours])
+    yield figure(f"apply.rate.replica.{size}", "rows/s", rates, 0)
+    yield figure(f"apply.workers.replica.{size}", "workers", [best], 0)
+
+
+def _ours(runner: Runner, target: Target, segment: Segment, path: str, **options: Any) -> Outcome:
+    target.clear()
+    job = msgspec.structs.replace(
+        runner.job(path, segment, f"bench_{path}", short=False, **options), bootstrap=target.server.address
+    )
+    outcome = measure(job)
+    _check(job, outcome, target)
+    say(
+        f"{segment.name} {path}: {outcome.rate:,.0f} rows/s, {outcome.cpu_us:.1f} us of CPU per row, "
+        f"{outcome.peak_mb:.0f} MB"
+    )
+    return outcome
+
+
+def _check(job: Job, outcome: Outcome, target: Target) -> None:
+    if outcome.rows < job.rows or not target.rows()[0]:
+        raise RuntimeError(f"{job.path} applied {outcome.rows} of {job.rows} rows; the target has {target.rows()}")
