@@ -5,7 +5,7 @@ from __future__ import annotations
 from replicator.config.task import Records
 from replicator.encode.silent import Silent
 from replicator.model import types
-from replicator.model.jsontext import quote
+from replicator.model.json_string import quote
 from replicator.model.plan import Image, RecordPlan, Step, TablePlan, Template, Text, Value
 from replicator.model.snapshot import Marker, SnapshotMoment
 from replicator.model.table import Column, Table
