@@ -8,7 +8,7 @@ RUN python -m venv /opt/replicator
 WORKDIR /src
 # The locked requirements alone first: this layer is reused until the lock changes.
 COPY requirements-runtime.lock ./
-RUN /opt/replicator/bin/pip install --require-hashes -r requirements-runtime.lock
+RUN /opt/replicator/bin/pip install --require-hashes --no-deps -r requirements-runtime.lock
 COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE ./
 COPY replicator replicator
 COPY core core

@@ -20,11 +20,14 @@ NAMES = (
     "deferred_fields",
     "kafka",
     "loop",
+    "net_rows",
     "program",
     "row_images",
+    "row_runs",
     "steps",
     "tables",
     "transactions",
+    "transcoding",
 )
 
 

@@ -39,9 +39,11 @@ class Bus(Job):
         source: dict[str, Any] | None = None,
         settings: dict[str, Any] | None = None,
         rate: float = 80,
+        first_rows: int = 20,
     ) -> None:
+        """`first_rows`: of the writer, that are delivered before a test begins."""
         name = f"bus{uuid.uuid4().hex[:8]}"
-        self.session_seconds = session_seconds
+        self.session_seconds, self._first_rows = session_seconds, first_rows
         self.layout = Layout(f"/{name}")
         self.cluster = Cluster(zookeeper.address, folder, session_timeout=session_seconds, root=self.layout.root)
         self.coordinator = connect(zookeeper.address, session_timeout=10)
@@ -68,7 +70,7 @@ class Bus(Job):
         self.wait_running()
         wait_for(lambda: len(self.look().instances) == len(hosts), "everybody standing", 40)
         self.writer.start()
-        self.wait_delivered(20)
+        self.wait_delivered(self._first_rows)
         return self
 
     def reconnect(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dev.paths import TREE
-from dev.servers import Kafka, MySQL, ZooKeeper
+from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
 from dev.soak.archive import conditions
 from tests.failover.bus import Bus
 
@@ -27,6 +27,7 @@ def make_bus(
     tmp_path: Path,
     make_zookeeper: Callable[..., ZooKeeper],
     make_mysql: Callable[..., MySQL],
+    make_mariadb: Callable[..., MariaDB],
     make_kafka: Callable[..., Kafka],
 ) -> Iterator[Callable[..., Bus]]:
     """The factories are asked for so that a test's own servers outlive its bus."""

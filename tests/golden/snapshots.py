@@ -103,10 +103,11 @@ class _Run:
             table = decoder.table(chunk)
             yield from said(TableBegins(table, _TIME_S))
             last: Marker = "last_in_data_collection" if number < len(full) - 1 else "last"
-            batch = decoder.rows(chunk, "snapshot", "first_in_data_collection" if number else "first", "true", last)
-            for topic, key, value, _, _, headers, *_ in batch.records:
-                yield Record(topic, key, value, tuple((name, text.decode()) for name, text in headers))
-            yield from said(TableEnds(table, _TIME_S, batch.rows))
+            first: Marker = "first_in_data_collection" if number else "first"
+            for batch in decoder.rows(chunk, "snapshot", first, "true", last):
+                for topic, key, value, _, _, headers, *_ in batch.records:
+                    yield Record(topic, key, value, tuple((name, text.decode()) for name, text in headers))
+            yield from said(TableEnds(table, _TIME_S, len(chunk.images)))
         yield from said(SnapshotEnds(_TIME_S, sum(len(chunk.images) for chunk in full)))
 
     def _chunk(self, reader: SnapshotReader, name: str) -> Chunk:

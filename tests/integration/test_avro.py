@@ -22,7 +22,7 @@ from replicator.config.task import TaskConfig
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
-from replicator.model.quarantine import Orders, Quarantined
+from replicator.model.quarantine import Quarantined, TaskOrders
 from replicator.model.term import Term
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.pipeline import Pipeline
@@ -55,7 +55,7 @@ class Task:
         self.broker = MemoryBroker(1)
         self.observer = Watching()
         self.store = MemoryStore()
-        self.orders = Orders()
+        self.orders = TaskOrders()
         self.config: TaskConfig = parse_task(
             {
                 "name": database,
@@ -98,7 +98,7 @@ class Task:
 
     def replay(self, mark: Quarantined) -> None:
         """Orders it, as `replicator task replay` does."""
-        self.orders = Orders(replay={mark.table: mark.time_ms})
+        self.orders = TaskOrders(replay={mark.table: mark.time_ms})
         self.pipeline = self._pipeline(self.config)
 
     def run(self) -> None:

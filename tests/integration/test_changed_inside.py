@@ -14,7 +14,7 @@ from replicator.assembly.pipeline import build_pipeline, build_source
 from replicator.checkpoint.memory_store import MemoryStore
 from replicator.config.load import parse_task
 from replicator.model.position import Position
-from replicator.model.quarantine import Orders
+from replicator.model.quarantine import TaskOrders
 from replicator.model.term import Term
 from replicator.sink.memory_sink import MemoryBroker, MemorySink
 from tests.support.in_memory import Unseen
@@ -45,7 +45,7 @@ class Job:
         self.source = {"type": kind, "port": server.port, "user": "replicator", "password": "env:TEST_PASSWORD"}
         self.delivery, self.broker, self.store = delivery, MemoryBroker(), MemoryStore()
 
-    def run(self, *tables: str, half: bool = False, orders: Orders | None = None, **sink: Any) -> None:
+    def run(self, *tables: str, half: bool = False, orders: TaskOrders | None = None, **sink: Any) -> None:
         kafka = {"type": "kafka", "bootstrap_servers": ["unused:1"], "delivery": self.delivery, **sink}
         source = {**self.source, "tables": list(tables)}
         data: dict[str, Any] = {"name": "copy", "source": source, "sink": kafka, "max_transaction_bytes": _PART}
@@ -137,7 +137,7 @@ def test_a_table_that_goes_into_quarantine_begins_the_transaction_again(
     assert job.inside, "stopped inside the transaction"
     first = {each: len(job.seen(f".{each}")) for each in "ab"}
     assert first["a"]
-    job.run(a, b, orders=Orders({table: 1}))
+    job.run(a, b, orders=TaskOrders({table: 1}))
     assert not job.inside
     for each in "ab":
         again = [] if each == left_out else list(range(rows[each]))
@@ -145,5 +145,5 @@ def test_a_table_that_goes_into_quarantine_begins_the_transaction_again(
     last = job.store.load()
     assert last is not None
     (mark,) = last.quarantined
-    job.run(a, b, orders=Orders(replay={table: mark.time_ms}))
+    job.run(a, b, orders=TaskOrders(replay={table: mark.time_ms}))
     assert job.seen(f".{left_out}") == [*range(first[left_out]), *range(rows[left_out])], "nothing of it is lost"

@@ -56,8 +56,8 @@ def held_inside(config: dict[str, Any]) -> list[int]:
     return [json.loads(record.value or b"")["position"].get("rows", 0) for record in kept]
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_nothing_is_lost_or_doubled_by_kills_between_the_parts(config: dict[str, Any], compiled: bool) -> None:
+def killed_between_parts(config: dict[str, Any], *, compiled: bool) -> bool:
+    """Kills three processes that deliver, and says whether one of them had delivered a part alone."""
     environment = {**os.environ, **PASSWORD, "REPLICATOR_COMPILED": "1" if compiled else "0"}
     parts = 0
     for _ in range(3):
@@ -78,8 +78,19 @@ def test_nothing_is_lost_or_doubled_by_kills_between_the_parts(config: dict[str,
         victim.send_signal(signal.SIGKILL)
         victim.wait()
         parts += 0 < len(records(config)) < ROWS
+    return parts > 0
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_nothing_is_lost_or_doubled_by_kills_between_the_parts(config: dict[str, Any], compiled: bool) -> None:
+    name = config["name"]
+    for attempt in range(5):  # where the machine is slow to look, all is delivered before a kill
+        config["name"] = f"{name}{attempt}"
+        if killed_between_parts(config, compiled=compiled):
+            break
+    else:
+        pytest.fail("no kill came between two parts")
     streamed(config, compiled=compiled)
-    assert parts > 0, "no kill came between two parts"
     assert len(set(held_inside(config))) > 3
     found = records(config)
     assert ids(found) == sorted(set(ids(found)))

@@ -12,7 +12,10 @@ import pymysql
 import pytest
 from kafka.admin import KafkaAdminClient
 
+from dev.servers import Kafka
 from dev.servers.database import Database, MariaDB
+from dev.servers.kafka import kafka_broker
+from tests.servers import started
 from tests.support.settings import set_global
 from tests.support.streamed import REFERENCE, Streamed, streamed
 
@@ -43,9 +46,19 @@ def shown(what: str, done: Streamed) -> None:
     )
 
 
+@pytest.fixture(scope="module")
+def large_kafka() -> Iterator[Kafka]:
+    """A broker holds a request of 64 MB in its heap several times: with the heap that others have it runs out of memory
+    and hangs, and every test of the session that shares it fails."""
+    server = started(kafka_broker(fast=True, modest=True, heap="1536m"))
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def to_kafka(kafka: Any, topic_prefix: str) -> Iterator[dict[str, Any]]:
+def to_kafka(large_kafka: Kafka, topic_prefix: str) -> Iterator[dict[str, Any]]:
     """A sink; what was written to it is thrown away at once, as it is large."""
+    kafka = large_kafka
     yield {"type": "kafka", "bootstrap_servers": [kafka.bootstrap], "transaction_timeout_ms": 600_000}
     admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
     admin.delete_topics([name for name in admin.list_topics() if name.startswith(topic_prefix)])
@@ -69,7 +82,7 @@ def test_a_large_transaction(mysql: Any, database: str, topic_prefix: str, to_ka
 
 @pytest.mark.parametrize("oversize", ["dead_letter", "sent"])
 def test_a_row_of_64_mb(
-    mysql: Any, database: str, topic_prefix: str, kafka: Any, to_kafka: dict[str, Any], oversize: str
+    mysql: Any, database: str, topic_prefix: str, large_kafka: Kafka, to_kafka: dict[str, Any], oversize: str
 ) -> None:
     size = 64 << 20
     mysql.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY, b LONGBLOB)")
@@ -82,11 +95,45 @@ def test_a_row_of_64_mb(
             to_kafka["oversize"] = "dead_letter"
         else:
             to_kafka |= {"max_record_bytes": 100 << 20}
-            kafka.create_topic(f"{topic_prefix}copy.{database}.t", partitions=1, **{"max.message.bytes": 100 << 20})
+            large_kafka.create_topic(
+                f"{topic_prefix}copy.{database}.t", partitions=1, **{"max.message.bytes": str(100 << 20)}
+            )
         done = streamed(task(mysql, topic_prefix + "copy", database, start, to_kafka))
     shown(f"one row of 64 MB, {oversize}", done)
     assert (done.error, done.rows, done.dead_letters) == ("", 1, int(oversize == "dead_letter"))
     assert done.peak_mb - done.idle_mb < 12 * 64
+
+
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+@pytest.mark.parametrize("connections", [1, 4])
+def test_a_snapshot_of_rows_of_64_mb(
+    mysql: Any,
+    database: str,
+    topic_prefix: str,
+    large_kafka: Kafka,
+    to_kafka: dict[str, Any],
+    connections: int,
+    delivery: str,
+) -> None:
+    """One at a time: its image and its record. Several connections read as many rows ahead as they know to be small."""
+    mysql.execute(f"CREATE TABLE {database}.t (id INT PRIMARY KEY, b LONGTEXT)")
+    with set_global(mysql, "max_allowed_packet", str(256 << 20)):
+        connection: pymysql.connections.Connection[Any] = mysql.connect()
+        for number in range(4):
+            connection.cursor().execute(f"INSERT INTO {database}.t VALUES ({number}, REPEAT('x', {64 << 20}))")
+        connection.commit()
+        connection.close()
+        to_kafka |= {"max_record_bytes": 100 << 20, "delivery": delivery}
+        large_kafka.create_topic(
+            f"{topic_prefix}copy.{database}.t", partitions=1, **{"max.message.bytes": str(100 << 20)}
+        )
+        config = task(mysql, topic_prefix + "copy", database, {}, to_kafka)
+        del config["source"]["start"]
+        config["source"]["snapshot"] = {"mode": "initial", "connections": connections}
+        done = streamed(config)
+    shown(f"a snapshot of 4 rows of 64 MB, {connections} connections, {delivery}", done)
+    assert (done.error, done.rows) == ("", 4)
+    assert done.peak_mb - done.idle_mb < 3 * 64
 
 
 @pytest.mark.parametrize("kind", ["mysql", "mariadb"])

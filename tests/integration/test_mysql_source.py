@@ -15,7 +15,7 @@ import pytest
 from dev.servers.database import Database, MariaDB, MySQL
 from dev.servers.ports import free_port
 from replicator.config.task import MySQLSource as Config
-from replicator.errors import SourceError, SourceUnavailable
+from replicator.errors import PositionGone, SourceError, SourceUnavailable
 from replicator.model.gtid import MariaDBPosition
 from replicator.model.position import Position
 from replicator.source.mysql import MySQLSource
@@ -282,6 +282,15 @@ def test_start_at_a_gtid(server: Database) -> None:
     with pytest.raises(SourceError) as raised:
         source(server, start={"gtid": "nonsense"}).start_position()
     assert raised.value.code == "E2209"
+
+
+def test_a_file_name_that_the_server_never_used_is_not_a_purged_one(server: Database) -> None:
+    """As an operator may type it: with `snapshot: when_needed` a new snapshot would be taken."""
+    end = source(server).end_position()
+    for file in ("typo.000001", "binlog.999999"):
+        with pytest.raises(SourceError, match="E2209") as raised:
+            source(server).open(Position(file, end.offset))
+        assert not isinstance(raised.value, PositionGone)
 
 
 def test_heartbeats_keep_an_idle_stream_alive(server: Database) -> None:

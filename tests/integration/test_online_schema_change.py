@@ -15,7 +15,7 @@ import pytest
 from dev.servers.database import MySQL
 from replicator.config.tables import TableFilter
 from replicator.decode.decoder import BinlogDecoder
-from replicator.model.happening import Message, Moment, Statement
+from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.plan import Image, RecordPlan, TablePlan, Text, Value
 from replicator.model.position import Position
 from replicator.model.table import Table

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from dev.servers import MySQL
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
-from replicator.source.mysql.session import Session
+from replicator.mysql.session import Session
 
 PASSWORD = "the password of this account"
 

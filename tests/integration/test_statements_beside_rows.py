@@ -18,7 +18,7 @@ from replicator.decode.decoder import BinlogDecoder
 from replicator.decode.native.compiled_decoder import decoder_class
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.happening import Message, Moment, Statement
+from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.plan import RecordPlan, TablePlan, Text, Value, Var
 from replicator.model.position import Position
 from replicator.model.table import Table

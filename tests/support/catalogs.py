@@ -35,7 +35,7 @@ class Reader:
     def __init__(self, server: Database, *tables: str, **source: Any) -> None:
         self.server = server
         self.config = _config(server, tables, source)
-        self.source = MySQLSource(self.config.source, "reader", "replicator")
+        self.source = MySQLSource(self.config.database, "reader", "replicator")
         self.start = self.source.start_position()
         self.seen: list[Table] = []
         self.catalog: SchemaCatalog | None = None
@@ -66,7 +66,7 @@ class Reader:
         decoder = BinlogDecoder(
             plan,
             position=stream.position,
-            flavor=self.config.source.type,
+            flavor=self.config.database.type,
             framing=stream.framing,
             server_error=stream.server_error,
             catalog=catalog,

@@ -16,7 +16,7 @@ from replicator.config.load import parse_task
 from replicator.coordination.clock import now_ms
 from replicator.errors import ReplicatorError
 from replicator.model.position import Position
-from replicator.model.quarantine import Orders, Quarantined
+from replicator.model.quarantine import Quarantined, TaskOrders
 from replicator.model.quarantine_orders import put, release, replay
 from replicator.model.term import Term
 from replicator.sink.memory_sink import MemoryBroker, MemorySink
@@ -46,7 +46,7 @@ class Task:
         if until is not None:
             source["until"] = {"file": until.file, "position": until.offset}
         self._data: dict[str, Any] = {"name": name, "source": source, "sink": {"type": "stdout"}}
-        self._server, self._until, self.orders = server, until, Orders()
+        self._server, self._until, self.orders = server, until, TaskOrders()
         self.broker, self.store, self.history = MemoryBroker(), MemoryStore(), MemoryHistory()
 
     def put(self, table: str) -> None:

@@ -83,7 +83,7 @@ class Task:
         build_catalog(self.config, self._history)(self.start)
 
     def source(self) -> MySQLSource:
-        return MySQLSource(self.config.source, "release", self._server.replicator[1])
+        return MySQLSource(self.config.database, "release", self._server.replicator[1])
 
     def lines(self, source: Source | None = None) -> Path:
         """The file that the sink wrote. `source`: instead of the server, from its first position on."""

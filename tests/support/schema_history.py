@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from replicator.checkpoint.history import MemoryHistory
 from replicator.config.tables import TableFilter
 from replicator.model import types
-from replicator.model.happening import Statement
+from replicator.model.metadata_event import Statement
 from replicator.model.position import Position
 from replicator.model.schema_history import BinlogStatement, ServerDefinitions, TableText
 from replicator.model.table import Column, Table

@@ -118,6 +118,8 @@ class Recorder:
     """A sink that writes down the calls; `fail`: (call, exception) for the next such call."""
 
     dead_letters = 0
+    holds_rows = False
+    conflicts = 0
     left: Position | None = None
 
     @property

@@ -127,7 +127,7 @@ def test_another_replica_takes_our_id(local: Local) -> None:
     wait_for(lambda: len(reading()) == 1, "the run alone to read", 20)
     (ours,) = reading()
     config = parse_task(local.config)
-    source = MySQLSource(config.source, "rival", local.server.replicator[1], ours)
+    source = MySQLSource(config.database, "rival", local.server.replicator[1], ours)
     stream = source.open(source.end_position())
     first.end().refused("E2207", "another replica uses the same server id", "Fix: Set `source.server_id`")
     stream.close()
@@ -140,7 +140,7 @@ def test_82_two_runs_of_one_task_do_not_disturb_each_other(local: Local) -> None
     local.config["source"]["server_id"] = 4711
     local.begin()
     config = parse_task(local.config)
-    bus = MySQLSource(config.source, config.name, local.server.replicator[1])
+    bus = MySQLSource(config.database, config.name, local.server.replicator[1])
     assert bus.server_id == 4711
     stream = bus.open(bus.end_position())
     first = local.start()
