@@ -91,9 +91,10 @@ def test_93_a_task_with_thousands_of_nodes_is_removed_in_steps(site: Site) -> No
     part = dump(SchemaPart(group="g", index=0, count=1, kind="change", data=b"x"))
     assert isinstance(site.admin, ZookeeperCoordinator)
     client = site.admin._client
-    pending = [client.create_async(site.layout.schema_prefix(TASK), part, sequence=True) for _ in range(12_000)]
-    for one in pending:
-        one.get(timeout=60)
+    for _ in range(24):  # a longer queue can outlast the session timeout of a busy server
+        pending = [client.create_async(site.layout.schema_prefix(TASK), part, sequence=True) for _ in range(500)]
+        for one in pending:
+            one.get(timeout=60)
     lost: list[str] = []
     site.admin.on_connection(lambda state: lost.append(state.value))
     assert TaskOperations(site.admin, site.layout).delete(TASK, "test", 60.0)

@@ -13,6 +13,7 @@ from dev.servers.database import Database
 from replicator.assembly import snapshot_checks
 from replicator.config.load import parse_task
 from replicator.errors import SourceError
+from replicator.mysql import server_errors
 from replicator.pipeline.pipeline import Pipeline
 from tests.integration.test_consistent_snapshots import Seen
 from tests.integration.test_snapshots import Copy
@@ -22,6 +23,7 @@ from tests.support.changes import fill
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
 Place = tuple[Database, str]
 USER = "limited"
+ER_USER_LIMIT = 1226
 
 
 @pytest.fixture
@@ -35,6 +37,11 @@ def account(place: Place) -> Iterator[Place]:
     server.execute(f"DROP USER {USER}@'%'")
 
 
+def connected(server: Database) -> int:
+    ((count,),) = server.execute(f"SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{USER}'")
+    return int(count)
+
+
 class Limited(Copy):
     def __init__(self, place: Place, limit: int, **snapshot: object) -> None:
         server, shop = place
@@ -45,6 +52,8 @@ class Limited(Copy):
         self.limit(server, limit)
 
     def limit(self, server: Database, limit: int) -> None:
+        """For the next run: connections that were closed still count until the server has ended their threads."""
+        wait_for(lambda: connected(server) == 0, "the end of earlier connections", 30)
         server.execute(f"ALTER USER {USER}@'%' WITH MAX_USER_CONNECTIONS {limit}")
 
     def pipeline(self, **options: Any) -> Pipeline:
@@ -67,6 +76,7 @@ def test_an_account_with_too_low_a_limit_is_refused(account: Place, consistent: 
     assert f"MAX_USER_CONNECTIONS {most}" in str(error.fix) and "connections: 1" in str(error.fix)
     (told, *_) = snapshot_checks.check(parse_task(copy.data))
     assert told.severity == "fail" and "E2227" in told.found
+    wait_for(lambda: connected(server) == 0, "the end of the connections of the first run", 30)
     server.execute(str(error.fix).partition(",")[0])
     copy.run()
     assert copy.seen.codes == [] and copy.copied("item").read == list(range(6000))
@@ -87,5 +97,7 @@ def test_connections_that_others_have_are_waited_for(account: Place) -> None:
         run.join()
     error = next(error for error in copy.seen.errors if error.code == "E2227")
     assert error.transient and "12 connections" in str(error.wanted) and "max_user_connections" in str(error.found)
-    assert "connections: 4" in error.what and set(copy.seen.codes) == {"E2227"}
+    assert "connections: 4" in error.what
+    others_codes = {error.code for error in copy.seen.errors if server_errors.number_of(error) != ER_USER_LIMIT}
+    assert others_codes <= {"E2227"}  # the stream can be the one that is refused, too
     assert len(copy.copied("item").read) == 6000

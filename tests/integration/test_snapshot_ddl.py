@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from dev.cluster import wait_for
 from dev.servers.database import Database
+from replicator.assembly.snapshots import open_snapshot_source
+from replicator.config.load import parse_task
+from replicator.model.position import Position
+from replicator.model.snapshot import Bound, OpenTable
+from replicator.pipeline.pipeline import Pipeline
+from replicator.pipeline.ports import Chunk, ConsistentViews, SnapshotReader, SnapshotSource
 from tests.integration.test_snapshots import Copy, place
 from tests.support.changes import Changes, contents, fill
 
@@ -26,7 +33,46 @@ def connections(request: pytest.FixtureRequest) -> None:
     CONNECTIONS[:] = [request.param]
 
 
-def _during(copy: Copy, act: Callable[[], object]) -> None:
+class _Unhurried(Copy):
+    """A copy that reads at most the first chunks until `acted` is set, however slow the machine is."""
+
+    def __init__(self, *args: Any, **snapshot: Any) -> None:
+        super().__init__(*args, **snapshot)
+        self.acted = threading.Event()
+        self._left = 12
+
+    def pipeline(self, **options: Any) -> Pipeline:
+        source = open_snapshot_source(parse_task(self.data), {})
+        return super().pipeline(snapshot_source=_Limited(source, self._wait), **options)
+
+    def _wait(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            self.acted.wait(60)
+
+
+class _Limited:
+    """`source`, whose readers call `wait` before each chunk."""
+
+    def __init__(self, source: SnapshotSource, wait: Callable[[], None]) -> None:
+        self._source, self._wait = source, wait
+
+    def open(self, server: str) -> SnapshotReader:
+        reader = self._source.open(server)
+        read = reader.read
+
+        def waited(table: OpenTable, most: int, passed: Position, end: Bound | None = None) -> Chunk:
+            self._wait()
+            return read(table, most, passed, end)
+
+        reader.read = waited  # type: ignore[method-assign]
+        return reader
+
+    def open_views(self, server: str, count: int, tables: Sequence[str]) -> ConsistentViews:
+        return self._source.open_views(server, count, tables)
+
+
+def _during(copy: _Unhurried, act: Callable[[], object]) -> None:
     """Runs the copy, and `act` once a part of the rows has come."""
     failures: list[BaseException] = []
 
@@ -42,16 +88,17 @@ def _during(copy: Copy, act: Callable[[], object]) -> None:
         wait_for(lambda: failures or len(copy.broker.records) > 500, "a part of the rows", 30, every=0.02)
         act()
     finally:
+        copy.acted.set()
         thread.join()
     assert not failures, failures
     copy.run()
 
 
-def _copy(place: Place, rows: int = 4000) -> tuple[Copy, str]:
+def _copy(place: Place, rows: int = 4000) -> tuple[_Unhurried, str]:
     server, shop = place
-    table = f"{shop}.item"
+    table, options = f"{shop}.item", {"chunk_rows": 100, "max_rows_per_s": 3000, "connections": CONNECTIONS[0]}
     fill(server, table, rows)
-    return Copy(server, "copy", [f"{shop}.*"], chunk_rows=100, max_rows_per_s=3000, connections=CONNECTIONS[0]), table
+    return _Unhurried(server, "copy", [f"{shop}.*"], **options), table
 
 
 def test_a_column_is_added(place: Place) -> None:
@@ -194,6 +241,7 @@ def test_rows_are_exchanged_with_a_partition(place: Place, restarted: bool) -> N
     if restarted:
         copy.run_a_part()
         act()
+        copy.acted.set()
         copy.run()
     else:
         _during(copy, act)
