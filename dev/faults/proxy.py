@@ -182,10 +182,11 @@ class Proxy:
         self._loop.run_forever()
         server.close()
         self._reset()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            self._loop.run_until_complete(asyncio.gather(*asyncio.all_tasks(self._loop), return_exceptions=True))
+        while tasks := asyncio.all_tasks(self._loop):  # a connection that was just accepted brings new ones
+            for task in tasks:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+            self._reset()
         self._loop.run_until_complete(asyncio.sleep(0))  # connections end a turn after they were aborted
         self._loop.close()
 
