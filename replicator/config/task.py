@@ -12,6 +12,7 @@ from replicator.config.base import Model
 from replicator.config.canal import CanalOptions
 from replicator.config.database_server import Address, DatabaseServer
 from replicator.config.debezium import DebeziumOptions
+from replicator.config.endpoints import topic_template
 from replicator.config.kafka_source import KafkaSource, check_kafka_source
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.mysql_sink import MySQLSink, check_supported
@@ -175,8 +176,7 @@ class Records(Model):
     @property
     def topic_template(self) -> str:
         """`topic`, or the format's own way: one topic per table, or a single one."""
-        prefix = self.debezium.topic_prefix or "{task}"
-        return self.topic or (prefix + ".{database}.{table}" if self.format == "debezium" else "{task}")
+        return topic_template(self.topic, self.format, self.debezium.topic_prefix)
 
 
 class KafkaSink(Records):

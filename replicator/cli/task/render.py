@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from replicator.cli.terminal import clean, fitting, table, width
+from replicator.cli.terminal import cells, clean, fitting, table, width
+from replicator.config import endpoints
 
 Item = dict[str, Any]
 _COLOURS = {"running": "green", "failed": "red", "absent": "red", "deleting": "yellow", "unconfigured": "yellow"}
@@ -88,31 +89,48 @@ def moment(time_ms: int) -> str:
 COLUMNS: dict[str, Callable[[Item], str]] = {
     "NAME": lambda item: clean(item["name"]),
     "STATE": lambda item: coloured(clean(state(item))),
-    "RUNNING": lambda item: clean(item["host"]) or "-",
+    "HOST": lambda item: clean(item["host"]) or "-",
     "STANDBYS": lambda item: str(len(item["standbys"])),
     "LAG": lambda item: lag(item),
     "ROWS/S": lambda item: rate(item["rows_per_s"] if moving(item) else None),
-    "POSITION": lambda item: clean(item["position"]) or "-",
-    "CHECKPOINT AGE": lambda item: age(item["checkpoint_ms"]),
-    "EPOCH": lambda item: str(item["epoch"] or "-"),
+    "DESTINATION": lambda item: destination(item),
 }
 WIDE: dict[str, Callable[[Item], str]] = {
     **COLUMNS,
     "STANDBYS": lambda item: clean(",".join(item["standbys"])) or "-",
+    "SOURCE": lambda item: clean(endpoints.source(item["config"])) or "-",
+    "POSITION": lambda item: clean(item["position"]) or "-",
+    "CHECKPOINT AGE": lambda item: age(item["checkpoint_ms"]),
+    "EPOCH": lambda item: str(item["epoch"] or "-"),
     "ROWS": lambda item: str(item["rows"]),
     "VERSION": lambda item: str(item["version"]),
     "GTID": lambda item: clean(item["gtid"]) or "-",
     "PROBLEM": lambda item: clean(item["problems"][0]["what"]) if item["problems"] else "-",
 }
-IMPORTANCE = ("NAME", "STATE", "RUNNING", "LAG", "ROWS/S", "STANDBYS", "CHECKPOINT AGE", "POSITION", "EPOCH")
+IMPORTANCE = ("NAME", "STATE", "HOST", "LAG", "ROWS/S", "DESTINATION", "STANDBYS")
+_NARROWEST = 24
+"""Columns of the terminal below which a destination says too little to be shown."""
+
+
+def destination(item: Item, limit: int | None = None) -> str:
+    return clean(endpoints.destination(item["config"], limit)) or "-"
 
 
 def tasks_table(items: Sequence[Item], output: str, heading: bool) -> str:
-    """In a terminal the least important columns are left out until a row fits; in a pipe nothing is cut."""
+    """In a terminal destinations are shortened, and the least important columns left out, until a row fits; in a pipe
+    nothing is cut."""
     columns = WIDE if output == "wide" else COLUMNS
     header = list(columns)
     rows = [[cell(item) for cell in columns.values()] for item in items]
-    kept = fitting(header, rows, IMPORTANCE, width()) if output == "table" else range(len(header))
+    limit = width() if output == "table" else None
+    if limit is None:
+        return table(header, rows, heading=heading)
+    last = header.index("DESTINATION")
+    narrow = [[*row[:last], destination(item, _NARROWEST)] for row, item in zip(rows, items, strict=True)]
+    kept = fitting(header, narrow, IMPORTANCE, limit)
+    if last in kept:
+        others = sum(max(cells(row[i]) for row in [header, *rows]) + 2 for i in kept if i != last)
+        rows = [[*row[:last], destination(item, limit - others)] for row, item in zip(rows, items, strict=True)]
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows], heading=heading)
 
 
