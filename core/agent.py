@@ -25,7 +25,6 @@ from core.task_runner import TaskRunner
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Validate
-from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import TaskFigures
 from replicator.coordination.tasks.registry import Registry
@@ -75,7 +74,7 @@ class Agent:
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         self._runners: dict[str, TaskRunner] = {}
         self._registry = Registry(coordinator, layout)
-        self._machine_status = MachineStatus(coordinator, Machines(coordinator, layout), host, uuid.uuid4().hex, clock)
+        self._machine_status = MachineStatus(coordinator, layout, host, uuid.uuid4().hex, clock)
         self._reachability = Reachability(self._configs)
         self._expiry_checks = ExpiryChecks(self._running, look, clock)
         self._context = CoreContext(
@@ -364,4 +363,6 @@ class Agent:
         context.schema_history.stop()
         context.pipes.stop()
         context.launcher.close()
+        if self._stopping and self._named:
+            self._machine_status.record_end()
         self._coordinator.close()

@@ -11,8 +11,10 @@ from importlib.metadata import PackageNotFoundError, version
 import psutil
 
 from replicator.coordination.clock import now_ms
+from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.contender import Identity
 from replicator.coordination.machines.machines import Machines
+from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import MachineRecord, TaskFigures
 from replicator.errors import CoordinationError, NodeExists, NotConnected
@@ -32,10 +34,11 @@ class MachineStatus:
     """
 
     def __init__(
-        self, coordinator: Coordinator, machines: Machines, host: str, process: str, clock: Callable[[], float]
+        self, coordinator: Coordinator, layout: Layout, host: str, process: str, clock: Callable[[], float]
     ) -> None:
         self._coordinator = coordinator
-        self._machines = machines
+        self._machines = Machines(coordinator, layout)
+        self._stopped_cores = StoppedCores(coordinator, layout)
         self._clock = clock
         self._identity = Identity(host, os.getpid(), process)
         self._figures: Callable[[], dict[str, TaskFigures]] = dict
@@ -100,7 +103,26 @@ class MachineStatus:
         if self._thread.is_alive():
             self._thread.join(timeout=5)
 
+    def record_end(self) -> None:
+        """The Core ends because it was asked to: others need not look for a failed host. After `stop`; never raises."""
+        try:
+            self._stopped_cores.record(self._identity.host, self._identity.process)
+        except CoordinationError as error:
+            _LOG.warning("that this Core ends on purpose can't be recorded", code=error.code, error=error.what)
+
+    def _forget_end(self) -> bool:
+        """Of an earlier process of our name. Whether it is done."""
+        try:
+            self._stopped_cores.forget(self._identity.host)
+        except NotConnected:
+            return False
+        except CoordinationError as error:
+            _LOG.warning("the record of an earlier end can't be removed", code=error.code, error=error.what)
+        return True
+
     def _run(self) -> None:
+        while not self._stopped and not self._forget_end():
+            self._kick.wait(INTERVAL)
         while not self._stopped:
             self.publish()
             self._kick.wait(INTERVAL)

@@ -5,8 +5,8 @@
 /api/updates      the same for browsers that poll
 /api/state        the snapshot as JSON
 /metrics          Prometheus
-/healthz          200 while the process lives
-/healthz/ready    200 while ZooKeeper is connected, else 503
+/healthz          200 while the process lives; says what it knows of ZooKeeper
+/healthz/ready    200 while figures are current, else 503
 """
 
 from __future__ import annotations
@@ -25,9 +25,12 @@ from starlette.staticfiles import StaticFiles
 
 from monitor.event_stream import EventStream
 from monitor.feed import Feed
+from monitor.formatting import duration, stamp
 from monitor.metrics import CONTENT_TYPE, exposition
 from monitor.render import Renderer
 from monitor.snapshot_poller import SnapshotPoller
+from monitor.view import View
+from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.telemetry import hosts
@@ -48,7 +51,7 @@ class Monitor:
     async def dashboard(self, request: Request) -> Response:
         # The version is read before the page: a fragment sent twice does no harm, one never sent would.
         version = self._feed.version
-        text = self._renderer.page(self._feed.page, version, self._root)
+        text = self._renderer.page(self._feed.page, version, self._root, now_ms())
         return HTMLResponse(text, headers=NO_STORE)
 
     async def updates(self, request: Request) -> Response:
@@ -58,16 +61,15 @@ class Monitor:
         return _json(self._watcher.view)
 
     async def metrics(self, request: Request) -> Response:
-        text = exposition(self._watcher.view, connected=self._watcher.connected, streams=self._feed.streams)
+        text = exposition(self._watcher.view, streams=self._feed.streams)
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
-        return PlainTextResponse(_well(request), headers=NO_STORE)
+        return _health(request, self._watcher.view, 200)
 
     async def ready(self, request: Request) -> Response:
-        if self._watcher.connected and self._watcher.view.stale_since_ms is None:
-            return PlainTextResponse(_well(request), headers=NO_STORE)
-        return PlainTextResponse(f"ZooKeeper: {self._watcher.view.stale_reason}\n", 503, headers=NO_STORE)
+        view = self._watcher.view
+        return _health(request, view, 200 if view.zookeeper_connected else 503)
 
     def stream(self, request: Request) -> EventStream:
         version = request.headers.get("last-event-id") or request.query_params.get("since", "")
@@ -90,7 +92,9 @@ class Monitor:
         ]
 
 
-def create_app(coordinator: Coordinator, layout: Layout, *, interval: float = 1.0, max_streams: int = 100) -> Starlette:
+def create_app(
+    coordinator: Coordinator, layout: Layout, *, interval: float = 1.0, max_streams: int = 100, zookeeper: str = ""
+) -> Starlette:
     """The application; its lifespan runs the poller.
 
     Args:
@@ -98,9 +102,10 @@ def create_app(coordinator: Coordinator, layout: Layout, *, interval: float = 1.
         layout: the root to look at.
         interval: seconds between two snapshots.
         max_streams: browsers with an event stream at a time; more of them poll.
+        zookeeper: the addresses that the coordinator uses, for the page.
     """
     feed = Feed(max_streams)
-    poller = SnapshotPoller(coordinator, layout, feed, interval)
+    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -116,8 +121,21 @@ def create_app(coordinator: Coordinator, layout: Layout, *, interval: float = 1.
     return app
 
 
-def _well(request: Request) -> str:
-    return "".join(f"{line}\n" for line in ("ok", *hosts.warnings(request.scope)))
+def _health(request: Request, view: View, status: int) -> Response:
+    """The process is well (first line) wherever it answers; the second line is about ZooKeeper."""
+    first = "ok" if status == 200 else "not ready"
+    lines = (first, zookeeper_line(view), *hosts.warnings(request.scope))
+    return PlainTextResponse("".join(f"{line}\n" for line in lines), status, headers=NO_STORE)
+
+
+def zookeeper_line(view: View) -> str:
+    """`zookeeper: connected, figures read 0.4 s ago`, or since when there are none, and why."""
+    if view.zookeeper_connected:
+        return f"zookeeper: connected, figures read {duration(view.age_s or 0.0)} ago"
+    why = f"{view.stale_code} {view.stale_reason}".strip() or "not connected"
+    if view.age_s is None:
+        return f"zookeeper: nothing was ever read since the start at {stamp(view.stale_since_ms or 0)} ({why})"
+    return f"zookeeper: no data since {stamp(view.read_ms)}, for {duration(view.age_s)} ({why})"
 
 
 def _json(value: object) -> Response:

@@ -14,16 +14,18 @@ import threading
 import msgspec
 
 from monitor.render import Page
+from replicator.coordination.clock import now_ms
 
 
 class Update(msgspec.Struct, frozen=True):
-    """What a browser gets: the fragments that changed after the version it named; `order` names all that exist."""
+    """What a browser gets: the fragments that changed after the version it named; `order` names all that exist.
+    now_ms: when it is sent, our clock; the rest as in `Page`."""
 
     version: str
     now_ms: int
     read_ms: int
-    stale_since_ms: int | None
-    stale_reason: str
+    fresh_ms: int
+    stale: bool
     order: dict[str, list[str]]
     html: dict[str, str]
 
@@ -75,9 +77,7 @@ class Feed:
         with self._lock:
             number, page = self._parse(version), self.page
             changed = {key: html for key, html in page.html.items() if self._changed_in[key] > number}
-            return Update(
-                self.version, page.now_ms, page.read_ms, page.stale_since_ms, page.stale_reason, page.order, changed
-            )
+            return Update(self.version, now_ms(), page.read_ms, page.fresh_ms, page.stale, page.order, changed)
 
     def _parse(self, version: str) -> int:
         generation, _, number = version.partition(".")

@@ -69,6 +69,16 @@ def ago(ms: int, now_ms: int) -> Markup:
     return Markup('<time data-ms="{}" title="{}">{}</time>').format(ms, stamp(ms), text)
 
 
+def address(text: str) -> Markup:
+    """`kafka k1.internal:9092` for one line: where it is too narrow, the middle is cut, not the type or the port."""
+    kind, blank, place = text.partition(" ")
+    head, colon, port = place.rpartition(":")
+    if not colon:
+        head, port = place, ""
+    parts = (("kept", kind + blank), ("cut", head), ("kept", colon + port))
+    return Markup("").join(Markup('<span class="{}">{}</span>').format(name, part) for name, part in parts if part)
+
+
 def spark(points: Sequence[float]) -> Markup:
     """Rows/s of the last minutes as a line over its area; the newest at the right edge, the top is the maximum."""
     if len(points) < 2 or not max(points):

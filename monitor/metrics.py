@@ -20,26 +20,31 @@ from replicator.model.verification import RESULTS
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def exposition(view: View, *, connected: bool, streams: int) -> bytes:
+def exposition(view: View, *, streams: int) -> bytes:
     """The text of /metrics. Tasks' figures are left out while they are stale: an old figure that looks new would
     silence the alarm that it should raise."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(view, connected, streams))
+    registry.register(_Collector(view, streams))
     return generate_latest(registry)
 
 
 class _Collector(Collector):
-    def __init__(self, view: View, connected: bool, streams: int) -> None:
+    def __init__(self, view: View, streams: int) -> None:
         self._view = view
-        self._connected = connected
         self._streams = streams
 
     def collect(self) -> Iterator[Metric]:
         view = self._view
         yield _gauge("build_info", "Version of the Monitor.", ["version"], [((_version(),), 1)])
-        yield _single("zookeeper_connected", "1 while ZooKeeper is connected.", self._connected)
-        yield _single("monitor_snapshot_timestamp_seconds", "Time of the last read of ZooKeeper.", view.read_ms / 1000)
-        yield _single("monitor_snapshot_duration_seconds", "Duration of the last read of ZooKeeper.", view.read_seconds)
+        yield _single(
+            "zookeeper_connected", "1 while ZooKeeper answers and figures are current.", view.zookeeper_connected
+        )
+        if view.read_ms:
+            read = view.read_ms / 1000
+            yield _single("monitor_snapshot_timestamp_seconds", "Time of the last read of ZooKeeper.", read)
+            yield _single(
+                "monitor_snapshot_duration_seconds", "Duration of the last read of ZooKeeper.", view.read_seconds
+            )
         yield _single("monitor_streams", "Browsers with an event stream.", self._streams)
         yield from _takeovers(view)
         if view.stale_since_ms is None:
@@ -82,7 +87,7 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     yield per_task(
         "lease_remaining_seconds",
         "Remaining lease of the RUNNING Core.",
-        [t.lease_left_s if t.host else None for t in tasks],
+        [t.lease_left_s if t.leads else None for t in tasks],
     )
     yield per_task("task_epoch", "Epoch of the current term.", [t.epoch for t in tasks])
     yield per_task("tables_quarantined", "Tables in quarantine.", [len(t.quarantined) for t in tasks])
@@ -157,10 +162,10 @@ def _roles(tasks: Iterable[TaskRow]) -> list[tuple[tuple[str, ...], float]]:
 
 
 def _machines(machines: Iterable[MachineView]) -> Iterator[Metric]:
-    machines = list(machines)
+    machines = [machine for machine in machines if machine.state != "stopped"]
     here = [machine for machine in machines if machine.state != "offline"]
     online = [((machine.host,), float(machine.state == "online")) for machine in machines]
-    yield _gauge("machine_online", "1 while the Core reports, 0 once it is silent or gone.", ["host"], online)
+    yield _gauge("machine_online", "1 while the Core reports, 0 once it is silent or lost.", ["host"], online)
     for name, text, values in (
         ("machine_load1", "Load average of one minute.", [m.load1 for m in here]),
         ("machine_memory_used_bytes", "Memory of the machine in use.", [m.memory_bytes for m in here]),

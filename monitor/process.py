@@ -25,7 +25,7 @@ def run(
     parse_listen(listen.where)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     try:
-        app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams)
+        app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams, zookeeper=zookeeper)
         serve(app, listen, "monitor", ready=_announce, stopping=app.state.feed.close)
     finally:
         coordinator.close()

@@ -15,16 +15,15 @@ from markupsafe import Markup
 from monitor import formatting
 from monitor.view import View
 
-TEMPLATES = ("notice", "tiles", "status", "footer")
+TEMPLATES = ("outage", "notice", "tiles", "status", "footer")
 
 
 class Page(msgspec.Struct, frozen=True):
-    """order: keys of the rows by list; html: every fragment by its key; now_ms: the clock of all times shown."""
+    """order: keys of the rows by list; html: every fragment by its key; read_ms, fresh_ms, stale: of the `View`."""
 
-    now_ms: int
     read_ms: int
-    stale_since_ms: int | None
-    stale_reason: str
+    fresh_ms: int
+    stale: bool
     order: dict[str, list[str]]
     html: dict[str, str]
 
@@ -47,6 +46,7 @@ class Renderer:
             size=formatting.size,
             stamp=formatting.stamp,
             spark=formatting.spark,
+            address=formatting.address,
         )
         self._environment.globals["ago"] = formatting.ago
 
@@ -66,13 +66,15 @@ class Renderer:
             add("machines", machine.host, "machine", machine=machine)
         for change in view.changes:
             add("changes", f"{change.task}/{change.sequence}", "change", change=change)
-        return Page(now_ms, view.read_ms, view.stale_since_ms, view.stale_reason, order, html)
+        return Page(view.read_ms, int(view.fresh_s * 1000), view.stale_since_ms is not None, order, html)
 
-    def page(self, page: Page, version: str, root: str) -> str:
+    def page(self, page: Page, version: str, root: str, now_ms: int) -> str:
         """The whole document. version: of the stream's state, where the browser goes on from."""
         rows: Callable[[str], Markup] = lambda kind: Markup("").join(Markup(page.html[key]) for key in page.order[kind])  # noqa: E731, S704
         fragments = {name: Markup(page.html[name]) for name in TEMPLATES}  # noqa: S704 - rendered with autoescape above
-        return self._render("page", page=page, rows=rows, fragments=fragments, version=version, root=root)
+        return self._render(
+            "page", page=page, rows=rows, fragments=fragments, version=version, root=root, now_ms=now_ms
+        )
 
     def _render(self, template: str, **values: object) -> str:
         return self._environment.get_template(f"{template}.html").render(values)

@@ -20,18 +20,20 @@ SPARK_SECONDS = 5.0
 SPARK_POINTS = 60
 """A sparkline shows five minutes: 60 means of 5 s each."""
 FORGET_MACHINES_MS = 7 * 24 * 3600 * 1000
+FORGET_STOPPED_MS = 24 * 3600 * 1000
 MAX_MACHINES = 1000
 
 
 class Seen(msgspec.Struct):
     """A machine that was here. changed: our monotonic clock when its last report came; gone_ms: wall clock when its
-    znode was first missed, None while it is online."""
+    znode was first missed, None while it is online; stopped_ms: when its Core ended on purpose, None if it did not."""
 
     host: str
     last_ms: int
     record: MachineRecord | None = None
     changed: float = 0.0
     gone_ms: int | None = None
+    stopped_ms: int | None = None
 
 
 class Rates:
@@ -77,6 +79,8 @@ class SnapshotHistory:
                 seen.gone_ms = snapshot.time_ms
         for task in snapshot.tasks:
             self._recall(task)
+        self._distinguish(snapshot)
+        for task in snapshot.tasks:
             self.takeovers.absorb(task.overview, told.get(task.name, ()))
             self.rates.setdefault(task.name, Rates()).add(rates.get(task.name, 0.0), now)
         self._forget(snapshot)
@@ -107,14 +111,23 @@ class SnapshotHistory:
             if seen.record is None and time_ms > seen.last_ms:
                 seen.last_ms = seen.gone_ms = time_ms
 
+    def _distinguish(self, snapshot: Snapshot) -> None:
+        """Cores that have ended on purpose from those that were lost."""
+        for host, record in snapshot.stopped.items():
+            self.machines.setdefault(host, Seen(host, record.time_ms, gone_ms=record.time_ms))
+        for host, seen in self.machines.items():
+            end = snapshot.stopped.get(host) if seen.gone_ms is not None else None
+            known = end is not None and (seen.record is None or seen.record.process == end.process)
+            seen.stopped_ms = end.time_ms if end is not None and known else None
+
     def _forget(self, snapshot: Snapshot) -> None:
-        limit = snapshot.time_ms - FORGET_MACHINES_MS
         gone = sorted(
             (seen for seen in self.machines.values() if seen.gone_ms is not None), key=lambda seen: seen.gone_ms or 0
         )
         surplus = max(0, len(self.machines) - MAX_MACHINES)
         for index, seen in enumerate(gone):
-            if index < surplus or (seen.gone_ms or 0) < limit:
+            kept_ms = FORGET_STOPPED_MS if seen.stopped_ms else FORGET_MACHINES_MS
+            if index < surplus or (seen.gone_ms or 0) < snapshot.time_ms - kept_ms:
                 del self.machines[seen.host]
         names = {task.name for task in snapshot.tasks}
         for name in [name for name in self.rates if name not in names]:

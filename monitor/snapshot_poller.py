@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import msgspec
 
 from monitor.feed import Feed
+from monitor.formatting import stamp
 from monitor.render import Renderer
 from monitor.snapshot_history import SnapshotHistory
 from monitor.snapshot_reader import SnapshotReader
@@ -20,12 +22,28 @@ from replicator.telemetry.log import get_logger
 
 log = get_logger("monitor")
 
+FRESH_SECONDS = 3.0
+"""Figures count as current for so long after they were read; longer where two reads take longer than that."""
+CONNECT_SECONDS = 5.0
+"""A Monitor that has just started says that it connects, not that ZooKeeper is away."""
+
 
 class SnapshotPoller:
-    """`view` is replaced as a whole and may be read from any thread."""
+    """Args:
+    interval: seconds from one read to the next.
+    zookeeper: the addresses of ZooKeeper, which the page shows when none of them answers.
+    clock: monotonic, seconds; all ages are measured with it.
+    """
 
-    def __init__(self, coordinator: Coordinator, layout: Layout, feed: Feed, interval: float = 1.0) -> None:
-        self.view = View(root=layout.root, stale_since_ms=_now_ms(), stale_reason="not read yet")
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        layout: Layout,
+        feed: Feed,
+        interval: float = 1.0,
+        zookeeper: str = "",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._coordinator = coordinator
         self._root = layout.root
         self._reader = SnapshotReader(coordinator, layout)
@@ -33,13 +51,32 @@ class SnapshotPoller:
         self._renderer = Renderer()
         self._feed = feed
         self._interval = interval
+        self._clock = clock
+        self._started = self._read_at = clock()
+        self._outage = ""
+        self._view = View(
+            root=layout.root,
+            zookeeper=zookeeper,
+            stale_since_ms=_now_ms(),
+            stale_reason="not read yet",
+            connecting=True,
+        )
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="monitor-poller", daemon=True)
-        self._publish(self.view)
+        self._publish(self._view)
 
     @property
-    def connected(self) -> bool:
-        return self._coordinator.connection is Connection.CONNECTED
+    def view(self) -> View:
+        """The last figures with their age at this moment; they are stale, too, while a read of ZooKeeper is not
+        answered. From any thread."""
+        view = self._view
+        if not view.read_ms:
+            return view
+        age_s = max(self._clock() - self._read_at, 0.0)
+        if view.stale_since_ms is None and age_s > view.fresh_s:
+            view = _stale(view, "", "no answer yet", view.read_ms)
+        connected = view.stale_since_ms is None and self._coordinator.connection is Connection.CONNECTED
+        return msgspec.structs.replace(view, age_s=age_s, zookeeper_connected=connected)
 
     def start(self) -> None:
         self._thread.start()
@@ -50,31 +87,49 @@ class SnapshotPoller:
 
     def _run(self) -> None:
         while not self._stop.is_set():
-            began = time.monotonic()
+            began = self._clock()
             self.step()
             # A tree so large that reading it takes long must not keep ZooKeeper busy: at most half of the time.
-            took = time.monotonic() - began
+            took = self._clock() - began
             self._stop.wait(max(self._interval - took, took))
 
     def step(self) -> None:
-        """One snapshot; what can't be read leaves the last figures standing, marked as stale. Never raises."""
+        """One snapshot; what can't be read leaves the last figures, marked as stale. Never raises."""
         try:
-            self._publish(build(self._reader.read(), self._memory, self._root))
+            began = self._clock()
+            view = build(self._reader.read(), self._memory, self._root)
+            period = max(self._interval, 2 * (self._clock() - began))
+            fresh_s = max(FRESH_SECONDS, 2 * period + 1.0)
+            self._answered(msgspec.structs.replace(view, zookeeper=self._view.zookeeper, fresh_s=fresh_s), began)
         except CoordinationError as error:
-            self._publish(self._stale(f"{error.code} {error.what}"))
+            self._failed(error.code, error.what)
         except Exception as error:
-            log.error("snapshot failed", error=repr(error), exc_info=True)
-            self._publish(self._stale(f"E5011 the snapshot could not be made: {error!r}"))
+            self._failed("E5011", f"the snapshot could not be made: {error!r}", fault=True)
 
-    def _stale(self, reason: str) -> View:
-        since = self.view.stale_since_ms or self.view.read_ms or _now_ms()
-        return msgspec.structs.replace(self.view, stale_since_ms=since, stale_reason=reason)
+    def _answered(self, view: View, read_at: float) -> None:
+        if self._outage:
+            log.info("zookeeper answers again", without_data_s=round(self._clock() - self._read_at, 1))
+        self._outage, self._read_at = "", read_at
+        self._publish(view)
+
+    def _failed(self, code: str, what: str, *, fault: bool = False) -> None:
+        connecting = not self._view.read_ms and self._clock() - self._started < CONNECT_SECONDS
+        if not connecting and self._outage != code:
+            last = stamp(self._view.read_ms) if self._view.read_ms else "never"
+            log.error("no data from zookeeper", code=code, error=what, last_read=last, exc_info=fault)
+            self._outage = code
+        since = self._view.stale_since_ms or self._view.read_ms or _now_ms()
+        self._publish(_stale(self._view, code, what, since, connecting=connecting))
 
     def _publish(self, view: View) -> None:
-        # Frozen figures are told as of their own time, so that old ages do not look alive.
-        now = view.read_ms if view.stale_since_ms and view.read_ms else _now_ms()
-        self._feed.publish(self._renderer.fragments(view, now))
-        self.view = view  # last: who sees us ready finds the page there
+        self._feed.publish(self._renderer.fragments(view, _now_ms()))
+        self._view = view  # last: who sees us ready finds the page there
+
+
+def _stale(view: View, code: str, what: str, since_ms: int, *, connecting: bool = False) -> View:
+    return msgspec.structs.replace(
+        view, stale_since_ms=since_ms, stale_code=code, stale_reason=what, connecting=connecting
+    )
 
 
 def _now_ms() -> int:

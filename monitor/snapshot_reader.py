@@ -13,9 +13,10 @@ import msgspec
 
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines.machines import MachineNode
+from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import Overview, TaskOverview
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import HistoryRecord, MaintenanceRecord, ServerRecord, load
+from replicator.coordination.records import HistoryRecord, MaintenanceRecord, ServerRecord, StoppedRecord, load
 from replicator.coordination.tasks.history import Entry
 from replicator.coordination.tasks.maintenance import Maintenance
 from replicator.errors import CoordinationError, NodeMissing
@@ -37,12 +38,13 @@ class TaskNode(msgspec.Struct, frozen=True):
 
 class Snapshot(msgspec.Struct, frozen=True):
     """ZooKeeper at one moment. time_ms: our wall clock when the read began; seconds: how long it took; maintenance: of
-    all tasks."""
+    all tasks; stopped: Cores that have ended on purpose, by host."""
 
     time_ms: int
     seconds: float = 0.0
     tasks: tuple[TaskNode, ...] = ()
     machines: tuple[MachineNode, ...] = ()
+    stopped: dict[str, StoppedRecord] = {}
     servers: tuple[ServerRecord, ...] = ()
     maintenance: MaintenanceRecord | None = None
 
@@ -59,6 +61,7 @@ class SnapshotReader:
         self._layout = layout
         self._overview = Overview(coordinator, layout)
         self._maintenance = Maintenance(coordinator, layout)
+        self._stopped = StoppedCores(coordinator, layout)
         self._clock = clock
         self._history: dict[str, HistoryRecord] = {}
 
@@ -71,6 +74,7 @@ class SnapshotReader:
             time_ms=now,
             tasks=tuple(tasks),
             machines=tuple(machines),
+            stopped=self._stopped.list(),  # behind the machines: a Core that ends writes before its node goes
             servers=self._servers(),
             maintenance=self._maintenance.read(""),
             seconds=time.monotonic() - began,

@@ -5,11 +5,13 @@ Times are ms since the epoch, durations seconds, rates per second.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Literal
 
 import msgspec
 
 from monitor.role_changes import Change
+from replicator.coordination.leadership.grace import LEASE
 from replicator.coordination.records import LiveFigures
 from replicator.model.snapshot_report import SnapshotReport
 from replicator.model.verification import Verification
@@ -51,6 +53,9 @@ class TaskRow(LiveFigures, kw_only=True):
         spark: rows/s of the last minutes, oldest first.
         position: of the RUNNING instance, else of the last checkpoint.
         running: how many Cores report RUNNING; more than one is an alarm.
+        host: of the first Core in the queue, which runs the task, or is about to, or on which it is paused or FAILED.
+        source, destination: each in one line, the most important part first (`config.endpoints`).
+        leads: whether that Core runs it or is about to.
     """
 
     name: str
@@ -59,8 +64,9 @@ class TaskRow(LiveFigures, kw_only=True):
     trouble: int
     notes: tuple[str, ...] = ()
     source: str = ""
-    sink: str = ""
+    destination: str = ""
     host: str = ""
+    leads: bool = False
     pid: int = 0
     members: tuple[MemberView, ...] = ()
     standbys: tuple[str, ...] = ()
@@ -79,11 +85,12 @@ class TaskRow(LiveFigures, kw_only=True):
 
 
 class MachineView(msgspec.Struct, frozen=True, kw_only=True):
-    """A Core's machine. state: "online", "silent" (its znode is there, but it has stopped reporting) or "offline".
-    since_ms: when it started, or when it was last seen; silence_s: since its last report."""
+    """A Core's machine. state: "online", "silent" (its znode is there, but it has stopped reporting), "offline" (its
+    session has expired) or "stopped" (its Core has ended on purpose). since_ms: when it started, was last seen, or
+    ended; silence_s: since its last report."""
 
     host: str
-    state: Literal["online", "silent", "offline"]
+    state: Literal["online", "silent", "offline", "stopped"]
     tone: Tone
     since_ms: int
     silence_s: float = 0.0
@@ -114,7 +121,7 @@ class MaintenanceView(msgspec.Struct, frozen=True):
 
 
 class Tiles(msgspec.Struct, frozen=True):
-    """The figures on top. worst_lag_s is None when no task is RUNNING."""
+    """The figures on top. worst_lag_s is None when no task is RUNNING. Stopped machines are not counted."""
 
     tasks: int = 0
     running: int = 0
@@ -129,14 +136,29 @@ class Tiles(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole page. stale_since_ms: since when ZooKeeper does not answer, None while it does; read_ms: when the
-    figures were read, 0 when they never were."""
+    """The whole page.
+
+    Attributes:
+        zookeeper: the addresses of the servers that are read.
+        read_ms: when the figures were read, 0 when they never were; age_s: seconds since then, None likewise.
+        fresh_s: the age up to which they count as current.
+        stale_since_ms: since when they are not current: the time of the last read, or of the Monitor's start where it
+            has never read anything; None while they are. `stale_code`, `stale_reason`: why.
+        connecting: nothing was read yet, and the Monitor has started only seconds ago.
+        zookeeper_connected: ZooKeeper answers, and the figures are current.
+    """
 
     root: str
+    zookeeper: str = ""
+    zookeeper_connected: bool = False
     read_ms: int = 0
     read_seconds: float = 0.0
+    age_s: float | None = None
+    fresh_s: float = 0.0
     stale_since_ms: int | None = None
+    stale_code: str = ""
     stale_reason: str = ""
+    connecting: bool = False
     tiles: Tiles = Tiles()
     tasks: tuple[TaskRow, ...] = ()
     machines: tuple[MachineView, ...] = ()
@@ -147,3 +169,8 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """task -> kind -> how many since this Monitor started."""
     failover_buckets: tuple[int, ...] = ()
     failover_seconds: float = 0.0
+
+    @property
+    def lease_s(self) -> int:
+        """After which a Core that does not reach ZooKeeper has stopped its tasks; 0 when unknown."""
+        return ceil(LEASE * max((machine.session_timeout_s for machine in self.machines), default=0.0))

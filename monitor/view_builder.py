@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any
 
 import msgspec
 
@@ -13,6 +12,7 @@ from monitor.snapshot_history import Seen, SnapshotHistory
 from monitor.snapshot_reader import Snapshot
 from monitor.task_state import OFF, Condition, condition
 from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
+from replicator.config import endpoints
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Quarantined
@@ -20,6 +20,8 @@ from replicator.model.snapshot_report import SnapshotReport, report
 
 WITHOUT = frozenset({"NO RUNNING", "WAITING", "IDLE", "STARTING"})
 """States in which somebody should be RUNNING and nobody is."""
+_GONE = {"offline": 1, "stopped": 2}
+"""Order of the machines: those that are there first."""
 SILENT_SECONDS = 5.0
 """A Core reports once a second; five missed reports are worth a word."""
 
@@ -40,7 +42,7 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
         read_seconds=snapshot.seconds,
         tiles=tiles(tasks, machines),
         tasks=by_severity(tasks),
-        machines=tuple(sorted(machines, key=lambda machine: (machine.state == "offline", machine.host))),
+        machines=tuple(sorted(machines, key=lambda machine: (_GONE.get(machine.state, 0), machine.host))),
         maintenance=MaintenanceView(held.by, held.time_ms, held.reason) if held else None,
         servers=tuple(ServerView(server.host, server.address, server.since_ms) for server in snapshot.servers),
         changes=tuple(_measured(change, history) for change in latest(chain.from_iterable(told.values()))),
@@ -70,10 +72,11 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         tone=told.tone,
         trouble=told.trouble,
         notes=told.notes,
-        source=_source(task),
-        sink=_sink(task),
-        host=task.host if leads else "",
-        pid=first.pid if leads and first else 0,
+        source=endpoints.source(task.config),
+        destination=endpoints.destination(task.config),
+        host=task.host,
+        leads=leads,
+        pid=first.pid if first else 0,
         since_ms=(figures.since_ms if figures else 0) or (first.since_ms if first else 0),
         members=tuple(
             MemberView(
@@ -82,7 +85,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
             for member in task.instances
         ),
         maintenance=task.maintenance,
-        standbys=_standbys(task, told),
+        standbys=_standbys(task),
         running=told.running,
         position=task.position,
         gtid=task.gtid,
@@ -122,42 +125,17 @@ def _unreached(member: InstanceOverview) -> tuple[str, ...]:
     return tuple(side for side, reached in sorted(reach.items(), reverse=True) if not reached)
 
 
-def _standbys(task: TaskOverview, told: Condition) -> tuple[str, ...]:
+def _standbys(task: TaskOverview) -> tuple[str, ...]:
     """Who could take over. A Core on which the task has FAILED could not."""
-    waiting = task.instances[1 if told.state not in OFF else 0 :]
-    return tuple(instance.host for instance in waiting if instance.state.upper() != "FAILED")
-
-
-def _source(task: TaskOverview) -> str:
-    source = _part(task, "source")
-    return _server(source) if source else ""
-
-
-def _server(section: dict[str, Any]) -> str:
-    hosts = section.get("hosts")
-    if isinstance(hosts, list) and hosts:
-        return f"{section.get('type', 'mysql')} {', '.join(map(str, hosts))}"
-    return f"{section.get('type', 'mysql')} {section.get('host', '127.0.0.1')}:{section.get('port', 3306)}"
-
-
-def _sink(task: TaskOverview) -> str:
-    sink = _part(task, "sink")
-    if sink.get("type") in ("mysql", "mariadb"):
-        return _server(sink)
-    servers = sink.get("bootstrap_servers")
-    place = servers[0] if isinstance(servers, list) and servers else sink.get("path", "")
-    return f"{sink.get('type', '')} {place}".strip()
-
-
-def _part(task: TaskOverview, key: str) -> dict[str, Any]:
-    part = task.config.get(key) if task.config else None
-    return part if isinstance(part, dict) else {}
+    return tuple(instance.host for instance in task.standbys if instance.state.upper() != "FAILED")
 
 
 def _machine(seen: Seen, history: SnapshotHistory) -> MachineView:
     record = seen.record
     if seen.gone_ms is not None:
         version = record.version if record else ""
+        if seen.stopped_ms is not None:
+            return MachineView(host=seen.host, state="stopped", tone="idle", since_ms=seen.stopped_ms, version=version)
         return MachineView(host=seen.host, state="offline", tone="bad", since_ms=seen.gone_ms, version=version)
     if record is None:  # its znode is there and holds something that we can't read
         return MachineView(host=seen.host, state="silent", tone="warn", since_ms=seen.last_ms)
@@ -194,7 +172,7 @@ def tiles(tasks: Iterable[TaskRow], machines: Iterable[MachineView]) -> Tiles:
         without_running=sum(state in WITHOUT for state in states),
         failed=states.count("FAILED") + states.count("UNREADABLE"),
         paused=states.count("PAUSED"),
-        online=len(machines) - offline,
+        online=sum(machine.state not in _GONE for machine in machines),
         offline=offline,
         worst_lag_s=worst[0] if worst else None,
         worst_lag_task=worst[1] if worst else "",

@@ -1,9 +1,10 @@
 // Keeps the page live: takes fragments from the event stream (or polls), puts them in place without losing focus,
-// counts times on, and says when what is shown is old.
+// counts times on, and makes figures grey, with their age, as soon as they are old.
 "use strict";
 
 const root = document.documentElement;
-const banner = document.getElementById("banner");
+const lostBanner = document.getElementById("lost");
+const outage = document.querySelector('[data-fragment="outage"]');
 const filter = document.getElementById("filter");
 const trouble = document.getElementById("trouble");
 
@@ -13,10 +14,10 @@ const RETRY_STREAM_MS = 30000;
 
 let version = root.dataset.version;
 let serverNow = Number(root.dataset.now);
-let readMs = Number(root.dataset.read);
+let readMs = Number(root.dataset.read); // when the figures were read, 0: never
+let freshMs = Number(root.dataset.fresh); // the age up to which they count as current
+let stale = root.dataset.stale !== undefined; // what the Monitor itself says of them
 let heardAt = performance.now();
-let staleSince = banner.hidden ? null : readMs;
-let staleReason = "";
 let source = null;
 let polling = false;
 
@@ -83,15 +84,16 @@ function apply(update) {
   serverNow = update.now_ms;
   readMs = update.read_ms;
   heardAt = performance.now();
-  staleSince = update.stale_since_ms;
-  staleReason = update.stale_reason;
-  for (const name of ["notice", "tiles", "status", "footer"]) {
+  freshMs = update.fresh_ms;
+  stale = update.stale;
+  for (const name of ["outage", "notice", "tiles", "status", "footer"]) {
     if (update.html[name] !== undefined) morph(document.querySelector(`[data-fragment="${name}"]`), parse(update.html[name]));
   }
   for (const [list, keys] of Object.entries(update.order)) {
     placeRows(list, keys, update.html);
-    document.getElementById(`no-${list}`).hidden = keys.length > 0;
+    document.getElementById(`no-${list}`).hidden = keys.length > 0 || !readMs;
   }
+  for (const element of document.querySelectorAll(".unread")) element.hidden = readMs > 0;
   choose();
   tick();
 }
@@ -119,7 +121,7 @@ async function poll() {
     const answer = await fetch(`/api/updates?since=${encodeURIComponent(version)}`, { cache: "no-store" });
     if (answer.ok) apply(await answer.json());
   } catch {
-    // The Monitor is away: the banner says so.
+    // The Monitor does not answer: the banner says so.
   }
 }
 
@@ -133,30 +135,28 @@ function duration(ms) {
   return `${Math.floor(seconds / 86400)} d ${Math.floor((seconds % 86400) / 3600)} h`;
 }
 
-function clock(ms) {
-  return new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short" });
-}
-
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// All times count on, whatever is heard. Figures older than `freshMs` are grey and carry their age.
 function tick() {
   const silent = performance.now() - heardAt;
+  const now = serverNow + silent;
   const lost = silent > SILENT_MS;
-  const stale = lost || staleSince !== null;
-  const now = stale ? (readMs || serverNow) : serverNow + silent; // frozen figures keep the age they had
+  const age = readMs ? now - readMs : 0;
+  const old = lost || stale || (readMs > 0 && age > freshMs);
   for (const element of document.querySelectorAll("time[data-ms]")) setText(element, duration(now - Number(element.dataset.ms)));
-  root.classList.toggle("stale", stale);
-  banner.hidden = !stale;
-  if (lost) {
-    const since = serverNow;
-    setText(banner, `Stale since ${clock(since)} (${duration(silent)}): the Monitor does not answer. Figures are the last ones received.`);
-  } else if (stale) {
-    const age = duration(serverNow + silent - staleSince);
-    const what = readMs ? `Stale since ${clock(staleSince)} (${age})` : "No figures yet";
-    setText(banner, `${what}: ZooKeeper does not answer${staleReason ? ` (${staleReason})` : ""}.`);
-  }
+  for (const element of document.querySelectorAll(".age")) setText(element, old && readMs ? `as of ${duration(age)} ago` : "");
+  root.classList.toggle("stale", old);
+  root.classList.toggle("lost", lost);
+  lostBanner.hidden = !lost;
+  outage.hidden = lost;
+  document.title = old ? "(no data) Replication bus" : "Replication bus";
+  if (!lost) return;
+  setText(document.getElementById("silence"), duration(silent));
+  setText(document.getElementById("lost-age"), duration(age));
+  document.getElementById("lost-read").hidden = !readMs;
 }
 
 // ---- filter and keys

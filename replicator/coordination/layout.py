@@ -17,6 +17,7 @@
         /installation                               the id of this tree (InstallationRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
+        /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
 
 Names of tasks, hosts, databases and tables that a znode can't carry are escaped by `escape`: every byte of the UTF-8
@@ -158,6 +159,13 @@ class Layout:
 
     def machine(self, host: str) -> str:
         return f"{self.machines}/{escape(host)}"
+
+    @property
+    def stopped(self) -> str:
+        return f"{self.root}/stopped"
+
+    def stopped_core(self, host: str) -> str:
+        return f"{self.stopped}/{escape(host)}"
 
     @property
     def servers(self) -> str:

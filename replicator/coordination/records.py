@@ -215,6 +215,13 @@ class MachineRecord(Record):
     tasks: dict[str, TaskFigures] = {}
 
 
+class StoppedRecord(Record):
+    """/stopped/HOST: the Core process of that name that ended on purpose, until another one starts."""
+
+    process: str
+    time_ms: int
+
+
 class ServerRecord(Record):
     """/servers/instance/...: one per Server."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -25,6 +26,8 @@ from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from tests.integration.test_monitor import monitor
 from tests.support.waiting import eventually
+from tests.unit.monitor.scene import night
+from tests.unit.monitor.test_app import Served
 
 pytestmark = pytest.mark.servers
 TASK = "copy_hot_item"
@@ -141,7 +144,7 @@ def test_running_changes_hosts_before_our_eyes(browser: webdriver.Chrome, bus: A
             dump(HistoryRecord(kind="running", time_ms=_now(), host="host-b")),
             sequential=True,
         )
-        eventually(lambda: running_on(browser).removeprefix("RUNNING on").strip().startswith("host-b"))
+        eventually(lambda: running_on(browser).removeprefix("Host").strip().startswith("host-b"))
         eventually(lambda: "no standby" in running_on(browser))
         machine = '[data-machine="host-a"]'
         eventually(lambda: browser.find_element(By.CSS_SELECTOR, machine).get_attribute("data-state") == "offline")
@@ -191,14 +194,57 @@ def test_a_monitor_that_stops_answering_is_shown(browser: webdriver.Chrome, bus:
     with monitor(hosts, root=layout.root) as (process, url):
         resize(browser, 1280)
         eventually(lambda: TASK in _text(browser, url))
-        banner = browser.find_element(By.ID, "banner")
-        time.sleep(2)
-        assert not banner.is_displayed()
+        lost = browser.find_element(By.ID, "lost")
+        assert lost.get_attribute("hidden") is not None
         process.send_signal(signal.SIGSTOP)
-        eventually(banner.is_displayed)
-        assert "Stale since" in banner.text and "Monitor does not answer" in banner.text
+        eventually(lambda: lost.get_attribute("hidden") is None)
+        assert re.search(r"No answer from the Monitor for \d+ s", lost.text) and "continue without it" in lost.text
+        assert grey(browser) and "No data from the Monitor" in browser.find_element(By.CLASS_NAME, "link").text
+        age = age_of(browser)
+        eventually(lambda: age_of(browser) > age)
         process.send_signal(signal.SIGCONT)
-        eventually(lambda: not banner.is_displayed())
+        eventually(lambda: lost.get_attribute("hidden") is not None and not grey(browser))
+
+
+def test_figures_are_grey_and_their_age_counts_on_while_zookeeper_is_away(browser: webdriver.Chrome) -> None:
+    served = Served(night())
+    try:
+        resize(browser, 390)
+        browser.get(served.url)
+        row = f'[data-task="{TASK}"]'
+        eventually(lambda: "host-a" in running_on(browser))
+        assert not grey(browser) and "as of" not in browser.find_element(By.CSS_SELECTOR, row).text
+        served.coordinator.suspend()
+        eventually(lambda: grey(browser))
+        outage = browser.find_element(By.CSS_SELECTOR, '[data-fragment="outage"]')
+        assert (
+            "No data from ZooKeeper since" in outage.text
+            and "What tasks and machines do now is not known" in outage.text
+        )
+        assert "ZooKeeper connected" not in browser.find_element(By.CLASS_NAME, "link").text
+        age = age_of(browser)
+        eventually(lambda: age_of(browser) > age)
+        assert "as of" in browser.find_element(By.CSS_SELECTOR, f"{row} .state").text
+        checkpoint = browser.find_element(By.CSS_SELECTOR, f"{row} .checkpoint time").text
+        eventually(lambda: browser.find_element(By.CSS_SELECTOR, f"{row} .checkpoint time").text != checkpoint)
+        overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert browser.execute_script(overflow) == 0
+        shoot(browser, "stale-390")
+        served.coordinator.resume()
+        eventually(lambda: not grey(browser) and not outage.text)
+    finally:
+        served.close()
+
+
+def grey(browser: webdriver.Chrome) -> bool:
+    """Everything that has figures."""
+    return str(browser.execute_script("return getComputedStyle(document.querySelector('main')).filter")) != "none"
+
+
+def age_of(browser: webdriver.Chrome) -> int:
+    """Of the tasks' figures, in seconds, as the page says."""
+    found = re.search(r"as of (\d+) s ago", browser.find_element(By.ID, "h-tasks").text)
+    return int(found[1]) if found else -1
 
 
 def test_polls_when_streams_are_refused(browser: webdriver.Chrome, bus: Any) -> None:
@@ -207,7 +253,7 @@ def test_polls_when_streams_are_refused(browser: webdriver.Chrome, bus: Any) -> 
         eventually(lambda: TASK in _text(browser, url))
         first.coordinator.close()
         eventually(lambda: "host-b" in running_on(browser) and "host-a" not in running_on(browser))
-        assert not browser.find_element(By.ID, "banner").is_displayed()
+        assert browser.find_element(By.ID, "lost").get_attribute("hidden") is not None and not grey(browser)
 
 
 def _text(browser: webdriver.Chrome, url: str) -> str:

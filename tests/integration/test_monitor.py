@@ -35,6 +35,10 @@ def monitor(hosts: str, *more: str, root: str = DEFAULT_ROOT) -> Iterator[tuple[
             process.kill()
 
 
+def read(url: str, path: str) -> str:
+    return httpx.get(url + path, trust_env=False).text
+
+
 def status(url: str, path: str) -> int:
     return httpx.get(url + path, trust_env=False).status_code
 
@@ -49,13 +53,17 @@ def test_zookeeper_goes_and_comes_back(make_zookeeper: Any) -> None:
         assert "copy_hot_item" in httpx.get(url, trust_env=False).text
         zookeeper.kill()
         eventually(lambda: status(url, "/healthz/ready") == 503)
-        page = eventually(lambda: text if "Stale since" in (text := httpx.get(url, trust_env=False).text) else None)
-        assert "copy_hot_item" in page
-        assert status(url, "/healthz") == 200
+        page = eventually(lambda: text if "No data from ZooKeeper since" in (text := read(url, "/")) else None)
+        assert "copy_hot_item" in page and f'<span class="mono">{zookeeper.hosts}</span>' in page
+        assert status(url, "/healthz") == 200 and "zookeeper: no data since " in read(url, "/healthz")
+        assert "bus_zookeeper_connected 0.0" in read(url, "/metrics") and "bus_task_state" not in read(url, "/metrics")
         zookeeper.start()
         eventually(lambda: status(url, "/healthz/ready") == 200)
         process.send_signal(signal.SIGTERM)
         assert process.wait(10) == 0
+        assert process.stderr is not None
+        log = process.stderr.read()
+        assert log.index("no data from zookeeper") < log.index("zookeeper answers again")
 
 
 def test_zookeeper_down_at_start() -> None:

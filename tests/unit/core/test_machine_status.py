@@ -6,10 +6,13 @@ import time
 import pytest
 
 from core.machine_status import MachineStatus
+from replicator.coordination.clock import now_ms
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines.machines import Machines
-from replicator.coordination.records import MachineRecord
+from replicator.coordination.machines.stopped import KEEP_MS, StoppedCores
+from replicator.coordination.records import MachineRecord, StoppedRecord, dump
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -19,7 +22,7 @@ def ensemble() -> MemoryEnsemble:
 
 def claimant(ensemble: MemoryEnsemble, process: str, timeout: float = 10.0) -> MachineStatus:
     session = ensemble.session(timeout)
-    return MachineStatus(session, Machines(session, Layout()), "host-a", process, time.monotonic)
+    return MachineStatus(session, Layout(), "host-a", process, time.monotonic)
 
 
 def never() -> bool:
@@ -57,6 +60,32 @@ def test_a_living_process_keeps_its_name(ensemble: MemoryEnsemble) -> None:
         "host-a", MachineRecord(host="host-a", pid=1, process="0" * 32, started_ms=0, time_ms=0)
     )
     assert claimant(ensemble, "3" * 32, timeout=0.4).claim(never).host == "host-a~3333"
+
+
+def test_an_end_on_request_is_on_record_until_the_next_start(ensemble: MemoryEnsemble) -> None:
+    status = claimant(ensemble, "5" * 32)
+    status.claim(never)
+    ended = StoppedCores(ensemble.session(), Layout())
+    ended.record("host-b", "9" * 32)
+    status.record_end()
+    assert {name: record.process[0] for name, record in ended.list().items()} == {"host-a": "5", "host-b": "9"}
+    status.record_end()
+    again = claimant(ensemble, "6" * 32)
+    again.start(dict)
+    eventually(lambda: list(ended.list()) == ["host-b"])
+    again.stop()
+
+
+def test_records_of_hosts_that_never_came_back_are_removed(ensemble: MemoryEnsemble) -> None:
+    session, layout = ensemble.session(), Layout()
+    ended = StoppedCores(session, layout)
+    for host, age in (("host-old", KEEP_MS + 1000), ("host-new", KEEP_MS - 60_000)):
+        record = StoppedRecord(process="p", time_ms=now_ms() - age)
+        session.create(layout.stopped_core(host), dump(record), parents=True)
+    session.create(layout.stopped_core("junk"), b"{")
+    ended.record("host-a", "1" * 32)
+    assert sorted(ended.list()) == ["host-a", "host-new"]
+    assert session.exists(layout.stopped_core("host-old")) is None
 
 
 def test_waiting_for_a_name_ends_when_asked_to(ensemble: MemoryEnsemble) -> None:

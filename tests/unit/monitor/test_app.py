@@ -76,7 +76,7 @@ def test_dashboard_is_whole_without_its_script(served: Served) -> None:
     text = unescape(answer.text)
     for wanted in ("copy_hot_item", "NO RUNNING", "E2104", "GRANT REPLICATION SLAVE", "host-z", "fail-over host-z"):
         assert wanted in text
-    assert re.search(r'<p id="banner"[^>]* hidden>', answer.text)
+    assert re.search(r'<div id="lost"[^>]* hidden>', answer.text) and "No data from ZooKeeper" not in text
 
 
 def test_no_inline_script_or_style(served: Served) -> None:
@@ -136,16 +136,24 @@ def test_streams_are_limited(served: Served) -> None:
 def test_zookeeper_away_keeps_the_last_figures(served: Served) -> None:
     served.coordinator.suspend()
     eventually(lambda: served.client.get("/api/state").json()["stale_since_ms"])
-    assert served.client.get("/healthz/ready").status_code == 503
-    assert served.client.get("/healthz").status_code == 200
+    ready, live = served.client.get("/healthz/ready"), served.client.get("/healthz")
+    assert (ready.status_code, live.status_code) == (503, 200)
+    for answer in (ready, live):
+        assert re.search(r"^zookeeper: no data since .* UTC, for .* \(E4002 ", answer.text, re.MULTILINE)
     page = served.client.get("/").text
-    assert "Stale since" in page and "copy_hot_item" in page
+    assert re.search(r'<html lang="en" class="stale"[^>]* data-stale>', page) and "copy_hot_item" in page
+    assert "No data from ZooKeeper since" in page and "after 7 s at most" in page
     state = served.client.get("/api/state").json()
-    assert state["stale_since_ms"] and state["tasks"]
-    assert "bus_zookeeper_connected 0.0" in served.client.get("/metrics").text
+    assert state["stale_since_ms"] == state["read_ms"] and state["tasks"] and state["stale_code"] == "E4002"
+    assert served.client.get("/api/state").json()["age_s"] > state["age_s"], "the age counts on"
+    metrics = served.client.get("/metrics").text
+    assert "bus_zookeeper_connected 0.0" in metrics and "bus_task_lag_seconds{" not in metrics
     served.coordinator.resume()
     eventually(lambda: served.client.get("/healthz/ready").status_code == 200)
-    assert served.client.get("/api/state").json()["stale_since_ms"] is None
+    state = served.client.get("/api/state").json()
+    assert state["stale_since_ms"] is None and state["zookeeper_connected"]
+    assert "No data from ZooKeeper" not in served.client.get("/").text
+    assert "zookeeper: connected, figures read " in served.client.get("/healthz").text
 
 
 def test_only_reading_is_possible(served: Served) -> None:

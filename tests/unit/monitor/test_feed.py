@@ -15,7 +15,7 @@ from monitor.render import Page
 
 
 def page(**html: str) -> Page:
-    return Page(1, 1, None, "", {"tasks": list(html)}, html)
+    return Page(1, 3000, False, {"tasks": list(html)}, html)
 
 
 def test_everything_then_only_what_changed() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from monitor.snapshot_history import SnapshotHistory
+from monitor.snapshot_history import FORGET_STOPPED_MS, SnapshotHistory
 from monitor.snapshot_reader import SnapshotReader
 from monitor.view import TaskRow, View
 from monitor.view_builder import SILENT_SECONDS, build
+from replicator.coordination.machines.stopped import StoppedCores
+from replicator.coordination.records import StoppedRecord, dump
 from replicator.errors import NotConnected
-from tests.unit.monitor.scene import Bus, night, small
+from tests.unit.monitor.scene import Bus, night, now_ms, small
 
 
 class Eye:
@@ -37,7 +39,7 @@ def test_one_running_task() -> None:
     assert task.rows == 1234
     assert task.position == "binlog.000042:88123456"
     assert task.source == "mysql db1.shop.internal:3306"
-    assert task.sink == "kafka kafka1.internal:9092"
+    assert task.destination == "{task}.{database}.{table}, debezium, kafka kafka1.internal:9092 +1"
     assert [member.state for member in task.members] == ["RUNNING", "STANDBY"]
     assert (view.tiles.running, view.tiles.online, view.tiles.offline) == (1, 2, 0)
     assert view.tiles.rows_per_s == 812.0
@@ -79,13 +81,13 @@ def test_retention_headroom_dead_letters_several_hosts_and_what_a_standby_does_n
     task = named(Eye(night()).look(), "sessions_of_three_servers")
     assert task.notes[0] == "required binlog is purged in 5 h 16 min"
     assert task.notes[-2:] == ("dead letters: 3", "conflicts: 7")
-    assert task.source == "mysql db1.shop.internal:3306, db2.shop.internal:3306, db3:3306"
+    assert task.source == "mysql db1.shop.internal:3306 +2"
     assert [member.unreached for member in task.members] == [(), ("sink",)]
 
 
 def test_failed_task_shows_its_error_in_place() -> None:
     task = named(Eye(night()).look(), "billing_invoices")
-    assert (task.state, task.host, task.standbys) == ("FAILED", "", ("host-b",))
+    assert (task.state, task.host, task.standbys) == ("FAILED", "host-a", ("host-b",))
     assert task.errors[0]["code"] == "E2104"
     assert task.errors[0]["fix"].startswith("GRANT")
 
@@ -132,6 +134,39 @@ def test_a_core_that_stops_reporting_is_silent() -> None:
 def test_a_machine_known_from_history_only_is_offline() -> None:
     machine = next(machine for machine in Eye(night()).look().machines if machine.host == "host-z")
     assert machine.state == "offline"
+
+
+def test_a_core_that_ended_on_request_is_not_an_offline_machine() -> None:
+    bus = small()
+    eye = Eye(bus)
+    eye.look()
+    ended = bus.cores["host-a"]
+    StoppedCores(ended.coordinator, bus.layout).record("host-a", ended.process)
+    ended.die()
+    bus.cores["host-b"].die()
+    for watching in (eye, Eye(bus)):  # and one that was started later, which knows host-a from the record alone
+        view = watching.look()
+        states = {machine.host: (machine.state, machine.tone) for machine in view.machines}
+        assert states["host-a"] == ("stopped", "idle")
+        assert view.tiles.online == 0
+    assert [(machine.host, machine.state) for machine in eye.look().machines] == [
+        ("host-b", "offline"),
+        ("host-a", "stopped"),
+    ]
+    assert eye.look().tiles.offline == 1
+    again = bus.core("host-a", age_s=0)  # another process, killed before it said anything: the record is not its own
+    again.report()
+    eye.look()
+    again.die()
+    assert {machine.host: machine.state for machine in eye.look().machines}["host-a"] == "offline"
+
+
+def test_a_core_that_ended_long_ago_is_not_shown() -> None:
+    bus = small()
+    eye = Eye(bus)
+    old = StoppedRecord(process="p", time_ms=now_ms() - FORGET_STOPPED_MS - 1000)
+    bus.admin.create(bus.layout.stopped_core("host-old"), dump(old), parents=True)
+    assert {machine.host for machine in eye.look().machines} == {"host-a", "host-b"}
 
 
 def test_takeovers_are_counted_once_and_only_new_ones() -> None:
