@@ -14,6 +14,9 @@ COPY replicator replicator
 COPY core core
 COPY server server
 COPY monitor monitor
+# What `replicator docs` prints.
+COPY docs docs
+COPY deploy deploy
 RUN /opt/replicator/bin/pip install "setuptools>=77" "cython>=3.1" \
     && /opt/replicator/bin/pip install --no-deps --no-build-isolation . \
     && /opt/replicator/bin/pip uninstall --yes setuptools cython

@@ -1,4 +1,5 @@
-"""The compiled part of the data path (replicator/compiled): optional, everything works without it.
+"""The compiled part of the data path (replicator/compiled): optional, everything works without it. And docs/ and
+deploy/, which a wheel has inside of the package, where `replicator docs` finds them.
 
 Everything else about the package is in pyproject.toml. Without a C compiler, or without Cython, the install goes on and
 the Python twin runs.
@@ -7,12 +8,16 @@ the Python twin runs.
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_py import build_py
 
-HERE = Path(__file__).parent / "replicator" / "compiled"
+TREE = Path(__file__).parent
+HERE = TREE / "replicator" / "compiled"
+PAGES = ("docs", "deploy")
 
 NAMES = (
     "arena",
@@ -62,4 +67,22 @@ def extensions() -> list[Extension]:
         return []
 
 
-setup(ext_modules=extensions())
+class WithPages(build_py):
+    """An editable install reads them in the clone."""
+
+    def run(self) -> None:
+        super().run()
+        if not self.editable_mode:
+            for folder in PAGES:
+                shutil.rmtree(self._built(folder), ignore_errors=True)  # of an earlier build: pages that were removed
+                shutil.copytree(TREE / folder, self._built(folder), ignore=shutil.ignore_patterns("__pycache__"))
+
+    def get_outputs(self, include_bytecode: bool = True) -> list[str]:
+        pages = [path for folder in PAGES for path in sorted(self._built(folder).rglob("*")) if path.is_file()]
+        return [*super().get_outputs(include_bytecode), *map(str, pages)]
+
+    def _built(self, folder: str) -> Path:
+        return Path(self.build_lib, "replicator", folder)
+
+
+setup(ext_modules=extensions(), cmdclass={"build_py": WithPages})

@@ -1,4 +1,4 @@
-"""`python -m dev.wheel`: builds dist/*.whl and says whether it carries the compiled decoder."""
+"""`python -m dev.wheel`: builds dist/*.whl, and checks that it has the compiled decoder and the documentation."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ def main() -> int:
         return done.returncode
     newest = max((TREE / "dist").glob("*.whl"), key=lambda path: path.stat().st_mtime)
     with zipfile.ZipFile(newest) as wheel:
-        modules = [
-            name for name in wheel.namelist() if name.startswith("replicator/compiled/") and name.endswith(".so")
-        ]
+        names = set(wheel.namelist())
+    missing = {f"replicator/{path.relative_to(TREE)}" for path in (TREE / "docs").glob("*.md")} - names
+    if missing:
+        say(f"dist/{newest.name}: pages are missing: {', '.join(sorted(missing))}")
+        return 1
+    modules = [name for name in names if name.startswith("replicator/compiled/") and name.endswith(".so")]
     wanted = len(list((TREE / "replicator" / "compiled").glob("*.pyx")))
     if len(modules) == wanted:
         say(f"dist/{newest.name}: with the compiled decoder")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from dev.pages.markdown import linked
 from replicator.codes import CODES
 
 _HEAD = """# Error codes
@@ -18,5 +19,5 @@ def page() -> str:
     parts = [_HEAD]
     for area, entries in groupby(CODES.items(), key=lambda item: item[1].area):
         parts.append(f"\n## {area}\n\n| code | what | why it happens | remedy |\n| --- | --- | --- | --- |")
-        parts += [f"| {code} | {entry.title} | {entry.meaning} | {entry.remedy} |" for code, entry in entries]
+        parts += [linked(f"| {code} | {entry.title} | {entry.meaning} | {entry.remedy} |") for code, entry in entries]
     return "\n".join(parts) + "\n"

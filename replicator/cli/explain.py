@@ -24,7 +24,7 @@ def command(what: str) -> None:
     """
     code = what.upper()
     if code in CODES:
-        click.echo(_code(code), nl=False)
+        click.echo(explained(code), nl=False)
         return
     path = [part for part in what.split(".") if part]
     if path[:1] == ["task"]:
@@ -44,7 +44,8 @@ def command(what: str) -> None:
     click.echo(_key(name, known), nl=False)
 
 
-def _code(code: str) -> str:
+def explained(code: str) -> str:
+    """An error code, its meaning and its remedy."""
     entry = CODES[code]
     lines = [f"{code} {entry.area}: {entry.title}", f"  {entry.meaning}"]
     return "\n".join([*lines, f"  Fix: {entry.remedy}"] if entry.remedy else lines) + "\n"

@@ -29,6 +29,7 @@ LAZY = {
     "verify": ("Compare the rows of source and target.", "replicator.cli.verify"),
     "run": ("Run one task in this process, without ZooKeeper.", "replicator.cli.run"),
     "explain": ("Explain a configuration key or an error code.", "replicator.cli.explain"),
+    "docs": ("Print a page of the documentation.", "replicator.cli.docs"),
     "schema": ("Print the JSON Schema of a task.", "replicator.cli.schema"),
     "completion": ("Print the shell completion script.", "replicator.cli.completion"),
     "version": ("Print versions.", "replicator.cli.version"),

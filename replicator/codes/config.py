@@ -36,7 +36,7 @@ CODES: Final[dict[str, Entry]] = table(
         ),
         "E1010": (
             "invalid filter",
-            "The syntax of the filter is wrong (docs/transforms.md).",
+            "The syntax of the filter is wrong (`replicator docs transforms`).",
             "Correct the filter.",
         ),
         "E1011": (

@@ -28,7 +28,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E3453": (
             "table of conflicts not usable",
             "The table replicator_conflicts is missing at the target, or has other columns.",
-            "Create it as shown in docs/targets.md, or set `sink.create_position_table: true`.",
+            "Create it as shown by `replicator docs targets`, or set `sink.create_position_table: true`.",
         ),
         "E3454": (
             "too many dead letters at target",

@@ -47,7 +47,7 @@ CODES: Final[dict[str, Entry]] = table(
             "The server has purged binlog that the task still needs. Rows would be lost.",
             (
                 "Restore the binlog files; or set `source.snapshot: when_needed` and `replicator task retry NAME`, "
-                "so that the task takes a new snapshot. See docs/operations.md."
+                "so that the task takes a new snapshot. See `replicator docs operations purged`."
             ),
         ),
         "E2207": ("server id in use", "Another replica uses the id.", "Set `source.server_id` to an unused one."),
@@ -90,7 +90,7 @@ CODES: Final[dict[str, Entry]] = table(
                 "The source has purged binlog that the task needs, or has deleted it, and source.snapshot is "
                 "when_needed: the task delivers all rows again. Rows that were deleted meanwhile are not reported."
             ),
-            "None required: the task continues. See docs/operations.md for rows that were deleted.",
+            "None required: the task continues. See `replicator docs snapshots purged` for rows that were deleted.",
         ),
         "E2223": (
             "two tables with one name",
@@ -124,7 +124,7 @@ CODES: Final[dict[str, Entry]] = table(
                 "`source.skip_replicated` names tasks, and a transaction of a task begins with a row event of "
                 "`replicator_position` that can't be read: the table has other columns, or the row image lacks its key."
             ),
-            "Create the table as shown in docs/targets.md, or set `source.skip_replicated: all`.",
+            "Create the table as shown by `replicator docs targets`, or set `source.skip_replicated: all`.",
         ),
         "E2301": (
             "unsupported event",
@@ -159,7 +159,11 @@ CODES: Final[dict[str, Entry]] = table(
             ),
             "SET PERSIST binlog_row_metadata = 'FULL'; or `replicator task schema NAME --set-table FILE`.",
         ),
-        "E2307": ("value not representable", "The output format cannot represent a value.", "See docs/formats.md."),
+        "E2307": (
+            "value not representable",
+            "The output format cannot represent a value.",
+            "See `replicator docs formats`.",
+        ),
         "E2309": (
             "DDL not parsed",
             "The schema history cannot apply a DDL statement on a replicated table.",

@@ -56,7 +56,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E3411": (
             "position table not usable",
             "The position table does not exist and may not be created, or has another definition.",
-            "Create it as shown in docs/targets.md, or set `sink.create_position_table: true`.",
+            "Create it as shown by `replicator docs targets`, or set `sink.create_position_table: true`.",
         ),
         "E3412": (
             "positions at target disagree",

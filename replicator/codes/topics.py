@@ -12,7 +12,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E2340": (
             "not possible with a source of topics",
             "An option, a sink or a command requires a source that is a database server.",
-            "See docs/kafka-source.md.",
+            "See `replicator docs kafka-source`.",
         ),
         "E2341": (
             "broker of the source not reachable",
@@ -27,7 +27,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E2343": (
             "topic of the source missing",
             "No topic matches source.topics, or one that was read is no longer there.",
-            "Correct source.topics. For a topic that was deleted, see docs/kafka-source.md.",
+            "Correct source.topics. For a topic that was deleted, see `replicator docs kafka-source`.",
         ),
         "E2344": (
             "topic changed",
@@ -72,7 +72,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E2352": (
             "table not suitable for topics",
             "Records of topics can't be applied to this table without a loss.",
-            "See the section about tables in docs/kafka-source.md.",
+            "See `replicator docs kafka-source tables`.",
         ),
         "E2353": (
             "start offsets not usable",
@@ -82,7 +82,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E2354": (
             "order of changes not known",
             "Changes of one row, or of one unique value, may be in several partitions or topics.",
-            "See the section about partitions in docs/kafka-source.md.",
+            "See `replicator docs kafka-source partitions`.",
         ),
         "E2355": (
             "topic is compacted",

@@ -20,7 +20,7 @@ TopicPattern = Annotated[str, Field(pattern=r"^[A-Za-z0-9._*?-]{1,249}$")]
 
 class RecordNotation(Model):
     """Options of format debezium that the values of records do not show. All others must have values that lose
-    nothing: see docs/kafka-source.md."""
+    nothing: see `replicator docs kafka-source`."""
 
     decimal_handling_mode: Literal["precise", "string"] = Field(
         "precise",

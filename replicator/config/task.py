@@ -258,7 +258,7 @@ class TaskConfig(Model):
     source: Source = Field(description="database server, or topics of Kafka, that changes are read from")
     sink: Sink = Field(description="Kafka cluster, file or database server that changes are written to")
     transforms: Transforms = Field(
-        Transforms(), description="filters, masks and other changes of rows (docs/transforms.md)"
+        Transforms(), description="filters, masks and other changes of rows (`replicator docs transforms`)"
     )
     hand_over_after_s: float = Field(
         30,

@@ -108,7 +108,7 @@ def _check_route(rule: RouteRule) -> None:
 class FilterRule(Model):
     tables: Tables = Field(description="tables that the rule applies to; patterns as in source.tables")
     where: Annotated[str, Field(min_length=1), checked(parse)] = Field(
-        description="expression that rows must satisfy, see docs/transforms.md"
+        description="expression that rows must satisfy, see `replicator docs transforms`"
     )
 
 

@@ -21,7 +21,7 @@ def unreadable(kind: int) -> DecodeError:
         "E2301",
         f"{event_types.name(kind)} is not supported, and can't be skipped safely",
         wanted="plain row events",
-        fix=_REMEDIES.get(kind, "Avoid such events, or use a version that supports them; see docs/errors.md."),
+        fix=_REMEDIES.get(kind, "Avoid such events, or use a version that supports them; see `replicator docs E2301`."),
     )
 
 

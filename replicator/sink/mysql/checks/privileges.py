@@ -52,7 +52,9 @@ def of_positions(session: Session, server: Server, config: MySQLSink) -> list[Fi
             return [Finding(id_, "fail", found, "SELECT, INSERT, UPDATE, DELETE", grant)]
         return [Finding.ok(id_, f"{table} exists and can be written")]
     if not config.create_position_table:
-        fix = f"Create {table} as shown in docs/targets.md, or set `sink.create_position_table: true`. {grant}"
+        fix = (
+            f"Create {table} as shown by `replicator docs targets`, or set `sink.create_position_table: true`. {grant}"
+        )
         return [Finding(id_, "fail", f"{table} is missing or not visible", "a table that the account can write", fix)]
     if not _may_create(session, database):
         return [Finding(id_, "fail", f"{account} may not create {table}", "CREATE and the privileges on rows", grant)]
