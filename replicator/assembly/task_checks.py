@@ -20,13 +20,19 @@ Names = list[tuple[str, str]]
 
 
 def check_task(
-    config: TaskConfig, zookeeper: str | None = None, root: str = DEFAULT_ROOT, session_timeout: float = 10.0
+    config: TaskConfig,
+    zookeeper: str | None = None,
+    root: str = DEFAULT_ROOT,
+    session_timeout: float = 10.0,
+    place: Position | None = None,
 ) -> list[Finding]:
-    """Asks every server that the task needs. `zookeeper`: HOST:PORT[,...]; None: the task runs without."""
+    """Asks every server that the task needs. `zookeeper`: HOST:PORT[,...]; None: the task runs without. `place`: where
+    it is to continue; None: at its position, or at its start."""
     findings: list[Finding] = []
-    position: Position | None = None
+    position = place
     if zookeeper is not None:
-        findings, position = _check_zookeeper(zookeeper, config.name, root, session_timeout)
+        findings, present = _check_zookeeper(zookeeper, config.name, root, session_timeout)
+        position = place or present
     if isinstance(config.source, KafkaSource):
         return [*findings, *_check_topics(config, config.source, position)]
     found, names = _check_source(config, position)

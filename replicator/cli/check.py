@@ -20,6 +20,7 @@ from replicator.coordination.layout import DEFAULT_ROOT
 from replicator.errors import ConfigError
 from replicator.host import access
 from replicator.model.finding import Finding, worst
+from replicator.model.position import Position
 
 _STATUS = {"ok": 0, "warn": CHECK_WARNED, "fail": CHECK_FAILED}
 _COLOUR = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -43,9 +44,16 @@ _NARROWEST = 40
     show_default=True,
     help="Session timeout in seconds.",
 )
+@click.option(
+    "--position",
+    "place",
+    metavar="FILE:OFFSET",
+    default="",
+    help="Check this place of the binlog, before `task position set`, instead of the task's own position.",
+)
 @host_options.host_access("the current directory, as for `replicator run`")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def command(path: Path, zookeeper: str | None, root: str, session_timeout: float, output: str) -> int:
+def command(path: Path, zookeeper: str | None, root: str, session_timeout: float, place: str, output: str) -> int:
     """Check the source, the sink and ZooKeeper for the task in FILE. Nothing is changed.
 
     Each finding shows what was found and, unless it is ok, what is required and how to correct it. Exit status: 0 if
@@ -53,9 +61,18 @@ def command(path: Path, zookeeper: str | None, root: str, session_timeout: float
     """
     config = _read(path)
     access.default_file_sink_directory(Path.cwd())
-    findings = check_task(config, zookeeper, root, session_timeout)
+    findings = check_task(config, zookeeper, root, session_timeout, _place(config, place) if place else None)
     click.echo(_json(config, findings) if output == "json" else _table(config, findings, width()), nl=False)
     return _STATUS[worst(findings)]
+
+
+def _place(config: TaskConfig, text: str) -> Position:
+    file, _, offset = text.rpartition(":")
+    if config.source.type == "kafka":
+        raise click.UsageError("--position is of a binlog, and the source of this task is topics.")
+    if not (file and offset.isascii() and offset.isdigit() and 4 <= int(offset) < 1 << 63):
+        raise click.UsageError(f"--position is FILE:OFFSET, for instance binlog.000042:4711, not {text!r}.")
+    return Position(file, int(offset))
 
 
 def _read(path: Path) -> TaskConfig:

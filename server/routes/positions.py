@@ -45,7 +45,8 @@ def history(positions: PositionsOf, name: Name) -> Response:
 def set_position(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
     """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"}, {"offsets"}, {"at": time} or
     {"transaction_start": "true"} (the start of the transaction at the current position). 409 E5007 while the task
-    runs, 409 E4006 if the position has changed meanwhile."""
+    runs, 409 E4006 if the position has changed meanwhile. The source is not asked whether it has the position: a wrong
+    one stops the task when it resumes, with E2206 or E2209."""
     given = only(arguments, "file", "offset", "gtid", "offsets", "at", "transaction_start", "reason")
     target = _target(positions, name, given)
     if dry_run:

@@ -158,6 +158,32 @@ def test_a_purged_position(server: Database) -> None:
     server.execute("DROP DATABASE check_purged_2")
 
 
+def test_places_in_the_binlog(server: Database) -> None:
+    """As `check --position` and a resumed task test them."""
+    server.execute("CREATE DATABASE IF NOT EXISTS check_place")
+    file, begin = server.end_of_log()
+    server.execute("CREATE TABLE check_place.t (id INT PRIMARY KEY)")
+    server.execute("INSERT INTO check_place.t VALUES (1)")
+    _, end = server.end_of_log()
+    ends = [int(row[4]) for row in server.execute("SHOW BINLOG EVENTS IN %s FROM %s", (file, begin))]
+    inside = ends[-3]  # before the row event or the commit
+    for offset, found in (
+        (begin, ""),
+        (end, ""),
+        (begin + 7, "no event begins there"),
+        (inside, "inside a transaction"),
+        (end + 1, "the file ends at"),
+    ):
+        finding = findings(server, Position(file, offset))["position"]
+        assert (finding.severity == "ok") is (not found) and found in finding.found, (offset, finding)
+        assert found == "" or "E2209" in finding.found
+    later = f"{file.rpartition('.')[0]}.999999"
+    for odd in (later, "nonsense.000001"):
+        finding = findings(server, Position(odd, 4))["position"]
+        assert finding.severity == "fail" and "the last file is" in finding.found, finding
+    server.execute("DROP DATABASE check_place")
+
+
 def test_our_server_id(mysql: MySQL) -> None:
     for task, severity in (("another", "fail"), ("checked", "ok")):
         stream = MySQLSource(config(mysql, server_id=SERVER_ID), task, "replicator").open(

@@ -102,6 +102,10 @@ def set_(
     """Set the position from which NAME continues. The task must be paused, failed, or without any Core.
 
     Shows what would be sent again or never be sent, and asks for confirmation. Exit status is 4 while the task runs.
+
+    The Server does not connect to sources: whether the source has the position shows when the task resumes. For a place
+    in the binlog, `replicator check -f TASK.yaml --position FILE:OFFSET` tests it before, on a host with the task's
+    secrets.
     """
     by_file = bool(file) and offset is not None
     if sum((by_file, bool(gtid), bool(offsets), bool(at), transaction_start)) != 1 or bool(file) != (
@@ -114,7 +118,7 @@ def set_(
     if transaction_start:
         target["transaction_start"] = "true"
     preview = client.set_position(name, target, dry_run=True)
-    for line in _preview(preview):
+    for line in (*_preview(preview), *_unchecked(name, target)):
         click.echo(line, err=not dry_run)
     if dry_run:
         return
@@ -122,6 +126,23 @@ def set_(
         raise ProcessError("E5007", f"the position of '{name}' was not set: not confirmed")
     client.set_position(name, target, dry_run=False)
     click.echo(f"{clean(name)} position set to {clean(preview['after']['position'])}")
+
+
+def _unchecked(name: str, target: dict[str, str]) -> Iterator[str]:
+    """What nobody has asked the source for. Earlier positions of the task were there once."""
+    file, offset = target["file"], target["offset"]
+    label = f"{'Not checked:':<14}"
+    if file:
+        yield f"{label}whether {clean(file)} exists at the source and a transaction begins at byte {offset}."
+        check = f"replicator check -f TASK.yaml --position {clean(file)}:{offset}"
+        yield f"{'':<14}On a host with the task's secrets: {check}"
+    elif target["gtid"]:
+        yield f"{label}whether the source has executed this set, and still has all transactions after it."
+    elif target.get("offsets"):
+        yield f"{label}whether the topics have these offsets."
+    else:
+        return
+    yield f"{'':<14}A wrong one stops the task when it resumes (FAILED): replicator task describe {clean(name)}"
 
 
 def _preview(moved: dict[str, Any]) -> Iterator[str]:

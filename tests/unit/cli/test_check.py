@@ -13,6 +13,7 @@ from replicator.cli import check
 from replicator.cli.terminal import cells
 from replicator.config.load import load_task
 from replicator.model.finding import Finding
+from replicator.model.position import Position
 
 TASK = """
 name: copy_hot_item
@@ -37,6 +38,25 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, findings: list[Finding]
 def test_the_exit_status(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, findings: list[Finding], status: int) -> None:
     assert run(monkeypatch, tmp_path, findings)[0] == status
     assert run(monkeypatch, tmp_path, findings, "-o", "json")[0] == status
+
+
+def test_a_place_in_the_binlog(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[object] = []
+
+    def answer(*given: object) -> list[Finding]:
+        asked.append(given[-1])
+        return [OK]
+
+    monkeypatch.setattr(check, "check_task", answer)
+    path = tmp_path / "task.yaml"
+    path.write_text(TASK)
+    for place in ("binlog.000042:4711", "a:b.000001:4"):
+        CliRunner().invoke(check.command, ["-f", str(path), "--position", place], standalone_mode=False)
+    assert asked == [Position("binlog.000042", 4711), Position("a:b.000001", 4)]
+    for odd in ("binlog.000042", ":4", "binlog.000042:3", "binlog.000042:x", f"f:{1 << 63}"):
+        result = CliRunner().invoke(check.command, ["-f", str(path), "--position", odd])
+        assert result.exit_code == 2 and "--position is FILE:OFFSET" in result.output
+    assert len(asked) == 2
 
 
 def test_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

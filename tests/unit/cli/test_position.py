@@ -1,0 +1,37 @@
+"""`replicator task position set`: what it says before it sets anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.api import TASK, World
+from tests.unit.cli.conftest import Cli
+
+NAME = "copy_hot_item"
+
+
+@pytest.fixture
+def made(world: World) -> World:
+    world.http.post("/tasks", content=TASK)
+    return world
+
+
+@pytest.mark.parametrize("more", [("--dry-run",), ("-y",)])
+def test_a_place_in_the_binlog_is_not_checked_and_that_is_said(cli: Cli, made: World, more: tuple[str, ...]) -> None:
+    result = cli("task", "position", "set", NAME, "--file", "binlog.000042", "--offset", "4711", *more)
+    assert result.exit_code == 0
+    text = result.stdout if more == ("--dry-run",) else result.stderr
+    for line in (
+        "Not checked:  whether binlog.000042 exists at the source and a transaction begins at byte 4711.",
+        "replicator check -f TASK.yaml --position binlog.000042:4711",
+        f"A wrong one stops the task when it resumes (FAILED): replicator task describe {NAME}",
+    ):
+        assert line in text
+
+
+def test_of_a_set_and_of_an_earlier_position(cli: Cli, made: World) -> None:
+    gtid = "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5"
+    text = cli("task", "position", "set", NAME, "--gtid", gtid, "-y").stderr
+    assert "Not checked:  whether the source has executed this set" in text
+    text = cli("task", "position", "set", NAME, "--transaction-start", "--dry-run").stdout
+    assert "From:" in text and "Not checked" not in text
