@@ -18,8 +18,9 @@ from typing import Any
 from dev.errors import DevError
 from dev.paths import UP
 from dev.progress import say
+from dev.servers import first_steps
 from dev.servers.base import Server
-from dev.servers.database import MariaDB, MySQL
+from dev.servers.database import Database, MariaDB, MySQL
 from dev.servers.kafka import Kafka
 from dev.servers.stack import start_all
 from dev.servers.zookeeper import ZooKeeper
@@ -37,6 +38,8 @@ def up() -> int:
     servers: list[Server] = [kind(folder=UP / kind.name.lower()) for kind in (ZooKeeper, Kafka, MySQL, MariaDB)]
     try:
         start_all(servers)
+        databases = [server for server in servers if isinstance(server, Database)]
+        first_steps.write(UP, {server.name: server.address for server in servers}, databases)
     except BaseException:
         for server in servers:
             server.kill()
@@ -105,6 +108,10 @@ def _report(entries: list[dict[str, Any]]) -> None:
         print(f"{entry['name']:10} {entry['address']:22} pid {entry['pid']}")
     print("databases: root without a password, or replicator/replicator (for replication)")
     print(f"data and logs: {UP}; `make down` stops them and removes both")
+    print("\nto begin, in this folder:")
+    for what, command in first_steps.lines(UP):
+        print(f"\n  # {what}\n  {command}")
+    print("\nend the bus with `kill $(jobs -p)` before `make down`")
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper
+from dev.paths import TREE
+from dev.servers import Kafka, MariaDB, MySQL, ZooKeeper, first_steps
 from tests.support.waiting import eventually
 
 
@@ -30,6 +33,37 @@ def test_a_database_is_ready_for_row_replication(kind: str, request: pytest.Fixt
         cursor.execute("SHOW GRANTS")
         assert "REPLICATION SLAVE" in str(cursor.fetchall())
     connection.close()
+
+
+def test_the_commands_that_make_up_prints_work(
+    make_mysql: Callable[..., MySQL],
+    mariadb: MariaDB,
+    kafka: Kafka,
+    make_zookeeper: Callable[..., ZooKeeper],
+    tmp_path: Path,
+) -> None:
+    mysql, zookeeper = make_mysql(), make_zookeeper()
+    addresses = {server.name: server.address for server in (mysql, mariadb, kafka, zookeeper)}
+    first_steps.write(tmp_path, addresses, [mysql, mariadb])
+    printed = [command for _, command in first_steps.lines(tmp_path)]
+    script = [
+        "set -e; trap 'kill $(jobs -p); wait' EXIT",
+        *printed,
+        "mariadb -NBe 'SELECT @@port'",
+        "replicator task wait copy_item --for running --timeout 60",
+    ]
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(script)], cwd=TREE, capture_output=True, text=True, timeout=150, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "VERSION()",
+        '\\"name\\":\\"price engine\\"',
+        "copy_item created",
+        f"\n{mariadb.port}\n",
+        "copy_item running",
+    ):
+        assert words in done.stdout, (words, done.stdout, done.stderr)
 
 
 def test_a_killed_database_keeps_its_rows(make_mysql: Callable[..., MySQL]) -> None:
