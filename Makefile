@@ -93,7 +93,7 @@ targets: setup ## ROUNDS of random transactions from SEED applied to a second se
 smallest: setup ## the smallest session timeout that holds on this machine for MINUTES
 	@$(RUN) dev.faults.smallest --minutes $(MINUTES)
 
-wheel: setup ## dist/*.whl for this machine, with the compiled decoder where there is a C compiler
+wheel: setup ## dist/*.whl for this machine, with the documentation, and the compiled decoder where there is a C compiler
 	@$(RUN) dev.wheel
 
 up: setup ## ZooKeeper, Kafka, MySQL and MariaDB on free loopback ports, until `make down`

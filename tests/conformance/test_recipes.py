@@ -12,6 +12,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Election
 from replicator.coordination.leadership.progress import TermProgress
 from replicator.coordination.machines.machines import Machines
+from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import Overview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import (
@@ -406,6 +407,19 @@ class TestMachines:
         zk.delete(layout.machine("host-a"))
         machines.publish("host-a", machine("host-a"))
         assert present(machines.read("host-a")).owner == zk.session_id
+
+
+class TestStoppedCores:
+    def test_on_record_from_an_end_to_the_next_start(self, session, zk, layout):
+        ended, other = StoppedCores(zk, layout), StoppedCores(session(), layout)
+        assert ended.list() == {}
+        ended.record("host/a", "p1")
+        ended.record("host-b", "p1")
+        ended.record("host-b", "p2")
+        assert {name: record.process for name, record in other.list().items()} == {"host/a": "p1", "host-b": "p2"}
+        other.forget("host-b")
+        other.forget("host-b")
+        assert list(ended.list()) == ["host/a"]
 
 
 class TestOverview:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from replicator.coordination.layout import Layout
+from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import Overview
 from replicator.coordination.tasks.registry import Registry
 from replicator.zookeeper.client import connect
@@ -85,6 +86,10 @@ def test_a_named_task_is_registered_and_left_again(zookeeper, start, root):
     assert process.wait(15) == 0
     assert overview.task("copy_hot_item").state == "absent"
     assert overview.machines() == []
+    ended = StoppedCores(zk, Layout(root))
+    assert list(ended.list()) == ["host-a"], "it ended on request"
+    first_line(start(zookeeper.hosts, root))
+    eventually(lambda: ended.list() == {})
     zk.close()
 
 
