@@ -53,7 +53,7 @@ class SnapshotPoller:
         self._interval = interval
         self._clock = clock
         self._started = self._read_at = clock()
-        self._outage = ""
+        self._outage: set[str] = set()  # the codes that are in the log
         self._view = View(
             root=layout.root,
             zookeeper=zookeeper,
@@ -109,15 +109,15 @@ class SnapshotPoller:
     def _answered(self, view: View, read_at: float) -> None:
         if self._outage:
             log.info("zookeeper answers again", without_data_s=round(self._clock() - self._read_at, 1))
-        self._outage, self._read_at = "", read_at
+        self._outage, self._read_at = set(), read_at
         self._publish(view)
 
     def _failed(self, code: str, what: str, *, fault: bool = False) -> None:
         connecting = not self._view.read_ms and self._clock() - self._started < CONNECT_SECONDS
-        if not connecting and self._outage != code:
+        if not connecting and code not in self._outage:
             last = stamp(self._view.read_ms) if self._view.read_ms else "never"
             log.error("no data from zookeeper", code=code, error=what, last_read=last, exc_info=fault)
-            self._outage = code
+            self._outage.add(code)
         since = self._view.stale_since_ms or self._view.read_ms or _now_ms()
         self._publish(_stale(self._view, code, what, since, connecting=connecting))
 

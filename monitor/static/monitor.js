@@ -9,6 +9,7 @@ const filter = document.getElementById("filter");
 const trouble = document.getElementById("trouble");
 
 const SILENT_MS = 5000;
+const QUIET_MS = 3000; // a stream that works has a message every 2.5 s
 const POLL_MS = 2000;
 const RETRY_STREAM_MS = 30000;
 
@@ -116,10 +117,12 @@ function connect() {
 }
 
 async function poll() {
-  if (!polling && performance.now() - heardAt < SILENT_MS) return;
+  if (!polling && performance.now() - heardAt < QUIET_MS) return;
   try {
     const answer = await fetch(`/api/updates?since=${encodeURIComponent(version)}`, { cache: "no-store" });
-    if (answer.ok) apply(await answer.json());
+    if (!answer.ok) return;
+    apply(await answer.json());
+    polling = true; // the stream may be open and silent, behind a proxy that keeps its messages; the next one ends this
   } catch {
     // The Monitor does not answer: the banner says so.
   }

@@ -73,7 +73,7 @@ def _about(code: str) -> str:
 
 
 def _text(path: Path, words: str) -> str:
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     if not words:
         return text
     found = docs_pages.matching(text, words) if path.suffix == ".md" else []

@@ -44,7 +44,7 @@ def find(name: str) -> Path | None:
     page = pages().get(name.removeprefix("docs/").removesuffix(".md"))
     if page is not None:
         return page
-    inside = NAMES.get(name, name)
+    inside = NAMES.get(name, name[:200])
     folders = [root() / "docs", root() / "deploy"]
     for path in (root() / inside, root() / "docs" / inside):
         # Only what is documentation: not ../../etc, and in a clone not the sources.
@@ -54,7 +54,7 @@ def find(name: str) -> Path | None:
 
 
 def title(path: Path) -> str:
-    return next(iter(sections(path.read_text()))).heading
+    return next(iter(sections(path.read_text(encoding="utf-8")))).heading
 
 
 def sections(text: str) -> Iterator[Section]:
@@ -88,7 +88,7 @@ def mentions(code: str) -> list[tuple[str, str]]:
     for name, path in pages().items():
         if name in ("README", "errors", "faults"):
             continue
-        for section in sections(path.read_text()):
+        for section in sections(path.read_text(encoding="utf-8")):
             if section.level == 1:
                 continue
             below = next(sections("\n".join(section.lines[1:])), None)

@@ -72,6 +72,7 @@ def test_zookeeper_down_at_start() -> None:
     with monitor(f"127.0.0.1:{port}") as (process, url):
         assert status(url, "/healthz") == 200
         assert status(url, "/healthz/ready") == 503
+        assert "zookeeper: nothing was ever read since the start at " in read(url, "/healthz")
         process.send_signal(signal.SIGINT)
         assert process.wait(15) == 0
 
