@@ -83,12 +83,12 @@ class Bus(Job):
         """The task as the Monitor shows it."""
         if self.cluster.monitor is None:
             self.cluster.start_monitor()
-        tasks: list[dict[str, Any]] = httpx.get(f"{self.cluster.monitor_url}/api/state").json()["tasks"]
+        tasks: list[dict[str, Any]] = httpx.get(f"{self.cluster.monitor_url}/api/state", timeout=30).json()["tasks"]
         return next((task for task in tasks if task["name"] == self.name), {})
 
     def metric(self, name: str) -> float | None:
         """Of this task, as the Monitor tells it."""
-        lines = httpx.get(f"{self.cluster.monitor_url}/metrics").text.splitlines()
+        lines = httpx.get(f"{self.cluster.monitor_url}/metrics", timeout=30).text.splitlines()
         start = f'{name}{{task="{self.name}"}} '
         return next((float(line.removeprefix(start)) for line in lines if line.startswith(start)), None)
 

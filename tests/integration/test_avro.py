@@ -119,12 +119,12 @@ def password(mysql: MySQL, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def subjects(registry: Registry, task: str) -> set[str]:
-    found = httpx.get(f"{registry.url}/subjects").raise_for_status().json()
+    found = httpx.get(f"{registry.url}/subjects", timeout=30).raise_for_status().json()
     return {each for each in found if each.startswith(f"{task}.")}
 
 
 def versions(registry: Registry, subject: str) -> list[int]:
-    return list(httpx.get(f"{registry.url}/subjects/{subject}/versions").raise_for_status().json())
+    return list(httpx.get(f"{registry.url}/subjects/{subject}/versions", timeout=30).raise_for_status().json())
 
 
 def backward(registry: Registry, subject: str) -> None:

@@ -36,11 +36,11 @@ def monitor(hosts: str, *more: str, root: str = DEFAULT_ROOT) -> Iterator[tuple[
 
 
 def read(url: str, path: str) -> str:
-    return httpx.get(url + path, trust_env=False).text
+    return httpx.get(url + path, trust_env=False, timeout=30).text
 
 
 def status(url: str, path: str) -> int:
-    return httpx.get(url + path, trust_env=False).status_code
+    return httpx.get(url + path, trust_env=False, timeout=30).status_code
 
 
 def test_zookeeper_goes_and_comes_back(make_zookeeper: Any) -> None:
@@ -50,7 +50,7 @@ def test_zookeeper_goes_and_comes_back(make_zookeeper: Any) -> None:
     coordinator.close()
     with monitor(zookeeper.hosts) as (process, url):
         eventually(lambda: status(url, "/healthz/ready") == 200)
-        assert "copy_hot_item" in httpx.get(url, trust_env=False).text
+        assert "copy_hot_item" in httpx.get(url, trust_env=False, timeout=30).text
         zookeeper.kill()
         eventually(lambda: status(url, "/healthz/ready") == 503)
         page = eventually(lambda: text if "No data from ZooKeeper since" in (text := read(url, "/")) else None)

@@ -70,7 +70,7 @@ class Bus:
 
     def client(self) -> httpx.Client:
         headers = {"authorization": f"Bearer {TOKEN}"}
-        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, trust_env=False)
+        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, trust_env=False, timeout=30)
 
 
 class World:
@@ -132,7 +132,7 @@ class Switch:
 def memory_worlds() -> Iterator[Callable[[], World]]:
     """Gives a function that makes a world of its own, in memory, behind the one port."""
     switch = Switch()
-    with serving(switch) as url, httpx.Client(trust_env=False, verify=False) as http:  # noqa: S501
+    with serving(switch) as url, httpx.Client(trust_env=False, verify=False, timeout=30) as http:  # noqa: S501
 
         def make() -> World:
             ensemble = MemoryEnsemble()

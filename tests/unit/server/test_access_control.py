@@ -16,7 +16,7 @@ OPEN = {("/api/v1/health", "get")}
 
 @pytest.fixture(scope="module")
 def anonymous() -> Iterator[httpx.Client]:
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=30) as client:
         yield client
 
 

@@ -94,9 +94,9 @@ def test_serves_with_security_headers_and_stops_cleanly(how: signal.Signals) -> 
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip()
-            answer = httpx.get(url, headers={"x-forwarded-for": "192.0.2.9"}, trust_env=False)
+            answer = httpx.get(url, headers={"x-forwarded-for": "192.0.2.9"}, trust_env=False, timeout=30)
             assert (answer.text, answer.headers["x-client"]) == ("hello", "127.0.0.1")
-            rebound = httpx.get(url, headers={"host": "evil.example"}, trust_env=False)
+            rebound = httpx.get(url, headers={"host": "evil.example"}, trust_env=False, timeout=30)
             assert (rebound.status_code, rebound.headers["x-content-type-options"]) == (421, "nosniff")
             assert "script-src 'self'" in answer.headers["content-security-policy"]
             assert answer.headers["x-content-type-options"] == "nosniff"
