@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from types import FrameType
 from typing import Any
 
@@ -14,12 +13,11 @@ from core.agent import Agent
 from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
-from replicator.errors import NotConnected
 from replicator.host.service_manager import ServiceManager
 from replicator.telemetry import log
 from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.outage_log import OutageLog
 
-_CONNECT_SECONDS = 5.0
 _LOG = log.get_logger("core")
 
 
@@ -37,7 +35,7 @@ def run(zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_ti
     agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate, look=launcher.look, alive=manager.alive)
     _stop_on_signals(agent, manager)
     launcher.warm()
-    threading.Thread(target=_tell_when_away, args=(coordinator,), name="connecting", daemon=True).start()
+    outages = OutageLog(coordinator, _LOG).start()
 
     # Started, also while ZooKeeper is away: to be killed and started again would not bring it back.
     manager.ready(f"waiting for ZooKeeper at {zookeeper}")
@@ -48,15 +46,10 @@ def run(zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_ti
         print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {stands}", flush=True)
         manager.ready(f"up as {name}, {stands}")
 
-    agent.run(up)
-
-
-def _tell_when_away(coordinator: ZookeeperCoordinator) -> None:
-    """The agent waits for ZooKeeper without a word, however long; people want to know."""
     try:
-        coordinator.wait_connected(_CONNECT_SECONDS)
-    except NotConnected as error:
-        _LOG.error("waiting for zookeeper", code=error.code, error=error.what, fix=error.fix)
+        agent.run(up)
+    finally:
+        outages.stop()
 
 
 def _stop_on_signals(agent: Agent, manager: ServiceManager) -> None:

@@ -9,6 +9,7 @@ from replicator.coordination.layout import Layout
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
 from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.outage_log import OutageLog
 
 
 def run(
@@ -24,10 +25,12 @@ def run(
     log.setup(log_format)
     parse_listen(listen.where)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    outages = OutageLog(coordinator, log.get_logger("monitor")).start()
     try:
         app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams)
         serve(app, listen, "monitor", ready=_announce, stopping=app.state.feed.close)
     finally:
+        outages.stop()
         coordinator.close()
 
 

@@ -12,6 +12,7 @@ from replicator.coordination.layout import Layout
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
 from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.outage_log import OutageLog
 from server.app import create_app
 from server.background_work import BackgroundWork
 from server.membership import Membership
@@ -37,17 +38,19 @@ def run(
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     layout = Layout(root)
+    outages = OutageLog(coordinator, log.get_logger("server")).start()
     background_work: list[BackgroundWork] = []
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url)
-        background_work.append(BackgroundWork(coordinator, TaskOperations(coordinator, layout), membership))
+        background_work.append(BackgroundWork(TaskOperations(coordinator, layout), membership))
         background_work[0].start()
         click.echo(real.url)
 
     try:
         serve(create_app(coordinator, layout, token, open_definitions), listen, "server", ready=ready)
     finally:
+        outages.stop()
         for one in background_work:
             one.stop()
         coordinator.close()

@@ -92,10 +92,12 @@ def test_zookeeper_down_at_the_start_is_said_clearly_and_waited_for(make_zookeep
     server = make_zookeeper(tick_time=500)
     server.kill()
     process = start(server.hosts, root)
-    assert next((line for line in process.stderr if "E4001" in line), ""), "it ended and did not say so"
+    said = next((line for line in process.stderr if "E4001" in line), "")
+    assert "connection refused" in said, "it ended and did not say so"
     assert process.poll() is None
     server.start()
     assert "up" in first_line(process)
+    assert next((line for line in process.stderr if "zookeeper is connected again" in line), "")
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=15)
     assert process.returncode == 0, err
