@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -13,6 +15,8 @@ from core.agent import Agent
 from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
+from replicator.host.pid_file import held
+from replicator.host.process_record import ProcessRecord
 from replicator.host.service_manager import ServiceManager
 from replicator.telemetry import log
 from replicator.zookeeper.client import ZookeeperCoordinator
@@ -25,15 +29,36 @@ def _validate(config: dict[str, Any]) -> dict[str, Any]:
     return to_data(parse_task(config))
 
 
-def run(zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_timeout: float, log_format: str) -> None:
+def run(
+    zookeeper: str,
+    tasks: tuple[str, ...],
+    host: str,
+    root: str,
+    session_timeout: float,
+    pid_file: Path | None,
+    log_format: str,
+) -> None:
     """Returns when it was told to stop, and everything is handed over."""
     log.setup(log_format)
     descriptors.provide()
+    with held(pid_file, ProcessRecord.of("core", zookeeper, root, host=host), _LOG) as stopping:
+        _run(zookeeper, tasks, host, root, session_timeout, log_format, stopping)
+
+
+def _run(
+    zookeeper: str,
+    tasks: tuple[str, ...],
+    host: str,
+    root: str,
+    session_timeout: float,
+    log_format: str,
+    stopping: Callable[[], None],
+) -> None:
     launcher = Launcher(log_format)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     manager = ServiceManager()
     agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate, look=launcher.look, alive=manager.alive)
-    _stop_on_signals(agent, manager)
+    _stop_on_signals(agent, manager, stopping)
     launcher.warm()
     outages = OutageLog(coordinator, _LOG).start()
 
@@ -52,7 +77,7 @@ def run(zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_ti
         outages.stop()
 
 
-def _stop_on_signals(agent: Agent, manager: ServiceManager) -> None:
+def _stop_on_signals(agent: Agent, manager: ServiceManager, stopping: Callable[[], None]) -> None:
     asked = False
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -62,6 +87,7 @@ def _stop_on_signals(agent: Agent, manager: ServiceManager) -> None:
             sys.stderr.write("core: ends immediately\n")
             os._exit(128 + number)
         asked = True
+        stopping()
         manager.stopping("handing over its tasks")
         agent.stop()
 

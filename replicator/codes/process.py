@@ -101,5 +101,36 @@ CODES: Final[dict[str, Entry]] = table(
             "More rows differ than --max-repairs permits, so nothing is written: the target may be the wrong one.",
             "Look at the differences; then raise --max-repairs, or fill the table again.",
         ),
+        "E5050": (
+            "no such process",
+            "No running process of this kind has a pid file that `stop` looks at.",
+            "If it runs, start `stop` as its user; give --pid-file if it was started with it. See docs/operations.md.",
+        ),
+        "E5051": (
+            "pid file in use",
+            "A running process has locked the pid file.",
+            "Stop that process, or start this one with another --pid-file.",
+        ),
+        "E5052": (
+            "pid file not usable",
+            "The pid file cannot be read or written, or is another kind of file.",
+            "Correct the path or its permissions, or give another --pid-file.",
+        ),
+        "E5053": (
+            "several processes",
+            "Several running processes fit what was given to `stop`. None was stopped.",
+            "Choose one with --pid, --host, --zookeeper, --root or --pid-file.",
+        ),
+        "E5054": (
+            "process of a service manager",
+            "The process is a service of systemd, which would start it again.",
+            "Stop the service with `systemctl stop`.",
+        ),
+        "E5055": (
+            "ended by an error",
+            "The process was killed, or an error ended it, while it was stopping. A Core that starts later sends again "
+            "what was not acknowledged.",
+            "See its log.",
+        ),
     },
 )

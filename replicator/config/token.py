@@ -10,15 +10,10 @@ import stat
 from pathlib import Path
 
 from replicator.errors import ConfigError
+from replicator.host.state_directory import state_directory
 
 MIN_LENGTH = 16
 _MAX_BYTES = 4096
-
-
-def state_directory() -> Path:
-    """`$XDG_STATE_HOME/mysql-replicator`, by default `~/.local/state/mysql-replicator`."""
-    home = os.environ.get("XDG_STATE_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "state") / "mysql-replicator"
 
 
 def default_token_file() -> Path:

@@ -119,7 +119,7 @@ class ZookeeperCoordinator:
         raise NotConnected("E4001", f"no ZooKeeper server answers at {self.hosts}", found=found)
 
     def reasons(self) -> str:
-        """Why there is no connection: what became of the last attempt at each server. Looks names up."""
+        """Why there is no connection: why the last attempt at each server failed. Looks names up."""
         return self._client.attempts.reasons()
 
     def close(self) -> None:

@@ -66,6 +66,28 @@ def test_one_line_when_it_is_up_and_exit_0_on_sigterm(zookeeper, start, root):
     assert "Traceback" not in err
 
 
+def test_stop_ends_one_core_and_leaves_the_others_alone(zookeeper, start, root, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    one, other = start(zookeeper.hosts, root), start(zookeeper.hosts, root, "host-b")
+    elsewhere = start(zookeeper.hosts, root, "host-c", "--pid-file", str(tmp_path / "mine.pid"))
+    for process in (one, other, elsewhere):
+        first_line(process)
+
+    def stop(*arguments: str) -> tuple[int, str]:
+        done = subprocess.run([REPLICATOR, "core", "stop", *arguments], capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    status, said = stop("--root", root)
+    assert status == 4 and f"pid {one.pid}" in said and f"pid {other.pid}" in said and str(elsewhere.pid) not in said
+    assert stop("--root", root, "--host", "host-a")[0] == 0
+    assert one.wait(5) == 0
+    assert stop("--pid-file", str(tmp_path / "mine.pid"))[0] == 0
+    assert elsewhere.wait(5) == 0 and other.poll() is None
+    other.kill()
+    other.wait(5)
+    assert stop("--root", root)[0] == 3, "its pid file is stale"
+
+
 def test_ctrl_c_right_after_the_start(zookeeper, start, root):
     process = start(zookeeper.hosts, root)
     time.sleep(0.7)
