@@ -15,6 +15,7 @@ from core.agent import Agent
 from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
+from replicator.host import access
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.host.service_manager import ServiceManager
@@ -41,6 +42,7 @@ def run(
     """Returns when it was told to stop, and everything is handed over."""
     log.setup(log_format)
     descriptors.provide()
+    access.name_process(f"the Core {host}")  # before workers are started: they inherit it
     with held(pid_file, ProcessRecord.of("core", zookeeper, root, host=host), _LOG) as stopping:
         _run(zookeeper, tasks, host, root, session_timeout, log_format, stopping)
 

@@ -23,6 +23,7 @@ PAGES = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
 PLACEHOLDER = "X1"
 _QUOTED = re.compile(r"`((?:replicator|task) [a-z][^`]*)`")
 _KEY = re.compile(r"\b(?:source|sink|transforms)(?:\.[a-z][a-z_0-9]*)+(?![\w.(\[/{-])")
+_PAGE = re.compile(r"\bdocs/([\w-]+\.md)(?:#([\w-]+))?")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 _FOREIGN = re.compile(r"(?:mysqlbinlog|mysql|mariadb|kafka-[\w.-]+|kafka-\w+\.sh|docker|pip|curl|ulimit)\b[^.;`]*")
 _NOT_KEYS = frozenset(
@@ -128,6 +129,33 @@ def test_every_option_that_a_remedy_names_is_one() -> None:
         if option not in known
     ]
     assert wrong == []
+
+
+def test_every_page_that_a_string_names_exists() -> None:
+    named = [(where, page) for where, string in strings() for page in _PAGE.findall(string)]
+    assert len(named) > 10, "they are still found"
+    assert [(where, page) for where, page in named if not page_exists(*page)] == []
+
+
+def page_exists(name: str, anchor: str) -> bool:
+    page = TREE / "docs" / name
+    if not page.is_file():
+        return False
+    headings = [line.lstrip("#").strip().lower() for line in page.read_text().splitlines() if line.startswith("#")]
+    return not anchor or anchor in {re.sub(r"[^\w -]", "", heading).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    ("page", "there"),
+    [
+        (("operations.md", ""), True),
+        (("operations.md", "stopping-processes"), True),
+        (("operations.md", "no-such-heading"), False),
+        (("operation.md", ""), False),
+    ],
+)
+def test_pages_are_looked_up(page: tuple[str, str], there: bool) -> None:
+    assert page_exists(*page) is there
 
 
 def fixes() -> Iterator[tuple[str, str]]:

@@ -67,6 +67,8 @@ def _task(body: bytes, at: int, operation: int, key: tuple[Column, ...], count: 
             f"a row event of {POSITION_TABLE} does not say which task has written its transaction",
             found=str(error),
             wanted="a row image with the columns installation and task",
+            fix=f"Change the columns of {POSITION_TABLE} to those of docs/targets.md, with binlog_row_image FULL, or "
+            f"set `source.skip_replicated: all`.",
         ) from error
 
 

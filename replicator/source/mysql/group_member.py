@@ -40,4 +40,6 @@ def check_member(server: Server, config: Config) -> None:
             f"{config.host}:{config.port} is not the primary",
             found="read_only = ON",
             wanted="one of `source.hosts` that is writable",
+            fix="None required during a fail-over: the task looks for a server that is writable. Else set read_only "
+            "= OFF on the primary.",
         )

@@ -37,7 +37,7 @@ def test_lines_of_an_hour_without_zookeeper() -> None:
     coordinator, log = Coordinator(), Log()
     outages = OutageLog(cast(Source, coordinator), log)
     outage: Schedule | None = None
-    times = []
+    times: list[int] = []
     for now in range(3600):
         outage = outages.step(outage, float(now))
         if len(log.lines) > len(times):
