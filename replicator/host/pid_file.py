@@ -60,7 +60,7 @@ def held(path: Path | None, record: ProcessRecord, log: Any) -> Iterator[Callabl
 
     Args:
         path: of the file; None: one in the default folder.
-        log: warns where the default folder can't be written to, which is no error.
+        log: a logger; it is no error if the default folder can't be written to.
 
     Raises:
         ProcessError: E5051, a running process has the file; E5052, it can't be written.
@@ -80,7 +80,7 @@ def _default(record: ProcessRecord, log: Any) -> PidFile | None:
     try:
         return _create(_default_path(record), record)
     except ProcessError as error:
-        log.warning(f"no pid file: `replicator {record.kind} stop` does not find this process", reason=error.found)
+        log.info(f"no pid file: `replicator {record.kind} stop` does not find this process", reason=error.found)
         return None
 
 
@@ -88,7 +88,20 @@ def _default_path(record: ProcessRecord) -> Path:
     folder = default_folder()
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in folder.glob(f"{record.kind}-*.pid"):
+            remove_stale(path)
     return folder / f"{record.kind}-{record.pid}.pid"
+
+
+def remove_stale(path: Path) -> None:
+    """Removes the file of a process that was killed: nobody has it locked."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+        finally:
+            os.close(descriptor)
 
 
 def _create(path: Path, record: ProcessRecord) -> PidFile:

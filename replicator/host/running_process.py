@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from replicator.errors import ProcessError
+from replicator.host.pid_file import remove_stale
 from replicator.host.process_record import MOST_BYTES, ProcessRecord, decode
 
 _MARK_SECONDS: Final = 5.0
@@ -115,8 +116,8 @@ def in_folder(folder: Path, kind: str) -> list[RunningProcess]:
         running = find(path)
         if running is not None:
             found.append(running)
-        elif not _is_held(path):
-            _remove_stale(path)
+        else:
+            remove_stale(path)
     return found
 
 
@@ -169,13 +170,6 @@ def _opened(path: Path) -> Iterator[int | None]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-def _remove_stale(path: Path) -> None:
-    with contextlib.suppress(OSError), _opened(path) as descriptor:
-        if descriptor is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink()
 
 
 @contextlib.contextmanager

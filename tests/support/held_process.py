@@ -23,7 +23,7 @@ from replicator.host.process_record import ProcessRecord
 
 
 class Log:
-    def warning(self, event: str, **fields: Any) -> None:
+    def info(self, event: str, **fields: Any) -> None:
         print(event, fields, flush=True)
 
 

@@ -25,7 +25,7 @@ class Log:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def warning(self, event: str, **fields: Any) -> None:
+    def info(self, event: str, **fields: Any) -> None:
         self.lines.append(f"{event} {fields}")
 
 
@@ -127,9 +127,7 @@ def test_a_path_that_can_not_be_one(tmp_path: Path, where: str) -> None:
     assert not (tmp_path / "target").exists()
 
 
-def test_a_folder_of_its_own_that_can_not_be_written_is_a_warning(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_its_own_that_can_not_be_written_is_logged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     log = Log()
@@ -145,6 +143,10 @@ def test_several_processes_have_files_of_their_own(tmp_path: Path, monkeypatch: 
         second.wait(10)
         assert [one.record.pid for one in in_folder(default_folder(), "core")] == [first.pid]
         assert len(list(default_folder().glob("core-*.pid"))) == 1, "the file of the killed one is gone"
+        first.kill()
+        first.wait(10)
+        with held_process(None) as third:
+            assert [path.stem for path in default_folder().glob("core-*.pid")] == [f"core-{third.pid}"]
         assert default_folder().stat().st_mode & 0o077 == 0
 
 
