@@ -181,7 +181,8 @@ def stop(wanted: _Wanted, timeout: float) -> int:
     if record.service:
         raise ProcessError(
             "E5054",
-            f"{record} is the service {record.service}, which systemd may start again",
+            f"{record} is a service of systemd, which may start it again",
+            found=record.service,
             fix=f"Run `systemctl stop {record.service}`.",
         )
     click.echo(f"{record} is stopping", err=True)

@@ -26,7 +26,7 @@ class ProcessRecord(msgspec.Struct, frozen=True, omit_defaults=True):
         zookeeper: servers and chroot (`addresses.Ensemble.key`).
         root: root znode of the bus.
         listen: as given to the process; "" for a Core.
-        service: unit of systemd that the process is the main process of; "" for none.
+        service: unit of systemd that the process is the main process of, as `systemctl stop` takes it; "" for none.
         started: clock ticks from the start of the machine to that of the process.
         boot: id of that start of the machine.
         stopping: whether the process has received a signal to end.
@@ -111,7 +111,11 @@ def service_of(environment: Mapping[str, str], pid: int, cgroups: Path = Path("/
     if environment.get("SYSTEMD_EXEC_PID") != str(pid):
         return ""
     try:
-        leaves = [line.rpartition("/")[2] for line in cgroups.read_text().splitlines()]
+        paths = [line.rpartition(":")[2] for line in cgroups.read_text().splitlines()]
     except OSError:
         return ""
-    return next((leaf for leaf in leaves if leaf.endswith(".service")), "")
+    for path in paths:
+        above, _, leaf = path.rpartition("/")
+        if leaf.endswith(".service"):
+            return f"--user {leaf}" if "/user@" in above else leaf
+    return ""

@@ -187,6 +187,7 @@ def test_start_times() -> None:
     ("exec_pid", "cgroup", "service"),
     [
         ("7", "0::/system.slice/mysql-replicator-core.service\n", "mysql-replicator-core.service"),
+        ("7", "0::/user.slice/user-1.slice/user@1.service/app.slice/bus.service\n", "--user bus.service"),
         ("8", "0::/system.slice/cron.service\n", ""),
         ("", "0::/system.slice/cron.service\n", ""),
         ("7", "0::/user.slice/user-0.slice/session-3.scope\n", ""),
