@@ -40,6 +40,8 @@ _RELEASE_SECONDS = 4.0
 _CUT_OFF_SECONDS = 3.0
 """The same without a connection: nothing can be released then."""
 _HOLD_SECONDS = 0.2
+_REPEAT_SECONDS = 60.0
+"""How often the same error of the start is logged."""
 _PULSE_SECONDS = 2.0
 """How often at least workers are looked at."""
 _LOG = log.get_logger("core")
@@ -162,6 +164,7 @@ class Agent:
 
     def _begin(self) -> bool:
         """Name and tasks; again and again until ZooKeeper takes them. False when we were stopped before."""
+        said = ""
         while not self._stopping:
             try:
                 self._context.identity = self._machine_status.claim(self._asked_to_stop)
@@ -173,7 +176,9 @@ class Agent:
             except NotConnected:
                 self._wait(0.2)
             except CoordinationError as error:
-                _LOG.error("the Core has not started yet", code=error.code, error=str(error))
+                if (logged := f"{error} {self._clock() // _REPEAT_SECONDS}") != said:
+                    _LOG.error("the Core has not started yet", code=error.code, error=str(error))
+                    said = logged
                 self._wait(2.0)
         return False
 

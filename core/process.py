@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
+from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -14,12 +15,14 @@ from core.agent import Agent
 from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
-from replicator.errors import NotConnected
+from replicator.host import access
+from replicator.host.pid_file import held
+from replicator.host.process_record import ProcessRecord
 from replicator.host.service_manager import ServiceManager
 from replicator.telemetry import log
 from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.outage_log import OutageLog
 
-_CONNECT_SECONDS = 5.0
 _LOG = log.get_logger("core")
 
 
@@ -27,17 +30,39 @@ def _validate(config: dict[str, Any]) -> dict[str, Any]:
     return to_data(parse_task(config))
 
 
-def run(zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_timeout: float, log_format: str) -> None:
+def run(
+    zookeeper: str,
+    tasks: tuple[str, ...],
+    host: str,
+    root: str,
+    session_timeout: float,
+    pid_file: Path | None,
+    log_format: str,
+) -> None:
     """Returns when it was told to stop, and everything is handed over."""
     log.setup(log_format)
     descriptors.provide()
+    access.name_process(f"the Core {host}")  # before workers are started: they inherit it
+    with held(pid_file, ProcessRecord.of("core", zookeeper, root, host=host), _LOG) as stopping:
+        _run(zookeeper, tasks, host, root, session_timeout, log_format, stopping)
+
+
+def _run(
+    zookeeper: str,
+    tasks: tuple[str, ...],
+    host: str,
+    root: str,
+    session_timeout: float,
+    log_format: str,
+    stopping: Callable[[], None],
+) -> None:
     launcher = Launcher(log_format)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     manager = ServiceManager()
     agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate, look=launcher.look, alive=manager.alive)
-    _stop_on_signals(agent, manager)
+    _stop_on_signals(agent, manager, stopping)
     launcher.warm()
-    threading.Thread(target=_tell_when_away, args=(coordinator,), name="connecting", daemon=True).start()
+    outages = OutageLog(coordinator, _LOG).start()
 
     # Started, also while ZooKeeper is away: to be killed and started again would not bring it back.
     manager.ready(f"waiting for ZooKeeper at {zookeeper}")
@@ -48,18 +73,13 @@ def run(zookeeper: str, tasks: tuple[str, ...], host: str, root: str, session_ti
         print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {stands}", flush=True)
         manager.ready(f"up as {name}, {stands}")
 
-    agent.run(up)
-
-
-def _tell_when_away(coordinator: ZookeeperCoordinator) -> None:
-    """The agent waits for ZooKeeper without a word, however long; people want to know."""
     try:
-        coordinator.wait_connected(_CONNECT_SECONDS)
-    except NotConnected as error:
-        _LOG.error("waiting for zookeeper", code=error.code, error=error.what, fix=error.fix)
+        agent.run(up)
+    finally:
+        outages.stop()
 
 
-def _stop_on_signals(agent: Agent, manager: ServiceManager) -> None:
+def _stop_on_signals(agent: Agent, manager: ServiceManager, stopping: Callable[[], None]) -> None:
     asked = False
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -69,6 +89,7 @@ def _stop_on_signals(agent: Agent, manager: ServiceManager) -> None:
             sys.stderr.write("core: ends immediately\n")
             os._exit(128 + number)
         asked = True
+        stopping()
         manager.stopping("handing over its tasks")
         agent.stop()
 

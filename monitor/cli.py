@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from replicator.cli import options
 from replicator.cli.loading import loading
+from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
 
 DEFAULT_LISTEN = "127.0.0.1:8081"
 
 
-@click.command(name="monitor")
+@add_stop("monitor", named=False)
+@click.command(name="monitor", cls=ProcessCommand)
 @options.zookeeper()
 @options.listen(DEFAULT_LISTEN)
 @click.option(
@@ -27,6 +31,7 @@ DEFAULT_LISTEN = "127.0.0.1:8081"
     type=click.IntRange(0, 10_000),
     help="Maximum number of event streams; further browsers poll.",
 )
+@pid_file_option
 @options.log_format
 def command(
     zookeeper: str,
@@ -37,6 +42,7 @@ def command(
     interval: float,
     max_streams: int,
     session_timeout: float,
+    pid_file: Path | None,
     log_format: str,
 ) -> None:
     """Run the Monitor: dashboard, Prometheus metrics, health check.
@@ -48,6 +54,5 @@ def command(
         from monitor.process import run  # half a second, for which no help has to wait
         from replicator.telemetry.http import Listen
 
-    run(
-        zookeeper, Listen(listen, allowed_host, insecure_http), root, interval, max_streams, session_timeout, log_format
-    )
+    where = Listen(listen, allowed_host, insecure_http)
+    run(zookeeper, where, root, interval, max_streams, session_timeout, pid_file, log_format)

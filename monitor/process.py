@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import click
 
 from monitor.app import create_app
 from replicator.coordination.layout import Layout
+from replicator.host.pid_file import held
+from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
 from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.outage_log import OutageLog
 
 
 def run(
@@ -18,16 +24,38 @@ def run(
     interval: float,
     max_streams: int,
     session_timeout: float,
+    pid_file: Path | None,
     log_format: str,
 ) -> None:
     """Returns when it was told to stop."""
     log.setup(log_format)
     parse_listen(listen.where)
+    record = ProcessRecord.of("monitor", zookeeper, root, listen=listen.where)
+    with held(pid_file, record, log.get_logger("monitor")) as stopping:
+        _run(zookeeper, listen, root, interval, max_streams, session_timeout, stopping)
+
+
+def _run(
+    zookeeper: str,
+    listen: Listen,
+    root: str,
+    interval: float,
+    max_streams: int,
+    session_timeout: float,
+    stopping: Callable[[], None],
+) -> None:
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    outages = OutageLog(coordinator, log.get_logger("monitor")).start()
     try:
         app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams, zookeeper=zookeeper)
-        serve(app, listen, "monitor", ready=_announce, stopping=app.state.feed.close)
+
+        def end() -> None:
+            stopping()
+            app.state.feed.close()
+
+        serve(app, listen, "monitor", ready=_announce, stopping=end)
     finally:
+        outages.stop()
         coordinator.close()
 
 

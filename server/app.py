@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 import replicator
@@ -66,7 +66,7 @@ def create_routes(coordinator: Coordinator, layout: Layout, open_definitions: Op
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:
-        app.include_router(router, prefix=PREFIX)
+        app.include_router(router, prefix=PREFIX, dependencies=[Depends(error_responses.require_connection)])
     error_responses.install(app)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app

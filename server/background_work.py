@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import threading
-import time
 
-from replicator.coordination.ports import Connection, Coordinator
 from replicator.errors import CoordinationError, NotConnected
 from replicator.telemetry.log import get_logger
 from server.membership import Membership
 from server.task_operations import TaskOperations
 
 INTERVAL = 1.0
-PATIENCE = 5.0
-"""Seconds without ZooKeeper after which it is said, once for each time it is away."""
 _log = get_logger("server")
 
 
 class BackgroundWork:
     """A separate thread between `start` and `stop`. Nothing that goes wrong in it ends the Server."""
 
-    def __init__(self, coordinator: Coordinator, operations: TaskOperations, membership: Membership) -> None:
-        self._coordinator = coordinator
+    def __init__(self, operations: TaskOperations, membership: Membership) -> None:
         self._operations = operations
         self._membership = membership
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="background_work", daemon=True)
-        self._away_since: float | None = None
-        self._told = False
 
     def start(self) -> None:
         self._thread.start()
@@ -45,7 +38,6 @@ class BackgroundWork:
 
     def run_once(self) -> None:
         """One round."""
-        self._watch_connection()
         self._membership.keep()
         if not self._membership.is_master:
             return
@@ -55,15 +47,3 @@ class BackgroundWork:
             return  # the next turn tries again
         except CoordinationError as error:
             _log.warning("deletions can't be completed", code=error.code, error=str(error))
-
-    def _watch_connection(self) -> None:
-        if self._coordinator.connection is Connection.CONNECTED:
-            if self._told:
-                _log.info("ZooKeeper is back")
-            self._away_since, self._told = None, False
-            return
-        self._away_since = self._away_since or time.monotonic()
-        if not self._told and time.monotonic() - self._away_since >= PATIENCE:
-            self._told = True
-            error = NotConnected("E4001", "no ZooKeeper server answers", found=f"nothing for {PATIENCE:g} s")
-            _log.warning(str(error), code=error.code)

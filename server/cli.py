@@ -10,6 +10,7 @@ import click
 
 from replicator.cli import options
 from replicator.cli.loading import loading
+from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
 
 if TYPE_CHECKING:
     from server.table_definitions import OpenDefinitions
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 DEFAULT_LISTEN = "127.0.0.1:8080"
 
 
-@click.command("server", short_help="Run the Server: the HTTP API that creates and controls tasks.")
+@add_stop("server", named=True)
+@click.command("server", cls=ProcessCommand, short_help="Run the Server: the HTTP API that creates and controls tasks.")
 @options.zookeeper()
 @options.listen(DEFAULT_LISTEN)
 @click.option(
@@ -28,6 +30,7 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
     help=("File with the token, created if missing; default: server.token in ~/.local/state/mysql-replicator."),
 )
 @click.option("--host", default=socket.gethostname, help="Name of this Server in ZooKeeper; default: the host name.")
+@pid_file_option
 @options.log_format
 @click.pass_obj
 def command(
@@ -40,6 +43,7 @@ def command(
     token_file: Path | None,
     host: str,
     session_timeout: float,
+    pid_file: Path | None,
     log_format: str,
 ) -> None:
     """Run the HTTP API that creates and controls tasks. `replicator task` is its client.
@@ -53,4 +57,4 @@ def command(
         from server.process import run  # half a second, for which no help has to wait
 
     where = Listen(listen, allowed_host, insecure_http)
-    run(zookeeper, where, root, token_file, host, session_timeout, log_format, open_definitions)
+    run(zookeeper, where, root, token_file, host, session_timeout, pid_file, log_format, open_definitions)

@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from replicator.coordination.ports import Connection
 from replicator.errors import ConfigError, CoordinationError, NotConnected, ProcessError, ReplicatorError
 from replicator.telemetry.log import get_logger
 
@@ -54,10 +55,30 @@ def answer(error: ReplicatorError, *, status: int = 0, close: bool = False) -> J
     return JSONResponse({"error": error.to_dict(), "errors": errors}, status, headers)
 
 
+def require_connection(request: Request) -> None:
+    """A dependency of routes: without ZooKeeper a command is refused before it has done anything. Raises NotConnected
+    E4001."""
+    state: Connection = request.app.state.coordinator.connection
+    if request.method != "GET" and state is not Connection.CONNECTED:
+        raise NotConnected(
+            "E4001",
+            "the Server has no connection to ZooKeeper: the command was not carried out, and nothing was changed",
+            found=state.value,
+            wanted="connected",
+            fix="Check that ZooKeeper runs, and --zookeeper of the Server; then repeat the command.",
+        )
+
+
 def _for_people(error: ReplicatorError, method: str) -> ReplicatorError:
-    """Nothing was changed by a question, so whoever asks need not hear which of our requests met which state."""
-    if not isinstance(error, NotConnected) or error.code == "E4001" or method != "GET":
+    """What a lost connection means for the author of a request: a question has changed nothing, a command may have."""
+    if not isinstance(error, NotConnected) or error.code == "E4001":
         return error
+    if method != "GET":
+        fix = (
+            "It is not known whether the command was carried out: `replicator task describe NAME` shows it. Repeat the "
+            "command if it was not."
+        )
+        return NotConnected(error.code, error.what, found=error.found, wanted=error.wanted, fix=fix)
     fix = "Check that ZooKeeper runs, and --zookeeper of the Server. The Server reconnects automatically."
     return NotConnected("E4001", "the Server has no connection to ZooKeeper", found=error.found, fix=fix)
 

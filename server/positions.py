@@ -77,7 +77,9 @@ class Positions:
         require_stopped(view, "position")
         still = move.direction == "nowhere" and not move.forgets_server
         if still and not isinstance(target, position_changes.TransactionStart):
-            raise ProcessError("E5007", f"'{name}' is already at that position", found=str(move.after.position))
+            raise ProcessError(
+                "E5007", f"'{name}' is already at that position", found=str(move.after.position), fix="None required."
+            )
         if view.running is None:
             self._write(name, commit, move, by, reason)
         else:
@@ -100,7 +102,13 @@ class Positions:
             raise ConfigError("E1003", "no transaction is given", wanted='{"transaction": GTID or FILE:OFFSET}')
         view = self._overview.task(name)
         if view.state != State.FAILED.value:
-            raise ProcessError("E5007", f"task '{name}' has not failed", found=view.state, wanted="failed")
+            raise ProcessError(
+                "E5007",
+                f"task '{name}' has not failed",
+                found=view.state,
+                wanted="failed",
+                fix=f"`replicator task describe {name}` shows its state; only a failed task can skip.",
+            )
         error = view.figures.error if view.figures else None
         move = skip(name, self._commit(name).checkpoint, error, transaction, is_mariadb(view))
         assert error is not None, "else it would be refused"  # noqa: S101
@@ -113,10 +121,16 @@ class Positions:
         tables that it leaves out, because `name` did there."""
         view = self._overview.task(name)
         if view.config is None:
-            raise ProcessError("E5007", f"task '{name}' has no configuration to copy")
+            raise ProcessError(
+                "E5007",
+                f"task '{name}' has no configuration to copy",
+                fix="Give it one first: `replicator task apply -f FILE`.",
+            )
         point = self.find(name, text) if text else self._commit(name).checkpoint
         if point is None:
-            raise ProcessError("E5007", f"task '{name}' has no position yet")
+            raise ProcessError(
+                "E5007", f"task '{name}' has no position yet", fix="Start the task once, so that it has a position."
+            )
         start = start_at(point.position)
         tables = left_out(point.quarantined) | (frozenset() if text else frozenset(view.orders.tables))
         orders = forked(tables, now_ms()) if tables else None

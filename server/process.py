@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.layout import Layout
+from replicator.host.pid_file import held
+from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
 from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.outage_log import OutageLog
 from server.app import create_app
 from server.background_work import BackgroundWork
 from server.membership import Membership
@@ -26,28 +30,48 @@ def run(
     token_file: Path | None,
     host: str,
     session_timeout: float,
+    pid_file: Path | None,
     log_format: str,
     open_definitions: OpenDefinitions,
 ) -> None:
     """Returns when it was told to stop."""
     log.setup(log_format)
     parse_listen(listen.where)  # what is wrong with it is said before a token is made
+    record = ProcessRecord.of("server", zookeeper, root, host=host, listen=listen.where)
+    with held(pid_file, record, log.get_logger("server")) as stopping:
+        _run(zookeeper, listen, root, token_file, host, session_timeout, open_definitions, stopping)
+
+
+def _run(
+    zookeeper: str,
+    listen: Listen,
+    root: str,
+    token_file: Path | None,
+    host: str,
+    session_timeout: float,
+    open_definitions: OpenDefinitions,
+    stopping: Callable[[], None],
+) -> None:
     path = token_file or default_token_file()
     token, made = ensure_token(path)
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     layout = Layout(root)
+    outages = OutageLog(coordinator, log.get_logger("server")).start()
     background_work: list[BackgroundWork] = []
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url)
-        background_work.append(BackgroundWork(coordinator, TaskOperations(coordinator, layout), membership))
+        background_work.append(BackgroundWork(TaskOperations(coordinator, layout), membership))
         background_work[0].start()
         click.echo(real.url)
 
     try:
-        serve(create_app(coordinator, layout, token, open_definitions), listen, "server", ready=ready)
+        serve(
+            create_app(coordinator, layout, token, open_definitions), listen, "server", ready=ready, stopping=stopping
+        )
     finally:
+        outages.stop()
         for one in background_work:
             one.stop()
         coordinator.close()

@@ -103,7 +103,12 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
         found = "it was not in quarantine" if mark is None else f"in quarantine since {mark.since}"
         if mark is not None and mark.replayed:
             found = f"the rows left out from {mark.since} to {mark.until} have been delivered"
-        raise ProcessError("E5007", f"no rows of {table} were left out", found=found)
+        raise ProcessError(
+            "E5007",
+            f"no rows of {table} were left out",
+            found=found,
+            fix="None required: the table has no rows to replay.",
+        )
     data, config = _config(view), parse_task(_config(view))
     source, sink = data["source"], data["sink"]
     source |= {"tables": [table], "on_table_error": "fail", "start": start_at(mark.since), "snapshot": "never"}
@@ -120,7 +125,11 @@ def replay(view: TaskOverview, table: str, new: str) -> TaskConfig:
 def _config(view: TaskOverview) -> dict[str, Any]:
     """With all its defaults, to be changed."""
     if view.config is None:
-        raise ProcessError("E5007", f"task '{view.name}' has no configuration")
+        raise ProcessError(
+            "E5007",
+            f"task '{view.name}' has no configuration",
+            fix="Give it one first: `replicator task apply -f FILE`.",
+        )
     return to_data(parse_task(view.config))
 
 

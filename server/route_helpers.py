@@ -121,7 +121,12 @@ async def _arguments(request: Request) -> dict[str, str]:
             "E1003", f"the request has an invalid value: {error}", wanted="an object of strings"
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError("E1001", f"the request can't be read: {error}", wanted="JSON") from None
+        raise ConfigError(
+            "E1001",
+            f"the request can't be read: {error}",
+            wanted="JSON",
+            fix="Send a JSON object as the body of the request.",
+        ) from None
 
 
 OperationsOf = Annotated[TaskOperations, Depends(_operations)]

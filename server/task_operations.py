@@ -98,7 +98,11 @@ class TaskOperations:
             )
         if old is None and config.name != name:
             raise ConfigError(
-                "E1009", "the name of a task can't be changed", found=repr(config.name), wanted=repr(name)
+                "E1009",
+                "the name of a task can't be changed",
+                found=repr(config.name),
+                wanted=repr(name),
+                fix=f"Set `name: {name}`, or create a task with the new name.",
             )
         if old is not None:
             check_change(old, config)
@@ -174,11 +178,23 @@ class TaskOperations:
         self._not_deleting(name)
         view = self.task(name)
         if view.state != State.FAILED.value:
-            raise ProcessError("E5007", f"task '{name}' has not failed", found=view.state, wanted="failed")
+            raise ProcessError(
+                "E5007",
+                f"task '{name}' has not failed",
+                found=view.state,
+                wanted="failed",
+                fix=f"None required: only a failed task is retried. `replicator task describe {name}` shows its state.",
+            )
         codes = [problem.get("code", "") for problem in view.problems]
         if take_over and "E3111" not in codes:
             found = ", ".join(code for code in codes if code) or "nothing"
-            raise ProcessError("E5007", f"task '{name}' has no position to take over", found=found, wanted="E3111")
+            raise ProcessError(
+                "E5007",
+                f"task '{name}' has no position to take over",
+                found=found,
+                wanted="E3111",
+                fix=f"Omit --take-over: `replicator task retry {name}`.",
+            )
         return self._commands.submit(name, "retry", {"take_over": "true"} if take_over else {}, by)
 
     def maintenance(self, name: str, on: bool, by: str, reason: str) -> None:
@@ -276,13 +292,18 @@ def _target(view: TaskOverview, to: str) -> InstanceOverview:
     healthy = [one for one in view.standbys if one.machine and one.state == State.STANDBY.value]
     hosts = ", ".join(one.host for one in healthy) or "none"
     if to and to == view.host:
-        raise ProcessError("E5007", f"task '{view.name}' already runs on '{to}'", found=f"standbys: {hosts}")
+        raise ProcessError(
+            "E5007", f"task '{view.name}' already runs on '{to}'", found=f"standbys: {hosts}", fix="None required."
+        )
     for one in healthy:
         if to in ("", one.host):
             return one
     if to:
         raise ProcessError(
-            "E5007", f"'{to}' is not a healthy standby of '{view.name}'", found=f"healthy standbys: {hosts}"
+            "E5007",
+            f"'{to}' is not a healthy standby of '{view.name}'",
+            found=f"healthy standbys: {hosts}",
+            fix=f"Choose one of them: `replicator task switchover {view.name} --to HOST`.",
         )
     raise ProcessError(
         "E5007",

@@ -109,7 +109,10 @@ class ChangedKeys:
                     at = batch.position if batch.boundary else at
                 if time.monotonic() > deadline:
                     raise SourceUnavailable(
-                        "E2002", f"the binlog up to {end} was not received in {self._patience_s:g} s", found=str(at)
+                        "E2002",
+                        f"the binlog up to {end} was not received in {self._patience_s:g} s",
+                        found=str(at),
+                        fix="Run `replicator verify` again when the source is less busy, or with a longer --wait.",
                     )
             return changes
         finally:
@@ -120,7 +123,14 @@ def _same_server(start: Position, end: Position) -> None:
     """Raises SourceUnavailable E2002: places in the logs of two servers can't be compared."""
     known, now = Origin.parse(start.server).server, Origin.parse(end.server).server
     if start.log != end.log or known not in ("", now):
-        raise SourceUnavailable("E2002", "the target's position is one of another server", found=known, wanted=now)
+        raise SourceUnavailable(
+            "E2002",
+            "the target's position is one of another server",
+            found=known,
+            wanted=now,
+            fix="Wait until the task has caught up with the present server of the source; then run `replicator "
+            "verify` again.",
+        )
 
 
 class _Described:

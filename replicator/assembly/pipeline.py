@@ -72,7 +72,8 @@ def _mask_key(reference: str, where: str) -> bytes:
         raise ConfigError(fields.pop("code"), f"{where}: {fields.pop('what')}", **fields) from error
     if len(key) < SHORTEST_KEY:
         wanted = f"{SHORTEST_KEY} bytes or more, to prevent guessing"
-        raise ConfigError("E1006", f"{where}: the key {reference} is too short", wanted=wanted)
+        fix = f"Give the key {SHORTEST_KEY} bytes or more, on every host whose Core may run the task."
+        raise ConfigError("E1006", f"{where}: the key {reference} is too short", wanted=wanted, fix=fix)
     return key
 
 

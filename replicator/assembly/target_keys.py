@@ -68,7 +68,11 @@ class TargetKeys:
             maker = ImageMaker(self._shape.columns, images.types, mariadb=self._mariadb)
             made = [maker.image(packet) for packets in images.packets() for packet in packets]
         if len(made) != len(rows) or key is None:
-            raise ProcessError("E5042", f"rows of {self._shape.name} at the target change during the repair")
+            raise ProcessError(
+                "E5042",
+                f"rows of {self._shape.name} at the target change during the repair",
+                fix="Run `replicator verify --repair` again while nothing else writes to the table at the target.",
+            )
         self._images = {self.comparison.key(row): image for row, image in zip(rows, made, strict=True)}
         return rows
 

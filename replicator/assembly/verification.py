@@ -94,6 +94,7 @@ class Verification:
                 "E5032",
                 f"no table that the task replicates matches {', '.join(self._patterns)}",
                 wanted="--table with names of the source",
+                fix="Correct --table: patterns of `source.tables`, such as shop.*.",
             )
         return [each for each in _without_merged([self._wanted(size) for size in sizes]) if chosen.chooses(each.table)]
 
@@ -203,9 +204,12 @@ def open_verification(config: TaskConfig, patterns: Sequence[str]) -> Iterator[V
     sink = config.sink
     if not isinstance(sink, MySQLSink):
         raise ProcessError(
-            "E5032", "only the target of a sink that is a database can be verified", found=f"sink.type: {sink.type}",
+            "E5032",
+            "only the target of a sink that is a database can be verified",
+            found=f"sink.type: {sink.type}",
             wanted="sink.type: mysql or mariadb",
-        )  # fmt: skip
+            fix="Name a task with such a sink; records in Kafka or in files are not compared.",
+        )
     with ExitStack() as opened:
         source_password, sink_password = resolve(config.database.password), resolve(sink.password)
         source = Hosts(config.database).first(lambda member: Side.of(member, source_password))

@@ -12,6 +12,7 @@ import msgspec
 
 from replicator.assembly.task_checks import check_task
 from replicator.cli import host_options
+from replicator.cli.address_types import ZOOKEEPER
 from replicator.cli.failures import CHECK_FAILED, CHECK_WARNED
 from replicator.cli.terminal import cells, clean, width
 from replicator.config.load import load_task
@@ -31,7 +32,7 @@ _NARROWEST = 40
 @click.option("-f", "--file", "path", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
 @click.option(
     "--zookeeper",
-    metavar="HOST:PORT[,...]",
+    type=ZOOKEEPER,
     envvar="REPLICATOR_ZOOKEEPER",
     show_envvar=True,
     help="Check this ZooKeeper ensemble, too.",
@@ -79,7 +80,7 @@ def _read(path: Path) -> TaskConfig:
     try:
         return load_task(path.read_bytes())
     except OSError as error:
-        raise ConfigError("E1001", f"{path} can't be read", found=error.strerror or str(error)) from error
+        raise ConfigError("E1014", f"{path} can't be read", found=error.strerror or str(error)) from error
 
 
 def _json(config: TaskConfig, findings: Sequence[Finding]) -> str:

@@ -38,6 +38,9 @@ _STATUS = {
     "E5007": CONFLICT,
     "E5009": TIMEOUT,
     "E5016": CONFLICT,
+    "E5050": NOT_FOUND,
+    "E5053": CONFLICT,
+    "E5054": CONFLICT,
 }
 
 

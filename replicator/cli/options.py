@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from replicator.cli.address_types import ZOOKEEPER
 from replicator.coordination.layout import DEFAULT_ROOT
 from replicator.coordination.ports import DEFAULT_SESSION_TIMEOUT
 
@@ -29,7 +30,7 @@ def zookeeper(meaning: str = "Requested session timeout in seconds.") -> Callabl
             click.option(
                 "--zookeeper",
                 required=True,
-                metavar="HOST:PORT[,...]",
+                type=ZOOKEEPER,
                 envvar="REPLICATOR_ZOOKEEPER",
                 show_envvar=True,
             ),

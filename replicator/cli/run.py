@@ -142,7 +142,7 @@ def _read(path: Path) -> TaskConfig:
     try:
         return load_task(path.read_bytes())
     except OSError as error:
-        raise ConfigError("E1001", f"{path} can't be read", found=error.strerror or str(error)) from error
+        raise ConfigError("E1014", f"{path} can't be read", found=error.strerror or str(error)) from error
 
 
 def _with_sink(config: TaskConfig, sink: str | None) -> TaskConfig:

@@ -230,7 +230,7 @@ def _read(path: Path) -> TaskConfig:
     try:
         return load_task(path.read_bytes())
     except OSError as error:
-        raise ConfigError("E1001", f"{path} can't be read", found=error.strerror or str(error)) from error
+        raise ConfigError("E1014", f"{path} can't be read", found=error.strerror or str(error)) from error
 
 
 def _named(
@@ -240,6 +240,11 @@ def _named(
     task = client.task(name)
     config = task["config"]
     if config is None:
-        raise ProcessError("E5032", f"the configuration of '{name}' can't be read", wanted="a task of this version")
+        raise ProcessError(
+            "E5032",
+            f"the configuration of '{name}' can't be read",
+            wanted="a task of this version",
+            fix="Use the version of mysql-replicator that the Server has.",
+        )
     reporter = Reporter(client, name, task["uid"], task["version"], whole=whole)
     return parse_task(json.loads(json.dumps(config))), reporter

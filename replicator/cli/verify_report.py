@@ -38,6 +38,7 @@ class Reporter:
                 f"'{self._name}' was changed during the repair",
                 found=f"uid {found[0]}, configuration version {found[1]}",
                 wanted=f"uid {self.uid}, configuration version {self._version}",
+                fix="Run `replicator verify --repair` again with the present configuration.",
             )
         if any(mark["table"] == table and not mark["until"] for mark in task["quarantined"]):
             raise ProcessError("E5042", f"{table} is in quarantine", fix="Release it, then repair it.")

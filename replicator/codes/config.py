@@ -15,7 +15,11 @@ CODES: Final[dict[str, Entry]] = table(
             "The configuration has a key that does not exist. Unknown keys are never ignored.",
             "Remove or correct the key.",
         ),
-        "E1003": ("invalid value", "A value of wrong type or out of range.", "See `replicator explain task`."),
+        "E1003": (
+            "invalid value",
+            "A value of wrong type or out of range.",
+            "Correct the value; `replicator explain task` describes every key of a configuration.",
+        ),
         "E1004": ("missing key", "A required key is absent.", "Add it."),
         "E1005": (
             "literal secret",
@@ -25,14 +29,14 @@ CODES: Final[dict[str, Entry]] = table(
         "E1006": (
             "secret not resolvable",
             "The variable or file that the reference names does not exist or cannot be read.",
-            "Set the variable or create the file.",
+            "Set the variable, or create the file, on every host whose Core may run the task.",
         ),
         "E1007": ("invalid name", "Kafka or ZooKeeper does not allow this name.", "Choose another name."),
-        "E1008": ("too large", "The text is too long or too deeply nested.", "Shorten it."),
+        "E1008": ("too large", "The text is too long or too deeply nested.", "Shorten the text, or remove levels."),
         "E1009": (
             "identity changed",
             "A key on which the meaning of the stored position depends cannot be changed.",
-            "Create a new task.",
+            "Restore the former value, or create a task with another name.",
         ),
         "E1010": (
             "invalid filter",
@@ -48,7 +52,7 @@ CODES: Final[dict[str, Entry]] = table(
             "secret not allowed",
             "The process does not allow tasks to use this secret, TLS file or command.",
             (
-                "Move it to an allowed directory, or start the process with --secrets-directory, "
+                "Move it to an allowed directory, or start the Cores with --secrets-directory, "
                 "--secrets-env-prefix or --commands-directory."
             ),
         ),
@@ -56,6 +60,11 @@ CODES: Final[dict[str, Entry]] = table(
             "state in a configuration",
             "Tables are put in quarantine by commands, not by the configuration.",
             ("Remove the key and use `replicator task quarantine NAME DATABASE.TABLE`; --release ends the quarantine."),
+        ),
+        "E1014": (
+            "file not readable",
+            "The file of the task does not exist or cannot be read.",
+            "Check the path given with -f, and the permissions of the file.",
         ),
     },
 )

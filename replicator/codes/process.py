@@ -9,21 +9,41 @@ from replicator.codes.entry import Entry, table
 CODES: Final[dict[str, Entry]] = table(
     "process",
     {
-        "E5001": ("port in use", "Another process listens on the port.", "Choose another --listen address."),
+        "E5001": (
+            "port in use",
+            "Another process listens on the port.",
+            "Choose another --listen address, or stop that process.",
+        ),
         "E5002": ("host name in use", "Another Core has the same name.", "Start each with its own --host."),
         "E5003": ("no such task", "There is no task of this name.", "See `replicator task get`."),
         "E5004": ("task exists", "A task of this name exists.", "Use another name, or `task apply`."),
-        "E5005": ("server not reachable", "The Server does not answer.", "Check --server / REPLICATOR_SERVER."),
-        "E5006": ("not authorized", "The token is missing or wrong.", "Set REPLICATOR_TOKEN or --token-file."),
-        "E5007": ("invalid state", "The task's state does not allow it.", "See `replicator task describe`."),
+        "E5005": (
+            "server not reachable",
+            "The Server does not answer.",
+            "Check that the Server runs, and --server or REPLICATOR_SERVER.",
+        ),
+        "E5006": (
+            "not authorized",
+            "The token is missing or wrong.",
+            "Give the Server's token file with --token-file, or REPLICATOR_TOKEN.",
+        ),
+        "E5007": ("invalid state", "The task's state does not allow it.", "See `replicator task describe NAME`."),
         "E5008": (
             "worker process ended",
             "The worker process ended without an error message, or did not run for 10 s and was killed.",
-            "See the log. The worker is restarted.",
+            "See the logs of the Core and of the kernel (out of memory?). The worker is restarted.",
         ),
-        "E5009": ("wait timed out", "The condition was not met in time.", ""),
+        "E5009": (
+            "wait timed out",
+            "The condition was not met in time.",
+            "`replicator task describe NAME` shows the state; repeat the command to wait on.",
+        ),
         "E5010": ("state file", "The local state file cannot be used.", "Check the path given with --state."),
-        "E5011": ("internal error", "An unexpected error occurred in mysql-replicator.", "Report it with the log."),
+        "E5011": (
+            "internal error",
+            "An unexpected error occurred in mysql-replicator.",
+            "Report it with the log of the process.",
+        ),
         "E5012": (
             "invalid address",
             "The process cannot listen on this address.",
@@ -35,7 +55,11 @@ CODES: Final[dict[str, Entry]] = table(
             "The schema history of a task cannot be read.",
             "Run the version that wrote it, or a newer one.",
         ),
-        "E5015": ("task complete", "It has reached `source.until`.", "Delete the task, or remove `source.until`."),
+        "E5015": (
+            "task complete",
+            "It has reached `source.until`.",
+            "None required. To continue, remove `source.until`.",
+        ),
         "E5016": (
             "not the failed transaction",
             "Only the transaction that a task has failed at can be skipped.",
@@ -74,7 +98,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E5032": (
             "verification not possible",
             "`replicator verify` requires a sink of type mysql or mariadb, and tables that do not change all the time.",
-            "See the message.",
+            "Name such a task, and with --table tables that it replicates.",
         ),
         "E5033": (
             "state of verification not usable",
@@ -89,7 +113,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E5041": (
             "repair not possible at present",
             "`verify --repair` locks the task's position row, and requires a task that only replicates changes.",
-            "See the message; then run `replicator verify --repair` again.",
+            "Bring the task into the state that is wanted; then run `replicator verify --repair` again.",
         ),
         "E5042": (
             "table cannot be repaired",
@@ -100,6 +124,40 @@ CODES: Final[dict[str, Entry]] = table(
             "more rows to repair than allowed",
             "More rows differ than --max-repairs permits, so nothing is written: the target may be the wrong one.",
             "Look at the differences; then raise --max-repairs, or fill the table again.",
+        ),
+        "E5050": (
+            "no such process",
+            "No running process of this kind has a pid file that `stop` looks at.",
+            (
+                "If it runs, start `stop` as its user; give --pid-file if it was started with it. See `replicator docs "
+                "operations`."
+            ),
+        ),
+        "E5051": (
+            "pid file in use",
+            "A running process has locked the pid file.",
+            "Stop that process, or start this one with another --pid-file.",
+        ),
+        "E5052": (
+            "pid file not usable",
+            "The pid file cannot be read or written, or is another kind of file.",
+            "Correct the path or its permissions, or give another --pid-file.",
+        ),
+        "E5053": (
+            "several processes",
+            "Several running processes fit what was given to `stop`. None was stopped.",
+            "Choose one with --pid, --host, --zookeeper, --root or --pid-file.",
+        ),
+        "E5054": (
+            "process of a service manager",
+            "The process is a service of systemd, which would start it again.",
+            "Stop the service with `systemctl stop`.",
+        ),
+        "E5055": (
+            "ended by an error",
+            "The process was killed, or an error ended it, while it was stopping. A Core that starts later sends again "
+            "what was not acknowledged.",
+            "See the log of the process.",
         ),
     },
 )

@@ -12,7 +12,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E3001": (
             "brokers not reachable",
             "No broker answers.",
-            "Check `sink.bootstrap_servers`. The task retries.",
+            "Check that the brokers run, `sink.bootstrap_servers`, and firewalls. A running task retries.",
         ),
         "E3002": (
             "delivery failed",
@@ -22,20 +22,27 @@ CODES: Final[dict[str, Entry]] = table(
         "E3101": (
             "topic missing",
             "The topic does not exist, and the task is not allowed to create it.",
-            "Create it, or set `sink.create_topics: true`.",
+            "Create it as shown and `replicator task retry NAME`, or set `sink.create_topics: true`.",
         ),
         "E3102": (
             "record too large",
             "A record exceeds the limit of the broker or of the task.",
-            "Raise max.message.bytes and `sink.max_record_bytes`.",
+            "Raise max.message.bytes of the topic and `sink.max_record_bytes`, or lower the latter to what the "
+            "broker takes "
+            "and set `sink.oversize: dead_letter`.",
         ),
         "E3103": (
             "not authorized",
             "The broker refuses the login, or an ACL denies an operation.",
-            "Correct `sink.sasl`, or grant Write, Describe, Create, IdempotentWrite.",
+            "Correct `sink.sasl`, or grant Write, Describe, Create, IdempotentWrite; then `replicator task retry "
+            "NAME`.",
         ),
         "E3104": ("producer fenced", "A later term has begun.", "None required: this instance becomes STANDBY."),
-        "E3105": ("topic settings", "The settings of a topic allow data loss.", "Change them as shown."),
+        "E3105": (
+            "topic settings",
+            "The settings of a topic allow data loss.",
+            "Change the settings of the topic as shown.",
+        ),
         "E3106": (
             "partition count changed",
             (
@@ -44,7 +51,11 @@ CODES: Final[dict[str, Entry]] = table(
             ),
             "Set `sink.partitions_changed`, or restore the number of partitions.",
         ),
-        "E3107": ("request refused", "The broker refuses the request.", "See the message of the broker."),
+        "E3107": (
+            "request refused",
+            "The broker refuses the request.",
+            "Remove the cause that the broker names; then `replicator task retry NAME`.",
+        ),
         "E3108": (
             "position not readable",
             "The position topic has a record that this version cannot read.",
@@ -55,7 +66,7 @@ CODES: Final[dict[str, Entry]] = table(
             "An earlier task of the same name has left a position at the sink, and this task has none.",
             "Set the start position: `source.start`, or `replicator task position set`.",
         ),
-        "E3110": ("TLS failed", "No encrypted connection could be made.", "Check `sink.tls`."),
+        "E3110": ("TLS failed", "No encrypted connection could be made.", "Correct `sink.tls`."),
         "E3111": (
             "position of an unknown term",
             (
@@ -77,13 +88,18 @@ CODES: Final[dict[str, Entry]] = table(
         "E3114": (
             "positions disagree",
             ("The position at the sink is older than an acknowledged one, or cannot be compared with lastCommit."),
-            "Set the correct position with `replicator task position set`.",
+            "Set the correct position with `replicator task position set NAME`; then `replicator task retry NAME`.",
         ),
-        "E3201": ("file not writable", "The output file cannot be written.", "Check path, permissions and space."),
+        "E3201": (
+            "file not writable",
+            "The output file cannot be written.",
+            "Check `sink.path`, and permissions and free space on the host of the Core; then `replicator task retry "
+            "NAME`.",
+        ),
         "E3202": (
             "file not allowed",
             "File sinks may only write to the directory that the process allows.",
-            "Correct `sink.path`, or start the process with another --file-sink-directory.",
+            "Correct `sink.path`, or start the Core with another --file-sink-directory.",
         ),
         "E3203": (
             "file of another writer",
@@ -96,12 +112,12 @@ CODES: Final[dict[str, Entry]] = table(
         "E3301": (
             "schema registry not reachable",
             "No server of the schema registry answers.",
-            "Check `sink.debezium.schema_registry`. The task retries.",
+            "Check that the registry runs, and `sink.debezium.schema_registry`. A running task retries.",
         ),
         "E3302": (
             "incompatible schema",
             "The new schema of a table violates the compatibility level of the subject.",
-            "Lower the compatibility level, or register the schema manually; then retry the task.",
+            "Lower the compatibility level, or register the schema manually; then `replicator task retry NAME`.",
         ),
         "E3303": (
             "schema registry refused the request",
@@ -116,7 +132,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E3305": (
             "schema not registered",
             "`auto_register` is false, and the subject does not have the schema.",
-            "Register the schema that is shown.",
+            "Register the schema that is shown; then `replicator task retry NAME`.",
         ),
     },
 )

@@ -12,12 +12,20 @@ CODES: Final[dict[str, Entry]] = table(
         "E2001": (
             "server not reachable",
             "No connection to the database server could be made.",
-            "Check host, port and firewall. The task retries.",
+            "Check that the server runs, host and port in `source`, and firewalls. A running task retries.",
         ),
         "E2002": ("connection lost", "The stream ended or stalled.", "None required: the task reconnects."),
-        "E2101": ("login refused", "User name or password is wrong.", "Correct `source.user` / `source.password`."),
-        "E2102": ("TLS failed", "No encrypted connection could be made.", "Check `source.tls`."),
-        "E2104": ("missing privilege", "The account lacks a privilege.", "GRANT the privilege as shown."),
+        "E2101": (
+            "login refused",
+            "User name or password is wrong, or the account is for another host.",
+            "Correct `source.user` or `source.password`, or the account: its host part has to match every Core's host.",
+        ),
+        "E2102": ("TLS failed", "No encrypted connection could be made.", "Correct `source.tls`."),
+        "E2104": (
+            "missing privilege",
+            "The account lacks a privilege.",
+            "GRANT the privilege as shown; then `replicator task retry NAME`.",
+        ),
         "E2105": (
             "password not protected",
             (
@@ -29,12 +37,21 @@ CODES: Final[dict[str, Entry]] = table(
                 "TLS, set `source.server_public_key`."
             ),
         ),
-        "E2201": ("binary log disabled", "The server writes no binlog.", "Start the server with log_bin."),
-        "E2202": ("binlog_format", "Only row-based events contain rows.", "SET PERSIST binlog_format = 'ROW';"),
+        "E2201": (
+            "binary log disabled",
+            "The server writes no binlog.",
+            "Restart the server with log_bin in its configuration file.",
+        ),
+        "E2202": (
+            "binlog_format",
+            "Only row-based events contain rows.",
+            "SET GLOBAL binlog_format = 'ROW'; also in the server's configuration file; then reconnect the sessions.",
+        ),
         "E2203": (
             "binlog_row_image",
             "Only FULL images have all columns.",
-            "SET PERSIST binlog_row_image = 'FULL';",
+            "SET GLOBAL binlog_row_image = 'FULL'; also in the server's configuration file; then reconnect the "
+            "sessions.",
         ),
         "E2204": (
             "unsupported release",
@@ -50,17 +67,40 @@ CODES: Final[dict[str, Entry]] = table(
                 "so that the task takes a new snapshot. See `replicator docs operations purged`."
             ),
         ),
-        "E2207": ("server id in use", "Another replica uses the id.", "Set `source.server_id` to an unused one."),
+        "E2207": (
+            "server id in use",
+            "Another replica uses the id.",
+            "Set `source.server_id` to an unused one, or remove it: the bus then assigns one.",
+        ),
         "E2208": (
             "binlog retention",
             "The server purges binlogs too early.",
-            "SET PERSIST binlog_expire_logs_seconds = 604800;",
+            "Raise binlog_expire_logs_seconds, or expire_logs_days on older servers, also in the configuration file.",
         ),
-        "E2209": ("invalid position", "The position does not exist on the server.", "Check `source.start`."),
-        "E2210": ("GTID settings", "They do not match the task.", "SET PERSIST gtid_mode = ON;"),
-        "E2211": ("server error", "The server ended the stream with an error.", "See the message of the server."),
-        "E2212": ("wrong server type", "The server is not of the configured type.", "Set `source.type`."),
-        "E2214": ("no primary key", "The order of changes to a row is not guaranteed.", "Add a primary key."),
+        "E2209": (
+            "invalid position",
+            "The position does not exist on the server, or is not one.",
+            "Give a GTID set of the server, or a file and the offset of a transaction's start: in `source.start` of "
+            "a new "
+            "task, else with `replicator task position set NAME`.",
+        ),
+        "E2210": (
+            "GTID settings",
+            "They do not match the task.",
+            "Set gtid_mode to ON in steps (OFF_PERMISSIVE, ON_PERMISSIVE, ON), or use a file and an offset as "
+            "position.",
+        ),
+        "E2211": (
+            "server error",
+            "The server refuses a statement or the stream.",
+            "Remove the cause that the server names; then `replicator task retry NAME`.",
+        ),
+        "E2212": ("wrong server type", "The server is not of the configured type.", "Correct `source.type`."),
+        "E2214": (
+            "no primary key",
+            "The order of changes to a row is not guaranteed.",
+            "Add a primary key to the table.",
+        ),
         "E2216": (
             "concurrent DDL",
             "DDL statements were executed during each attempt to read the table definitions.",
@@ -129,27 +169,32 @@ CODES: Final[dict[str, Entry]] = table(
         "E2301": (
             "unsupported event",
             "The binlog contains an event that cannot be decoded but affects replicated data.",
-            "See the message for the server setting that avoids such events.",
+            "Use a version of mysql-replicator that supports it, or exclude the table with `source.tables`.",
         ),
         "E2302": (
             "corrupt event",
             "The checksum or structure of a binlog event is invalid.",
-            "Check the disk of the source and take a new snapshot.",
+            "Check the file with `mysqlbinlog --verify-binlog-checksum`. If it is damaged: `replicator task position "
+            "set "
+            "NAME` after the damage, `replicator task retry NAME`, and read the tables again with `replicator task "
+            "snapshot "
+            "start NAME --table DATABASE.TABLE`. If it is not, report the error.",
         ),
         "E2303": (
             "statement-based change",
             "Rows were changed by a statement that was logged as such, not as row events.",
-            "SET binlog_format = 'ROW' in that session.",
+            "SET GLOBAL binlog_format = 'ROW'; reconnect the sessions; then read the tables again in a new task.",
         ),
         "E2304": (
             "incomplete row image",
             "A row event lacks columns or, with row_image: accept_partial, columns that are required.",
-            "SET binlog_row_image = 'FULL' in that session.",
+            "SET GLOBAL binlog_row_image = 'FULL'; reconnect the sessions; then read the tables again in a new task.",
         ),
         "E2305": (
             "incident event",
             "The server reports that changes are missing from its binlog.",
-            "Take a new snapshot of the tables.",
+            "`replicator task position set NAME` after the incident, `replicator task retry NAME`, and read all tables "
+            "again with `replicator task snapshot start NAME --table DATABASE.TABLE`.",
         ),
         "E2306": (
             "incomplete metadata",
@@ -157,27 +202,29 @@ CODES: Final[dict[str, Entry]] = table(
                 "A table map has no column names, and the schema history does not know the table, has a "
                 "different definition, or knows only a later one."
             ),
-            "SET PERSIST binlog_row_metadata = 'FULL'; or `replicator task schema NAME --set-table FILE`.",
+            "SET GLOBAL binlog_row_metadata = 'FULL', also in the configuration file; or `replicator task schema NAME "
+            "--set-table FILE`.",
         ),
         "E2307": (
             "value not representable",
             "The output format cannot represent a value.",
-            "See `replicator docs formats`.",
+            "Exclude the column, or choose another encoding of it: `replicator docs formats`.",
         ),
         "E2309": (
             "DDL not parsed",
             "The schema history cannot apply a DDL statement on a replicated table.",
-            "Supply the table definition: see `replicator task schema`.",
+            "Supply the definition with `replicator task schema NAME --set-table FILE`; then `replicator task retry "
+            "NAME`.",
         ),
         "E2310": (
             "transform does not match table",
             "A transform names a column that the table does not have, or cannot be applied to its type.",
-            "Correct `transforms`.",
+            "Correct the rule of `transforms`, and apply the configuration.",
         ),
         "E2311": (
             "temporary disk space exhausted",
             "Rows of a large transaction are buffered in a temporary file, and the disk is full.",
-            "Free disk space in TMPDIR. The task retries.",
+            "Free disk space in TMPDIR of the Core's host. The task retries.",
         ),
         "E2312": (
             "rows of XA transaction purged",

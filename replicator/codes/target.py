@@ -12,7 +12,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E3401": (
             "target not reachable",
             "No connection to the target server could be made.",
-            "Check host, port and firewall. The task retries.",
+            "Check that the server runs, host and port in `sink`, and firewalls. A running task retries.",
         ),
         "E3402": (
             "connection to target lost",
@@ -21,11 +21,15 @@ CODES: Final[dict[str, Entry]] = table(
         ),
         "E3403": (
             "login refused by target",
-            "User name or password is wrong.",
-            "Correct `sink.user` / `sink.password`.",
+            "User name or password is wrong, or the account is for another host.",
+            "Correct `sink.user` or `sink.password`, or the account: its host part has to match every Core's host.",
         ),
-        "E3404": ("TLS to target failed", "No encrypted connection could be made.", "Check `sink.tls`."),
-        "E3405": ("missing privilege at target", "The account lacks a privilege.", "GRANT the privilege as shown."),
+        "E3404": ("TLS to target failed", "No encrypted connection could be made.", "Correct `sink.tls`."),
+        "E3405": (
+            "missing privilege at target",
+            "The account lacks a privilege.",
+            "GRANT the privilege as shown; then `replicator task retry NAME`.",
+        ),
         "E3406": (
             "password not protected",
             (
@@ -37,7 +41,11 @@ CODES: Final[dict[str, Entry]] = table(
                 "`sink.server_public_key`."
             ),
         ),
-        "E3407": ("refused by target", "The target server refuses a statement.", "See the message of the server."),
+        "E3407": (
+            "refused by target",
+            "The target server refuses a statement.",
+            "Remove the cause that the server names; then `replicator task retry NAME`.",
+        ),
         "E3408": (
             "target read-only",
             "No server of the target accepts writes.",
@@ -61,17 +69,19 @@ CODES: Final[dict[str, Entry]] = table(
         "E3412": (
             "positions at target disagree",
             "The position row is missing, or belongs to another task or installation.",
-            "Set the correct position with `replicator task position set`.",
+            "Set the correct position with `replicator task position set NAME`; then `replicator task retry NAME`.",
         ),
         "E3421": (
             "target table missing",
             "A replicated table does not exist at the target.",
-            "Create the table, exclude it with `source.tables`, or map its name with `transforms.rename`.",
+            "Create the table and `replicator task retry NAME`, exclude it with `source.tables`, or map its name with "
+            "`transforms.rename`.",
         ),
         "E3422": (
             "target table does not match",
             "A column of the target cannot store every value of its column at the source.",
-            "Change the column at the target, or exclude it with `transforms.columns`.",
+            "Change the column at the target and `replicator task retry NAME`, or exclude it with "
+            "`transforms.columns`.",
         ),
         "E3423": (
             "row missing at target",
@@ -86,12 +96,12 @@ CODES: Final[dict[str, Entry]] = table(
         "E3425": (
             "row refused by target",
             "The target server refuses a row.",
-            "See the message of the server.",
+            "Remove the cause that the server names (a constraint, a trigger); then `replicator task retry NAME`.",
         ),
         "E3426": (
             "row too large for target",
             "A row exceeds max_allowed_packet of the target server.",
-            "Raise max_allowed_packet at the target.",
+            "Raise max_allowed_packet at the target; then `replicator task retry NAME`.",
         ),
         "E3431": (
             "statement at the source",
@@ -106,7 +116,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E3441": (
             "not supported for this sink",
             "The configuration has an option or transform that sinks of type mysql and mariadb do not support.",
-            "Remove it.",
+            "Remove the key that is shown.",
         ),
     },
 )

@@ -17,12 +17,14 @@ CODES: Final[dict[str, Entry]] = table(
         "E2341": (
             "broker of the source not reachable",
             "No broker answers, or the connection to one was lost.",
-            "Check source.bootstrap_servers and the brokers. The task retries.",
+            "Check that the brokers run, and `source.bootstrap_servers`. A running task retries.",
         ),
         "E2342": (
             "broker of the source refuses access",
             "The login, the certificate or the privileges are not accepted.",
-            "Correct source.sasl and source.tls; grant Read and Describe on the topics.",
+            "Correct `source.sasl` or `source.tls`, or grant Read and Describe on the topics; then `replicator task "
+            "retry "
+            "NAME`.",
         ),
         "E2343": (
             "topic of the source missing",
@@ -47,7 +49,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E2347": (
             "record batch not readable",
             "A record batch is corrupt, or in a format that is not known.",
-            "Check the disks of the brokers.",
+            "Check the disks and the release of the brokers; `kafka-dump-log.sh` shows a damaged batch.",
         ),
         "E2348": (
             "record not in the source's format",
@@ -57,7 +59,9 @@ CODES: Final[dict[str, Entry]] = table(
         "E2349": (
             "operation not supported",
             "A record is of an operation that is not a change of one row.",
-            "Execute it at the target, then set the position after the record.",
+            "Execute it at the target, then `replicator task position set NAME --offsets TOPIC:OFFSET[,OFFSET...]` "
+            "behind "
+            "the record.",
         ),
         "E2350": (
             "value does not fit the target's column",
@@ -87,7 +91,7 @@ CODES: Final[dict[str, Entry]] = table(
         "E2355": (
             "topic is compacted",
             "Compaction removes the records of deletes, and leaves tombstones, which do not name the table.",
-            "Set cleanup.policy=delete for the topic.",
+            "Set cleanup.policy=delete for the topic, copy the tables again, then `replicator task retry NAME`.",
         ),
     },
 )

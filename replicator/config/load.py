@@ -33,7 +33,7 @@ def load_task(text: str | bytes) -> TaskConfig:
     """A task from YAML or JSON.
 
     Raises:
-        ConfigError: E1001 syntax, E1008 size, depth or aliases; TaskConfigError with everything else.
+        ConfigError: E1001 syntax, E1008 size or depth; TaskConfigError with everything else.
     """
     return _validate(parse(text))
 

@@ -84,7 +84,9 @@ def _one(details: ErrorDetails, path: Path, document: Document) -> ConfigError:
     if path == ("name",) and kind in ("string_too_short", "string_too_long"):
         return ConfigError("E1007", f"invalid name: {details['msg']}", found=_shown(details["input"], where))
     if kind == "json_invalid":
-        return ConfigError("E1001", "the text contains an unpaired surrogate", wanted="UTF-8")
+        return ConfigError(
+            "E1001", "the text contains an unpaired surrogate", wanted="UTF-8", fix="Remove the character."
+        )
     return ConfigError(
         "E1003",
         f"{dotted(path)} has an invalid value",

@@ -36,14 +36,40 @@ def _from_environment(name: str) -> str:
             "E1012",
             f"tasks may not read the environment variable {name}",
             wanted=f"a name that begins with one of {prefixes}",
-            fix="Rename the variable, or start the process with --secrets-env-prefix.",
+            fix=f"Rename the variable, or start {access.process_name()} with --secrets-env-prefix.",
         )
     try:
         return os.environ[name]
     except (KeyError, ValueError):
         raise ConfigError(
-            "E1006", f"the environment variable {name} is not set", wanted="a value", fix=f"export {name}=..."
+            "E1006",
+            f"the environment variable {name} is not set",
+            found=f"not in the environment of {access.process_name()}",
+            wanted="a value",
+            fix=_set_variable(name),
         ) from None
+
+
+def _set_variable(name: str) -> str:
+    """A variable is set where the process is started, and not in the shell of whoever reads the error."""
+    process = access.process_name()
+    if access.is_service():
+        return (
+            f"Set {name} where {process} is started (with systemd: in its EnvironmentFile), and restart it. Every Core "
+            "that may run the task needs it."
+        )
+    return f"export {name}=... in the shell of {process}. Every Core that may run the task needs the variable, too."
+
+
+def _no_file(path: str, found: str) -> ConfigError:
+    return ConfigError(
+        "E1006",
+        f"the secret file {path!r} can't be used",
+        found=found,
+        wanted="a readable UTF-8 file",
+        fix=f"Create the file, readable for the user of {access.process_name()}, and on every host whose Core may run "
+        "the task; then `replicator task retry NAME` if the task has failed.",
+    )
 
 
 def _from_file(path: str) -> str:
@@ -55,17 +81,12 @@ def _from_file(path: str) -> str:
             f"tasks may not read the file {path!r}",
             found=str(error),
             wanted="a file in an allowed directory",
-            fix="Move the file there, or start the process with --secrets-directory.",
+            fix=f"Move the file there, or start {access.process_name()} with --secrets-directory.",
         ) from None
     except files.NotUsable as error:
-        raise ConfigError(
-            "E1006", f"the secret file {path!r} can't be used", found=str(error), wanted="a readable UTF-8 file"
-        ) from None
+        raise _no_file(path, str(error)) from None
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        wanted = "a readable UTF-8 file"
-        raise ConfigError(
-            "E1006", f"the secret file {path!r} can't be used", found="not UTF-8 text", wanted=wanted
-        ) from None
+        raise _no_file(path, "not UTF-8 text") from None
     return text.removesuffix("\n").removesuffix("\r")

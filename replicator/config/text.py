@@ -28,7 +28,7 @@ class Document(NamedTuple):
 
 
 def parse(text: str | bytes) -> Document:
-    """Raises ConfigError E1001 (syntax, with line and column) or E1008 (size, depth, aliases)."""
+    """Raises ConfigError E1001 (syntax, with line and column) or E1008 (size, depth)."""
     decoded = _decode(text)
     if decoded.lstrip().startswith("{"):
         document = _try_json(decoded)
@@ -46,7 +46,9 @@ def _decode(text: str | bytes) -> str:
             )
         return raw.decode("utf-8-sig")
     except UnicodeError as error:
-        raise ConfigError("E1001", "the text is not UTF-8", found=str(error)[:200], wanted="UTF-8") from None
+        raise ConfigError(
+            "E1001", "the text is not UTF-8", found=str(error)[:200], wanted="UTF-8", fix="Save the file as UTF-8."
+        ) from None
 
 
 def _try_json(text: str) -> Document | None:
@@ -66,7 +68,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ConfigError("E1001", f"duplicate key {twice!r}", wanted="each key once")
+        raise ConfigError(
+            "E1001", f"duplicate key {twice!r}", wanted="each key once", fix=f"Remove one of the keys {twice!r}."
+        )
     return result
 
 
@@ -82,6 +86,17 @@ def _too_deep() -> ConfigError:
     return ConfigError("E1008", "the text is nested too deeply", wanted=f"at most {MAX_DEPTH} levels")
 
 
+_ALIAS = "Put a value that begins with * or & into quotes, such as '*.orders'; write out what is repeated."
+_REMEDIES = (
+    ("while scanning an alias", _ALIAS),
+    ("while scanning an anchor", _ALIAS),
+    ("found character '\\t'", "Indent with blanks instead of tabs."),
+    ("that cannot start any token", "Put the value into quotes."),
+    ("YAML tags", "Put the value into quotes."),
+    ("mapping values are not allowed here", "Put a value that contains ': ' into quotes, or correct the indentation."),
+)
+
+
 class _Loader(yaml.SafeLoader):
     """Composes nodes under our limits; `_Builder` makes values of them."""
 
@@ -91,7 +106,11 @@ class _Loader(yaml.SafeLoader):
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise ConfigError(
-                "E1008", "anchors and aliases are not supported", found=_place(event.start_mark), wanted="plain YAML"
+                "E1001",
+                "anchors and aliases are not supported",
+                found=_place(event.start_mark),
+                wanted="plain YAML",
+                fix=_ALIAS,
             )
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -163,4 +182,5 @@ def _place(mark: Any) -> str:
 
 
 def _syntax(problem: str, place: str) -> ConfigError:
-    return ConfigError("E1001", f"the text can't be parsed: {problem}", found=place, wanted="YAML or JSON")
+    fix = next((remedy for part, remedy in _REMEDIES if part in problem), "")
+    return ConfigError("E1001", f"the text can't be parsed: {problem}", found=place, wanted="YAML or JSON", fix=fix)

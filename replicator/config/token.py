@@ -10,15 +10,11 @@ import stat
 from pathlib import Path
 
 from replicator.errors import ConfigError
+from replicator.host.state_directory import state_directory
 
 MIN_LENGTH = 16
 _MAX_BYTES = 4096
-
-
-def state_directory() -> Path:
-    """`$XDG_STATE_HOME/mysql-replicator`, by default `~/.local/state/mysql-replicator`."""
-    home = os.environ.get("XDG_STATE_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "state") / "mysql-replicator"
+_WHICH = "Give the token file of the Server with --token-file or REPLICATOR_TOKEN_FILE; the Server's log names it."
 
 
 def default_token_file() -> Path:
@@ -31,11 +27,11 @@ def read_token(path: Path) -> str:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError("E1006", f"the token file {path} can't be read", found=reason or "") from None
+        raise ConfigError("E1006", f"the token file {path} can't be read", found=reason or "", fix=_WHICH) from None
     try:
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode):
-            raise ConfigError("E1006", f"the token file {path} is not a regular file")
+            raise ConfigError("E1006", f"the token file {path} is not a regular file", fix=_WHICH)
         if stat.S_IMODE(mode) & 0o077:
             found = f"mode {stat.S_IMODE(mode):04o}"
             raise ConfigError(
@@ -50,7 +46,7 @@ def read_token(path: Path) -> str:
         os.close(handle)
     if len(token) < MIN_LENGTH or not token.isprintable() or " " in token:
         raise ConfigError(
-            "E1006", f"the token file {path} contains no token", wanted=f"{MIN_LENGTH} characters or more"
+            "E1006", f"the token file {path} contains no token", wanted=f"{MIN_LENGTH} characters or more", fix=_WHICH
         )
     return token
 
@@ -71,7 +67,10 @@ def ensure_token(path: Path) -> tuple[str, bool]:
             return read_token(path), False
     except OSError as error:
         raise ConfigError(
-            "E1006", f"the token file {path} can't be created", found=error.strerror or str(error)
+            "E1006",
+            f"the token file {path} can't be created",
+            found=error.strerror or str(error),
+            fix="Give --token-file a path that the user of the Server can write to.",
         ) from None
     finally:
         with contextlib.suppress(OSError):

@@ -51,7 +51,11 @@ class ReplicaIds:
             if self._take(number, task, uid) == task:
                 return number
             number = number + 1 if number < _HIGHEST else 1 << 31
-        raise ProcessError("E5011", f"there is no free replica id for '{task}'")
+        raise ProcessError(
+            "E5011",
+            f"there is no free replica id for '{task}'",
+            fix="Set `source.server_id` to an id that no other replica of the server uses.",
+        )
 
     def release(self, task: str, uid: str) -> None:
         """Of an incarnation that is deleted. Ids that it had under other configurations go as well; those of a task

@@ -208,7 +208,10 @@ class Overview:
         ]
         view.problems += [
             CoordinationError(
-                "E4009", f"there is an unknown znode in the election of '{view.name}'", found=name
+                "E4009",
+                f"there is an unknown znode in the election of '{view.name}'",
+                found=name,
+                fix="Delete the znode: mysql-replicator has not created it.",
             ).to_dict()
             for name in field.foreign
         ]

@@ -232,6 +232,14 @@ class ServerRecord(Record):
 
 
 R = TypeVar("R", bound=Record)
+_REMEDIES = {
+    "TaskRecord": "Write the configuration again: `replicator task apply -f FILE`.",
+    "CommitRecord": "Restore the znode from a backup; or create the task again with `source.start` at the position "
+    "that "
+    "`replicator task position history NAME` shows last.",
+    "MachineRecord": "Restart the Core of that host; its znode is then written again.",
+    "InstanceRecord": "Restart the Core of that host; its znode is then written again.",
+}
 
 
 def dump(record: Record) -> bytes:
@@ -253,5 +261,9 @@ def load(kind: type[R], data: bytes, path: str = "") -> R:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         shown = data[:80].decode("utf-8", "replace")
         raise CoordinationError(
-            "E4009", f"{path or kind.__name__} can't be read: {error}", found=repr(shown), wanted=kind.__name__
+            "E4009",
+            f"{path or kind.__name__} can't be read: {error}",
+            found=repr(shown),
+            wanted=kind.__name__,
+            fix=_REMEDIES.get(kind.__name__, ""),
         ) from error

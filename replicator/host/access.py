@@ -7,6 +7,7 @@ The settings are kept in the environment of the process: worker processes inheri
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +19,9 @@ COMMANDS_DIRECTORY: Final = "REPLICATOR_COMMANDS_DIRECTORY"
 """Directories, separated by colons, with the programs that tasks may run (`sasl.token_command`)."""
 FILE_SINK_DIRECTORY: Final = "REPLICATOR_FILE_SINK_DIRECTORY"
 """The directory below which file sinks write."""
+
+PROCESS: Final = "REPLICATOR_PROCESS"
+"""What this process is, in words: errors of missing variables and files name it. Set by the process itself."""
 
 DEFAULT_SECRETS_DIRECTORY: Final = "/etc/mysql-replicator/secrets"
 """Not /run/secrets, where Kubernetes puts the token of the pod."""
@@ -32,6 +36,21 @@ TRUST_STORES: Final = (
 
 _NEVER: Final = frozenset({"REPLICATOR_TOKEN"})
 """Opens the Server's API: never the secret of a task."""
+
+
+def name_process(name: str) -> None:
+    """name: such as `the Core host-a`. The name of the machine is added."""
+    os.environ[PROCESS] = f"{name} (machine {socket.gethostname()})"
+
+
+def process_name() -> str:
+    """Of the process that resolves secrets: a Core, or a command of an operator."""
+    return os.environ.get(PROCESS) or f"this command (machine {socket.gethostname()})"
+
+
+def is_service() -> bool:
+    """Whether the process runs for others: its environment is not that of the shell of whoever reads its errors."""
+    return PROCESS in os.environ
 
 
 def secrets_directories() -> tuple[Path, ...]:

@@ -31,7 +31,13 @@ def put(orders: TaskOrders, marks: Iterable[Quarantined], table: str, now_ms: in
     if table in orders.tables:
         return orders
     if len(orders.tables) >= MOST:
-        raise ConfigError("E1003", "too many tables are in quarantine", found=str(len(orders.tables)), wanted=str(MOST))
+        raise ConfigError(
+            "E1003",
+            "too many tables are in quarantine",
+            found=str(len(orders.tables)),
+            wanted=str(MOST),
+            fix="Release tables: `replicator task quarantine NAME DATABASE.TABLE --release`.",
+        )
     marks = tuple(marks)
     time_ms = max(now_ms, _last(orders, marks, table) + 1)
     replay = {name: time for name, time in orders.replay.items() if name != table}
@@ -77,7 +83,11 @@ def check_name(table: str) -> None:
     if not (database and dot and name) or len(table) > 200 or any(char in table for char in "*?!\0"):
         wanted = "database.table, without * and ?"
         raise ConfigError(
-            "E1003", "a table in quarantine must be given as database.table", found=repr(table[:100]), wanted=wanted
+            "E1003",
+            "a table in quarantine must be given as database.table",
+            found=repr(table[:100]),
+            wanted=wanted,
+            fix="Give the names as in `replicator task schema NAME`.",
         )
 
 

@@ -87,7 +87,13 @@ def start(
     _check(tables, where, chunk_rows)
     requests = waiting(orders, progress)
     if len(requests) >= MOST:
-        raise ConfigError("E1003", "too many snapshots are waiting", found=str(len(requests)), wanted=str(MOST))
+        raise ConfigError(
+            "E1003",
+            "too many snapshots are waiting",
+            found=str(len(requests)),
+            wanted=str(MOST),
+            fix="Wait until one has ended, or end one: `replicator task snapshot stop NAME`.",
+        )
     number = max(orders.last, number_of(progress), 0) + 1
     new = SnapshotRequest(number, tuple(sorted(set(tables))), where.strip(), chunk_rows, now_ms)
     return msgspec.structs.replace(orders, requests=(*requests, new), last=number)

@@ -134,7 +134,12 @@ def read(session: Session, server: Server, database: str, name: str) -> TableSha
     query = _QUERY.replace("DATETIME_PRECISION", "NULL") if older else _QUERY
     found = session.rows(query, (database, name))
     if not found:
-        raise TableMissing("E2306", f"table {database}.{name} has no definition", found="no such table")
+        raise TableMissing(
+            "E2306",
+            f"table {database}.{name} has no definition",
+            found="no such table",
+            fix="Create the table, or correct the names in `source.tables` and `transforms.rename`.",
+        )
     columns = []
     for row in found:
         octets, precision, scale, fraction = (int(value or 0) for value in row[4:8])
@@ -174,7 +179,11 @@ def _column(session: Session, row: _Row, database: str, table: str) -> ColumnSha
     made = _by_kind(row)
     if made is None:
         raise SourceError(
-            "E2306", f"column {database}.{table}.{row.name} has an unknown type", found=row.full, table=table
+            "E2306",
+            f"column {database}.{table}.{row.name} has an unknown type",
+            found=row.full,
+            table=table,
+            fix="Exclude the table with `source.tables`, or ALTER the column to another type.",
         )
     if made.type in (types.ENUM, types.SET):
         texts = _texts(row)

@@ -87,7 +87,11 @@ class FileSink:
             self._acknowledged = self._take(file, marks, term)
         except BlockingIOError as error:
             file.close()
-            raise SinkUnavailable("E3201", f"another process writes to {place.shown}") from error
+            raise SinkUnavailable(
+                "E3201",
+                f"another process writes to {place.shown}",
+                fix="Stop the process that has the file open. The task retries.",
+            ) from error
         except BaseException:
             file.close()
             raise

@@ -65,7 +65,13 @@ def names(listen: str, bound: str, allowed: Iterable[str] = ()) -> Names:
     for given in allowed:
         host = host_of(given)
         if host is None:
-            raise ProcessError("E5012", "--allowed-host is not a host name", found=repr(given), wanted="NAME")
+            raise ProcessError(
+                "E5012",
+                "--allowed-host is not a host name",
+                found=repr(given),
+                wanted="NAME",
+                fix="Give a name without scheme and path, such as --allowed-host bus.example.com.",
+            )
         found.add(host)
     return Names(listen, is_loopback(bound), frozenset(found))
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import re
 import signal
 import socket
 import sys
@@ -21,6 +20,7 @@ from typing import Any, NamedTuple
 import uvicorn
 
 from replicator.errors import ProcessError
+from replicator.host.addresses import parse_address
 from replicator.host.network import is_loopback
 from replicator.telemetry import hosts
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
@@ -40,8 +40,6 @@ SECURITY_HEADERS: dict[str, str] = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
-
-_LISTEN = re.compile(r"^(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^:\[\]]*)):(?P<port>\d{1,5})$")
 
 
 class Address(NamedTuple):
@@ -71,10 +69,13 @@ class Listen(NamedTuple):
 
 def parse_listen(text: str) -> Address:
     """`HOST:PORT`, `[IPV6]:PORT` or `:PORT` (loopback); port 0 takes any free one. Raises ProcessError E5012."""
-    match = _LISTEN.match(text.strip())
-    if match is None or int(match["port"]) > 65535:
-        raise ProcessError("E5012", "the address to listen on is not valid", found=repr(text), wanted="HOST:PORT")
-    return Address(match["six"] or match["host"] or "127.0.0.1", int(match["port"]))
+    given = text.strip()
+    try:
+        return Address(*parse_address(f"127.0.0.1{given}" if given.startswith(":") else given, lowest_port=0))
+    except ValueError as error:
+        raise ProcessError(
+            "E5012", "the address to listen on is not valid", found=str(error), wanted="HOST:PORT"
+        ) from None
 
 
 def bind(address: Address, *, insecure_http: bool = False) -> socket.socket:

@@ -49,9 +49,9 @@ def check(
         _ask(client, Layout(root), task, done)
         return done
     except (KazooTimeoutError, KazooException) as error:
-        why = str(error) or type(error).__name__
+        why = client.attempts.reasons() if isinstance(error, KazooTimeoutError) else f"{hosts}: {type(error).__name__}"
         fix = "Check --zookeeper and that a majority of the servers runs."
-        return Checked([Finding("zookeeper.reachable", "fail", f"{hosts}: {why}", "a session", fix)])
+        return Checked([Finding("zookeeper.reachable", "fail", why, "a session", fix)])
     finally:
         with contextlib.suppress(Exception):
             client.stop()

@@ -30,6 +30,7 @@ from replicator.coordination.ports import (
     Watcher,
 )
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotConnected
+from replicator.host.addresses import parse_ensemble
 from replicator.zookeeper.connection import Client
 from replicator.zookeeper.errors import SKIPPED, translate
 
@@ -111,15 +112,15 @@ class ZookeeperCoordinator:
 
     def wait_connected(self, timeout: float) -> None:
         """Raises NotConnected E4001 when there is no connection after `timeout` seconds; it goes on trying."""
-        end = time.monotonic() + timeout
         with self._lock:
-            while self._state is not Connection.CONNECTED:
-                left = end - time.monotonic()
-                if left <= 0:
-                    raise NotConnected(
-                        "E4001", f"no ZooKeeper server answers at {self.hosts}", found=f"nothing within {timeout:g} s"
-                    )
-                self._lock.wait(left)
+            if self._lock.wait_for(lambda: self._state is Connection.CONNECTED, timeout):
+                return
+        found = f"no session within {timeout:g} s; {self.reasons()}"
+        raise NotConnected("E4001", f"no ZooKeeper server answers at {self.hosts}", found=found)
+
+    def reasons(self) -> str:
+        """Why there is no connection: why the last attempt at each server failed. Looks names up."""
+        return self._client.attempts.reasons()
 
     def close(self) -> None:
         """Ends the session. Bounded: a server that does not answer lets the session expire instead."""
@@ -184,7 +185,22 @@ class ZookeeperCoordinator:
         for depth in range(1, len(parts) + 1):
             parent = "/" + "/".join(parts[:depth])
             with contextlib.suppress(NodeExists):
-                self._ask(parent, partial(self._create, parent, b"", False, False))
+                try:
+                    self._ask(parent, partial(self._create, parent, b"", False, False))
+                except NodeMissing as error:
+                    raise self._no_chroot(depth) or error from None
+
+    def _no_chroot(self, depth: int) -> CoordinationError | None:
+        """Below a chroot that does not exist the first node can't be created. It is not created here: a typing error
+        would begin a second bus."""
+        chroot = parse_ensemble(self.hosts).chroot
+        if depth > 1 or not chroot:
+            return None
+        return CoordinationError(
+            "E4004",
+            f"the chroot {chroot} of --zookeeper does not exist",
+            fix=f"Create the znode {chroot} with `zkCli.sh`, or correct --zookeeper.",
+        )
 
     def get(self, path: str, watch: Watcher | None = None) -> Node:
         data, stat = self._ask(path, lambda: self._client.get_async(path, _adapt(watch, path)))

@@ -13,6 +13,8 @@ from kazoo.exceptions import ConnectionLoss
 from kazoo.handlers.utils import AsyncResult
 from kazoo.retry import KazooRetry
 
+from replicator.host.addresses import parse_ensemble
+from replicator.zookeeper.attempts import Attempts
 from replicator.zookeeper.entry import Entry
 from replicator.zookeeper.handler import Handler
 
@@ -25,18 +27,20 @@ class Client(KazooClient):
     """KazooClient that never queues a request while there is no connection and knows its negotiated timeout.
 
     Args:
-        hosts: `HOST:PORT[,HOST:PORT...]`.
+        hosts: `HOST:PORT[,HOST:PORT...][/CHROOT]`. Raises ValueError for anything else.
         session_timeout: seconds asked for.
         auth: pairs of (scheme, credential), e.g. ("digest", "user:password").
     """
 
     def __init__(self, hosts: str, session_timeout: float, auth: tuple[tuple[str, str], ...] = ()) -> None:
         self._gate = threading.Lock()
-        count = len(hosts.partition("/")[0].split(","))
-        self._entrance = Handler(Entry(session_timeout, count), session_timeout)
+        ensemble = parse_ensemble(hosts)
+        count = len(ensemble.servers)
+        self.attempts = Attempts(ensemble.servers)
+        self._entrance = Handler(Entry(session_timeout, count), session_timeout, self.attempts)
         self._entrance.seconds = patience(session_timeout, count)
         super().__init__(
-            hosts=hosts,
+            hosts=str(ensemble),
             timeout=session_timeout,
             handler=self._entrance,
             auth_data=set(auth),

@@ -51,5 +51,8 @@ def translate(error: BaseException, path: str, found: str = "") -> CoordinationE
         shown = "; ".join(part for part in (found, type(error).__name__) if part)
         return NotConnected("E4002", f"a request for {path} got no answer", found=shown)
     return CoordinationError(
-        "E4002", f"ZooKeeper refuses a request for {path}", found=f"{found} {type(error).__name__} {error}".strip()
+        "E4002",
+        f"ZooKeeper refuses a request for {path}",
+        found=f"{found} {type(error).__name__} {error}".strip(),
+        fix="Check the log of the ZooKeeper servers and the root znode; then repeat the command.",
     )

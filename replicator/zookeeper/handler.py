@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from kazoo.exceptions import ConnectionDropped
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol.serialization import Connect
 
+from replicator.zookeeper.attempts import CLOSED, SILENT, Attempts, reason_of
 from replicator.zookeeper.entry import Entry
 
 _HEAD: Final = struct.Struct(">iiiq")
@@ -32,22 +35,28 @@ class Handler(SequentialThreadingHandler):
         current: the socket of the present connection, or of the last one.
     """
 
-    def __init__(self, entry: Entry, session_timeout: float) -> None:
+    def __init__(self, entry: Entry, session_timeout: float, attempts: Attempts) -> None:
         super().__init__()
         self.seconds = float("inf")
         self.negotiated = 0.0
         self.current: GreetingSocket | None = None
         self._entry = entry
         self._asked_ms = int(session_timeout * 1000)
+        self._attempts = attempts
 
-    def create_connection(self, *args: Any, timeout: float, **options: Any) -> Any:
-        made = super().create_connection(*args, timeout=min(timeout, self.seconds), **options)
+    def create_connection(self, address: Any, timeout: float, **options: Any) -> Any:
+        seconds = min(timeout, self.seconds)
+        try:
+            made = super().create_connection(address, timeout=seconds, **options)
+        except Exception as error:
+            self._attempts.failed(address, reason_of(error, seconds))
+            raise
         if self._entry.as_stranger():
             with made:
                 self._greet_as_stranger(made)
             self._entry.let_in()
             raise ConnectionDropped("another client would be admitted")
-        self.current = GreetingSocket(made, self, self._entry)
+        self.current = GreetingSocket(made, self, self._entry, partial(self._attempts.failed, address))
         return self.current
 
     def select(
@@ -57,7 +66,15 @@ class Handler(SequentialThreadingHandler):
         greets = current is not None and not current.answered and (current in readable or current in writable)
         if greets and timeout is not None:
             timeout = min(timeout, self.seconds)
-        return super().select(readable, writable, exceptional, timeout)
+        ready = super().select(readable, writable, exceptional, timeout)
+        if greets and current is not None and not any(ready):
+            current.failed(SILENT)
+        return ready
+
+    def admitted(self, session_timeout: float) -> None:
+        """A server has answered that there is a session."""
+        self.negotiated = session_timeout
+        self._attempts.connected()
 
     def _greet_as_stranger(self, made: socket.socket) -> None:
         """As somebody who has no session and has seen nothing. Raises OSError where that is refused, too."""
@@ -73,17 +90,18 @@ class Handler(SequentialThreadingHandler):
 
 
 class GreetingSocket(socket.socket):
-    """A connected socket that notes the answer to the greeting as kazoo reads it.
+    """A connected socket that notes the answer to the greeting as kazoo reads it. failed: takes why there was none.
 
     Raises SessionExpiredError from a read or write at which the server hangs up for good: see `Entry`.
     """
 
-    def __init__(self, made: socket.socket, handler: Handler, entry: Entry) -> None:
+    def __init__(self, made: socket.socket, handler: Handler, entry: Entry, failed: Callable[[str], None]) -> None:
         super().__init__(made.family, made.type, made.proto, made.detach())
         self.answered = False
         self._answer = b""
         self._handler = handler
         self._entry = entry
+        self.failed = failed
 
     def send(self, data: Any, flags: int = 0) -> int:
         try:
@@ -104,10 +122,12 @@ class GreetingSocket(socket.socket):
 
     def _failed(self, error: OSError) -> None:
         if not self.answered and not isinstance(error, BlockingIOError):
+            self.failed(CLOSED)
             self._entry.refused()
 
     def _note(self, data: bytes) -> None:
         if not data:
+            self.failed(CLOSED)
             self._entry.refused()
         self._answer += data
         if len(self._answer) < _HEAD.size:
@@ -116,4 +136,4 @@ class GreetingSocket(socket.socket):
         self.answered = True
         self._entry.answered(timeout_ms > 0)
         if timeout_ms > 0:
-            self._handler.negotiated = timeout_ms / 1000
+            self._handler.admitted(timeout_ms / 1000)

@@ -38,7 +38,12 @@ async def _wanted(request: Request) -> SnapshotStart:
             "E1003", f"the request has a wrong value: {error}", wanted='{"tables": ["database.table"]}'
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError("E1001", f"the request can't be read: {error}", wanted="JSON") from None
+        raise ConfigError(
+            "E1001",
+            f"the request can't be read: {error}",
+            wanted="JSON",
+            fix="Send a JSON object as the body of the request.",
+        ) from None
 
 
 Wanted = Annotated[SnapshotStart, Depends(_wanted)]

@@ -26,7 +26,12 @@ async def _report(request: Request) -> VerificationReport:
             "E1003", f"the request has a wrong value: {error}", wanted="a report of `replicator verify`"
         ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ConfigError("E1001", f"the request can't be read: {error}", wanted="JSON") from None
+        raise ConfigError(
+            "E1001",
+            f"the request can't be read: {error}",
+            wanted="JSON",
+            fix="Send a JSON object as the body of the request.",
+        ) from None
     if len(report.tables) > MOST_TABLES:
         raise ConfigError("E1003", "the report has too many tables", wanted=f"at most {MOST_TABLES}")
     return report

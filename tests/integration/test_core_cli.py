@@ -67,6 +67,28 @@ def test_one_line_when_it_is_up_and_exit_0_on_sigterm(zookeeper, start, root):
     assert "Traceback" not in err
 
 
+def test_stop_ends_one_core_and_leaves_the_others_alone(zookeeper, start, root, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    one, other = start(zookeeper.hosts, root), start(zookeeper.hosts, root, "host-b")
+    elsewhere = start(zookeeper.hosts, root, "host-c", "--pid-file", str(tmp_path / "mine.pid"))
+    for process in (one, other, elsewhere):
+        first_line(process)
+
+    def stop(*arguments: str) -> tuple[int, str]:
+        done = subprocess.run([REPLICATOR, "core", "stop", *arguments], capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout + done.stderr
+
+    status, said = stop("--root", root)
+    assert status == 4 and f"pid {one.pid}" in said and f"pid {other.pid}" in said and str(elsewhere.pid) not in said
+    assert stop("--root", root, "--host", "host-a")[0] == 0
+    assert one.wait(5) == 0
+    assert stop("--pid-file", str(tmp_path / "mine.pid"))[0] == 0
+    assert elsewhere.wait(5) == 0 and other.poll() is None
+    other.kill()
+    other.wait(5)
+    assert stop("--root", root)[0] == 3, "its pid file is stale"
+
+
 def test_ctrl_c_right_after_the_start(zookeeper, start, root):
     process = start(zookeeper.hosts, root)
     time.sleep(0.7)
@@ -97,10 +119,12 @@ def test_zookeeper_down_at_the_start_is_said_clearly_and_waited_for(make_zookeep
     server = make_zookeeper(tick_time=500)
     server.kill()
     process = start(server.hosts, root)
-    assert next((line for line in process.stderr if "E4001" in line), ""), "it ended and did not say so"
+    said = next((line for line in process.stderr if "E4001" in line), "")
+    assert "connection refused" in said, "it ended and did not say so"
     assert process.poll() is None
     server.start()
     assert "up" in first_line(process)
+    assert next((line for line in process.stderr if "zookeeper is connected again" in line), "")
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate(timeout=15)
     assert process.returncode == 0, err

@@ -11,7 +11,7 @@ from kazoo.client import KazooClient
 from kazoo.security import OPEN_ACL_UNSAFE
 
 from replicator.coordination.ports import Change, Connection, Create
-from replicator.errors import NodeMissing, NotConnected, SessionLost
+from replicator.errors import CoordinationError, NodeMissing, NotConnected, SessionLost
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from tests.support.present import present
 from tests.support.waiting import eventually
@@ -45,6 +45,17 @@ def test_nothing_is_left_of_a_failed_connect():
     with pytest.raises(NotConnected):
         connect("127.0.0.1:1", 4.0, wait=0.2)
     eventually(lambda: threading.active_count() <= before)
+
+
+def test_a_chroot_that_does_not_exist_is_named_and_not_created(server, zk):
+    below = connect(f"{server.hosts}/bus", 4.0)
+    with pytest.raises(CoordinationError, match=r"E4004.*the chroot /bus of --zookeeper does not exist.*zkCli.sh"):
+        below.create("/root/tasks", parents=True)
+    assert zk.exists("/bus") is None
+    zk.create("/bus")
+    below.create("/root/tasks", parents=True)
+    assert zk.exists("/bus/root/tasks") is not None
+    below.close()
 
 
 def test_a_server_that_comes_later_is_found(server):

@@ -57,7 +57,7 @@ def wrong_command(text: str) -> str:
     words = words[1:] if words[:1] == ["replicator"] else words
     command: click.Command = main
     context = click.Context(main, info_name="replicator")
-    while isinstance(command, click.Group) and words:
+    while isinstance(command, click.Group) and words and not (command.invoke_without_command and words[0][:1] == "-"):
         found = command.get_command(context, words[0])
         if found is None:
             return f"no command '{words[0]}'"
@@ -161,6 +161,10 @@ def test_every_key_that_a_string_names_is_in_the_schema() -> None:
         ("replicator task skip NAME --transactions X", "No such option"),
         ("replicator task pause A B", "too many arguments"),
         ("replicator task position set --file X", ""),
+        ("replicator core --zookeeper zk1:2181", ""),
+        ("replicator core --zoo zk1:2181", "No such option"),
+        ("replicator core stop --host X", ""),
+        ("replicator core halt", "no command 'halt'"),
     ],
 )
 def test_the_parser_tells_what_is_wrong(text: str, why: str) -> None:

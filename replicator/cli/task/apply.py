@@ -67,9 +67,7 @@ def _read(path: str) -> bytes:
         with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise ConfigError(
-            "E1001", f"{path} can't be read", found=error.strerror or str(error), fix="Check the path given with -f."
-        ) from None
+        raise ConfigError("E1014", f"{path} can't be read", found=error.strerror or str(error)) from None
 
 
 def _apply(client: Client, text: bytes, config: TaskConfig, dry_run: bool) -> str:

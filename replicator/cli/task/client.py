@@ -206,7 +206,8 @@ def _one(fields: Any) -> ReplicatorError:
     values = {key: str(value) for key, value in fields.items()} if isinstance(fields, dict) else {}
     code, what = values.pop("code", ""), values.pop("what", "")
     known = {key: values[key] for key in ("found", "wanted", "fix", "position", "table") if key in values}
-    if code not in CODES:  # of a newer Server
+    if code not in CODES:
+        known["fix"] = known.get("fix") or "Use the version of mysql-replicator that the Server has: it is newer."
         return ProcessError("E5011", f"{code}: {what}", **known)
     kind = {"1": ConfigError, "4": CoordinationError}.get(code[1], ProcessError)
     return kind(code, what, **known)

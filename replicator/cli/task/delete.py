@@ -52,5 +52,11 @@ def _wait(client: Client, name: str, deadline: float) -> None:
             return
         if time.monotonic() >= deadline:
             hosts = ", ".join(one["host"] for one in task["instances"])
-            raise ProcessError("E5009", f"'{name}' is still being deleted", found=f"contenders: {hosts or 'none'}")
+            raise ProcessError(
+                "E5009",
+                f"'{name}' is still being deleted",
+                found=f"contenders: {hosts or 'none'}",
+                fix=f"The Server completes the deletion when these Cores have left the task. `replicator task get "
+                f"{name}` shows whether it is gone.",
+            )
         time.sleep(_POLL)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from replicator.cli.address_types import SERVER_URL
 from replicator.cli.task.client import DEFAULT_SERVER, Client, find_token
 from replicator.errors import ReplicatorError
 
@@ -30,7 +31,7 @@ def server_options(function: F) -> F:
         default=DEFAULT_SERVER,
         show_default=True,
         show_envvar=True,
-        metavar="URL",
+        type=SERVER_URL,
     )(function)
 
 

@@ -123,7 +123,7 @@ def set_(
     if dry_run:
         return
     if not yes and not click.confirm("Set it?", err=True):
-        raise ProcessError("E5007", f"the position of '{name}' was not set: not confirmed")
+        raise ProcessError("E5007", f"the position of '{name}' was not set: not confirmed", fix="Answer y, or give -y.")
     client.set_position(name, target, dry_run=False)
     click.echo(f"{clean(name)} position set to {clean(preview['after']['position'])}")
 

@@ -25,6 +25,6 @@ def command(name: str, take_over: bool, yes: bool, client: Client) -> None:
         for problem in client.task(name).get("problems", []):
             click.echo(f"{clean(problem['code'])} {clean(problem['what'])}: {clean(problem['found'])}", err=True)
         if not click.confirm("No other process runs this task, and it continues from there?", err=True):
-            raise ProcessError("E5007", f"'{name}' was not taken over: not confirmed")
+            raise ProcessError("E5007", f"'{name}' was not taken over: not confirmed", fix="Answer y, or give -y.")
     client.act(name, "retry", take_over="true" if take_over else "")
     click.echo(f"{clean(name)} retrying")

@@ -70,7 +70,12 @@ def _text(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise ProcessError("E5010", f"{path} can't be read", found=str(error), fix="Check the path.") from None
     if not text.strip():
-        raise ProcessError("E5014", f"there is no statement in {path}", wanted="CREATE TABLE database.table (...)")
+        raise ProcessError(
+            "E5014",
+            f"there is no statement in {path}",
+            wanted="CREATE TABLE database.table (...)",
+            fix="Write the CREATE TABLE statement of the table into the file, as SHOW CREATE TABLE prints it.",
+        )
     return text
 
 

@@ -46,5 +46,10 @@ def _wait(client: Client, name: str, epoch: int, deadline: float) -> str:
             return str(task["host"])
         if time.monotonic() >= deadline:
             found = f"{task['state']} on {task['host'] or 'no host'}"
-            raise ProcessError("E5009", f"the switchover of '{name}' has not finished yet", found=found)
+            raise ProcessError(
+                "E5009",
+                f"the switchover of '{name}' has not finished yet",
+                found=found,
+                fix=f"`replicator task describe {name}` shows where it runs, and why not yet.",
+            )
         time.sleep(_POLL)

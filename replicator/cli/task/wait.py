@@ -40,7 +40,12 @@ def command(name: str, wanted: str, timeout: float, client: Client) -> None:
         if wanted == "running" and failed_since is not None and now - failed_since >= _FAILED_FOR:
             raise _failed(name, task)
         if now >= deadline:
-            raise ProcessError("E5009", f"'{name}' is not {wanted} after {timeout:g} s", found=render.state(task))
+            raise ProcessError(
+                "E5009",
+                f"'{name}' is not {wanted} after {timeout:g} s",
+                found=render.state(task),
+                fix=f"`replicator task describe {name}` shows why; --timeout waits longer.",
+            )
         time.sleep(_POLL)
 
 

@@ -268,6 +268,7 @@ class ViewReader:
                     f"the configuration of '{self._task}' belongs to another task",
                     found=str(config.get("name")),
                     wanted=self._task,
+                    fix="Apply the configuration of the task again: `replicator task apply -f FILE`.",
                 )
         except ReplicatorError as error:
             return None, error.to_dict()

@@ -58,7 +58,12 @@ def unpack(data: bytes, path: str) -> MachineRecord:
     try:
         unpacked = zlib.decompressobj().decompress(data[len(_MAGIC) :], _MOST)
     except zlib.error as error:
-        raise CoordinationError("E4009", f"{path} can't be read: {error}", wanted="MachineRecord") from error
+        raise CoordinationError(
+            "E4009",
+            f"{path} can't be read: {error}",
+            wanted="MachineRecord",
+            fix="Restart the Core of that host; its znode is then written again.",
+        ) from error
     return load(MachineRecord, unpacked, path)
 
 

@@ -107,7 +107,12 @@ def _position(before: Checkpoint | None, target: Target, mariadb: bool) -> Posit
 
 def _transaction_start(before: Checkpoint | None) -> Position:
     if before is None:
-        raise ProcessError("E5007", "the task has no position yet", wanted="--file with --offset, --gtid or --at")
+        raise ProcessError(
+            "E5007",
+            "the task has no position yet",
+            wanted="--file with --offset, --gtid or --at",
+            fix="Give the whole position, as wanted.",
+        )
     position, catch_up = before.position.transaction_start, before.position.catch_up
     if catch_up is None:
         return position
@@ -126,7 +131,13 @@ def _begun_again(present: Position) -> tuple[str, str, str]:
 def _normal(text: str, mariadb: bool) -> str:
     normal = str(MariaDBPosition.parse(text) if mariadb else GtidSet.parse(text))
     if not normal:
-        raise SourceError("E2209", "the GTID set is empty", wanted="uuid:1-5,... or 0-1-100,...")
+        raise SourceError(
+            "E2209",
+            "the GTID set is empty",
+            wanted="uuid:1-5,... or 0-1-100,...",
+            fix="Give the GTID set of the source: SELECT @@GLOBAL.gtid_executed, or @@GLOBAL.gtid_binlog_pos of "
+            "MariaDB.",
+        )
     return normal
 
 
@@ -206,4 +217,5 @@ def moment(text: str) -> int:
             "E5007",
             f"{text[:60]!r} is not a time",
             wanted=f"for instance '{time.strftime('%Y-%m-%d %H:%M')}', in the Server's local time, or with an offset",
+            fix="Give the time as wanted; `replicator task position history NAME` lists the times that are known.",
         ) from None

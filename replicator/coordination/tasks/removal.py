@@ -46,7 +46,12 @@ class Removal:
             if not self._is_deleted():
                 return False
             if self._is_stood_for():
-                raise ProcessError("E5007", f"task '{self._task}' has contenders")
+                raise ProcessError(
+                    "E5007",
+                    f"task '{self._task}' has contenders",
+                    fix="Stop the Cores that still run the task (`replicator task describe NAME` lists them), or "
+                    "wait until they have left it.",
+                )
             try:
                 node = self._coordinator.get(self._path)
                 if not self._is_deleted():
@@ -99,7 +104,11 @@ class Removal:
         if stat is None or stat.czxid != node.stat.czxid:
             with contextlib.suppress(NodeMissing):
                 self._coordinator.delete(path)
-            raise NodeMissing("E4004", f"'{self._task}' was created again")
+            raise NodeMissing(
+                "E4004",
+                f"'{self._task}' was created again",
+                fix="None required: the task that was to be deleted is gone.",
+            )
         return path
 
     def _remove(self, marker: str) -> None:

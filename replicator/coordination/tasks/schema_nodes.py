@@ -81,7 +81,11 @@ class SchemaNodes:
         except msgspec.MsgspecError as error:
             where = self._layout.schema(self._task)
             raise CoordinationError(
-                "E4009", f"a record of the schema history in {where} can't be read", found=str(error)
+                "E4009",
+                f"a record of the schema history in {where} can't be read",
+                found=str(error),
+                fix="Restore the znodes of the schema history, or create the task again with another name and a new "
+                "snapshot.",
             ) from error
 
     def _write(self, change: Create) -> str:

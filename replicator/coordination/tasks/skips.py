@@ -39,7 +39,9 @@ def skip(
             position=error.get("position", ""),
         )
     if before is None:
-        raise ProcessError("E5007", f"'{task}' has no position yet")
+        raise ProcessError(
+            "E5007", f"'{task}' has no position yet", fix="Start the task once, so that it has a position."
+        )
     end = error.get("transaction_end", "")
     position = msgspec.structs.replace(
         _past(task, before.position, transaction, end, mariadb), reset=before.position.reset + 1

@@ -87,7 +87,12 @@ def tagged(b: bytes, p: int, end: int) -> Tagged:
     version, size = reader.unsigned(), reader.unsigned()
     reader.unsigned()  # number of the last field that a reader must know
     if (version != 1 and version != 2) or size > end - p:
-        raise DecodeError("E2301", "a GTID_TAGGED_LOG_EVENT in an unknown version", found=f"version {version}")
+        raise DecodeError(
+            "E2301",
+            "a GTID_TAGGED_LOG_EVENT in an unknown version",
+            found=f"version {version}",
+            fix="Use a version of mysql-replicator that supports the release of the source.",
+        )
     fields: dict[int, bytes | int] = {}
     for wanted in range(7):
         field = reader.unsigned()

@@ -99,5 +99,7 @@ def rendering(name: str, column: Column, table: Table, keys: Mapping[str, bytes]
             f"column {where} can't be represented as '{name}'",
             found=f"type {types.NAMES.get(column.type, 'unknown')} ({column.type})",
             wanted=", ".join(sorted(types.NAMES[code] for code in accepted)),
+            fix="Exclude the column with `transforms.columns`, or set another encoding of its type (`replicator docs "
+            "formats`).",
         )
     return FALLIBLE[name][0](column, table, invalid) if takes else builder(column, table)

@@ -67,6 +67,8 @@ def _task(body: bytes, at: int, operation: int, key: tuple[Column, ...], count: 
             f"a row event of {POSITION_TABLE} does not say which task has written its transaction",
             found=str(error),
             wanted="a row image with the columns installation and task",
+            fix=f"Change the columns of {POSITION_TABLE} to those of `replicator docs targets`, with binlog_row_image "
+            f"FULL, or set `source.skip_replicated: all`.",
         ) from error
 
 

@@ -157,7 +157,12 @@ def _trust(options: SchemaRegistry) -> ssl.SSLContext:
         return tls.context(options.tls or Tls.model_validate({}))
     except tls.FilesUnusable as error:
         raise ConfigError(
-            "E1006", "a file of `schema_registry.tls` can't be used", found=str(error), wanted="PEM files"
+            "E1006",
+            "a file of `schema_registry.tls` can't be used",
+            found=str(error),
+            wanted="PEM files",
+            fix="Correct `sink.debezium.schema_registry.tls`, or create the file on every host whose Core may run "
+            "the task.",
         ) from error
 
 

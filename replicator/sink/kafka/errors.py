@@ -60,7 +60,13 @@ def translate(error: BaseException, what: str) -> ReplicatorError:
     if isinstance(cause, _NOT_ALLOWED):
         return SinkError("E3103", f"{what}: the broker does not allow it", found=found)
     if isinstance(cause, _TOO_LARGE):
-        return SinkError("E3102", f"{what}: the broker refuses the size", found=found)
+        return SinkError(
+            "E3102",
+            f"{what}: the broker refuses the size",
+            found=found,
+            fix="Raise max.message.bytes of the topic (message.max.bytes of the broker), or lower "
+            "`sink.max_record_bytes` below it and set `sink.oversize: dead_letter`; then `replicator task retry NAME`.",
+        )
     if isinstance(cause, _RESUMABLE) or type(cause) is KafkaError:
         return SinkUnavailable("E3002", what, found=found)
     return SinkError("E3107", what, found=found)

@@ -93,11 +93,12 @@ def _printed(command: tuple[str, ...]) -> str:
             f"tasks may not run the command {command[0]!r}",
             found=str(error),
             wanted="a program in an allowed directory",
-            fix="Move the program there, or start the process with --commands-directory.",
+            fix=f"Move the program there, or start {access.process_name()} with --commands-directory.",
         ) from None
     except files.NotUsable as error:
         what = f"the command {command[0]!r} can't be run"
-        raise ConfigError("E1006", what, found=str(error), wanted="a program that prints a token") from None
+        fix = f"Install the program, executable for the user of {access.process_name()}, or correct `token_command`."
+        raise ConfigError("E1006", what, found=str(error), wanted="a program that prints a token", fix=fix) from None
     except commands.CommandFailed as error:
         raise TokenUnavailable(f"the command {command[0]!r} printed no token: {error}") from None
 

@@ -163,6 +163,8 @@ class PositionTable:
                 f"the position in {self.name} can't be read",
                 found=f"{error}: {text[:80]}",
                 wanted="a position that this version has written",
+                fix="Run the version that wrote it; or set the position with `replicator task position set NAME`, "
+                "then `replicator task retry NAME`.",
             ) from error
         return PositionRow(str(row[0]), int(row[1]), int(row[2]), int(row[3]), str(row[4]), position, str(row[6]))
 
@@ -172,6 +174,8 @@ class PositionTable:
             f"{self.name} has other columns",
             found=error.found,
             wanted=self.definition,
+            fix="Change its columns to the definition that is wanted (`replicator docs targets`); then "
+            "`replicator task retry NAME`.",
         )
 
 

@@ -85,13 +85,23 @@ def continued(client: AdminClient, topics: Mapping[str, Topic], position: Positi
     """
     if not position.topics:
         raise SourceError(
-            "E2353", "the position is not one of topics", found=str(position), wanted="TOPIC:OFFSET[,...]"
+            "E2353",
+            "the position is not one of topics",
+            found=str(position),
+            wanted="TOPIC:OFFSET[,...]",
+            fix="`replicator task position set NAME --offsets TOPIC:OFFSET[,OFFSET...]`, or create the task with "
+            "another name.",
         )
     known = {one.topic: one for one in position.topics}
     for name, one in known.items():
         if name not in topics:
             raise SourceError(
-                "E2343", f"topic '{name}' is no longer read", found="not in source.topics", wanted=str(one)
+                "E2343",
+                f"topic '{name}' is no longer read",
+                found="not in source.topics",
+                wanted=str(one),
+                fix="Add the topic to `source.topics` again, or set a position without it: `replicator task position "
+                "set NAME --offsets TOPIC:OFFSET[,OFFSET...]`.",
             )
     first = ends(client, topics.values(), list_offsets.FIRST, committed=False)
     last = ends(client, topics.values(), list_offsets.LAST, committed=False)

@@ -113,6 +113,9 @@ def _four_bytes(position: Position) -> int:
             found=f"{position.file}:{position.offset}",
             wanted="gtid_mode = ON, or smaller binlog files (max_binlog_size, which a single transaction may exceed)",
             position=str(position),
+            fix="Set gtid_mode to ON in steps for later files. To continue here: `replicator task position set NAME` "
+            "with the start of the next binlog file, and read the tables again with `replicator task snapshot start "
+            "NAME --table DATABASE.TABLE`.",
         )
     return position.offset
 

@@ -32,7 +32,8 @@ def check_member(server: Server, config: Config) -> None:
             f"{config.host}:{config.port} has no GTIDs: a position in its files is not valid on another server",
             found=f"gtid_mode = {server.get('gtid_mode') or 'none'}",
             wanted="gtid_mode = ON on all of `source.hosts`",
-            fix="SET PERSIST gtid_mode = ON step by step, or set a single server with `source.host`.",
+            fix="Set gtid_mode = ON in steps (OFF_PERMISSIVE, ON_PERMISSIVE, ON), or set a single server with "
+            "`source.host`.",
         )
     if server.get("read_only") == "ON":
         raise SourceUnavailable(
@@ -40,4 +41,6 @@ def check_member(server: Server, config: Config) -> None:
             f"{config.host}:{config.port} is not the primary",
             found="read_only = ON",
             wanted="one of `source.hosts` that is writable",
+            fix="None required during a fail-over: the task looks for a server that is writable. Else set read_only "
+            "= OFF on the primary.",
         )

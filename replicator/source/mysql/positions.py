@@ -116,7 +116,7 @@ def _start_at_gtid(server: Server, start: GtidPosition, first: Log) -> Position:
             "the task starts at a GTID set, but not every transaction of the server has a GTID",
             found=f"gtid_mode = {server.get('gtid_mode')}",
             wanted="gtid_mode = ON",
-            fix="Start from a file and position, or SET PERSIST gtid_mode = ON step by step.",
+            fix="Start from a file and position, or set gtid_mode = ON in steps (OFF_PERMISSIVE, ON_PERMISSIVE, ON).",
         )
     text = str(MariaDBPosition.parse(start.gtid) if server.mariadb else GtidSet.parse(start.gtid))
     return Position(first.file, HEADER, text)

@@ -54,7 +54,7 @@ def test_several_problems_are_told_at_once(replicator: Replicator) -> None:
 
 
 def test_no_such_file(replicator: Replicator) -> None:
-    replicator("run", "-f", "nowhere.yaml").refused("E1001", "nowhere.yaml", "No such file")
+    replicator("run", "-f", "nowhere.yaml").refused("E1014", "nowhere.yaml", "No such file")
 
 
 def test_a_secret_that_is_nowhere(replicator: Replicator) -> None:

@@ -51,7 +51,7 @@ def test_exit_status_and_output(two: Pair, tmp_path: Path) -> None:
     none = command(file, "--table", "nowhere.*")
     assert (none.returncode, none.stdout) == (2, "") and "E5032" in none.stderr
     missing = command(tmp_path / "none.yaml")
-    assert missing.returncode == 2 and "E1001" in missing.stderr
+    assert missing.returncode == 2 and "E1014" in missing.stderr
 
 
 def test_other_sinks_are_refused(two: Pair, tmp_path: Path) -> None:

@@ -375,11 +375,8 @@ def test_the_token_of_a_server_of_the_same_user_is_found(
     assert cli("task", "get").exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "server", ["http://127.0.0.1:1", "ftp://x", "nonsense", "http://", "http://[::1", "http://x:99999"]
-)
-def test_no_server(cli: Cli, world: World, server: str) -> None:
-    result = cli("task", "get", "--server", server)
+def test_no_server(cli: Cli, world: World) -> None:
+    result = cli("task", "get", "--server", "http://127.0.0.1:1")
     assert result.exit_code == 5 and result.stderr.startswith("E5005 process:"), result.stderr
 
 

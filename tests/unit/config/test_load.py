@@ -97,8 +97,6 @@ def test_other_unreadable_texts(text: str | bytes) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]",
-        "a: &a {b: *a}",
         "[" * 21,
         "{" * 5000,
         '{"a":' * 30 + "1" + "}" * 30,
@@ -108,6 +106,12 @@ def test_other_unreadable_texts(text: str | bytes) -> None:
 )
 def test_bombs_are_refused(text: str) -> None:
     assert only(text).code == "E1008"
+
+
+@pytest.mark.parametrize("text", ["a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]", "a: &a {b: *a}"])
+def test_anchors_and_aliases_are_refused(text: str) -> None:
+    error = only(text)
+    assert error.code == "E1001" and "anchors and aliases" in error.what
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_the_master_finishes_a_deletion_that_was_left_behind() -> None:
     control.create(config, "test")
     core = FakeCore(ensemble.session(), LAYOUT, "host-a").stand(config.name, "running")
     assert control.delete(config.name, "test", wait=0) is False
-    background_work = BackgroundWork(session, control, membership)
+    background_work = BackgroundWork(control, membership)
     background_work.run_once()
     assert [view.name for view in control.tasks()] == [config.name]
     core.leave(config.name)
@@ -81,7 +81,7 @@ def test_the_master_finishes_a_deletion_that_was_left_behind() -> None:
 def test_a_turn_without_zookeeper_harms_nobody() -> None:
     ensemble = MemoryEnsemble()
     session, membership = member(ensemble, "a")
-    background_work = BackgroundWork(session, TaskOperations(session, LAYOUT), membership)
+    background_work = BackgroundWork(TaskOperations(session, LAYOUT), membership)
     session.suspend()
     background_work.run_once()
     session.resume()

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import pytest
 from kazoo.exceptions import ConnectionDropped, SessionExpiredError
 
+from replicator.host.addresses import HostPort
+from replicator.zookeeper.attempts import Attempts
 from replicator.zookeeper.entry import Entry
 from replicator.zookeeper.handler import GreetingSocket, Handler
 
@@ -26,9 +28,10 @@ def answer(timeout_ms: int) -> bytes:
 class Rig:
     def __init__(self, patience: float) -> None:
         self.entry = Entry(patience, 1)
-        self.handler = Handler(self.entry, 4.0)
-        self.handler.seconds = 0.5
         self.listener = socket.create_server(("127.0.0.1", 0))
+        self.attempts = Attempts([HostPort(*self.listener.getsockname())])
+        self.handler = Handler(self.entry, 4.0, self.attempts)
+        self.handler.seconds = 0.5
         self.listener.settimeout(3)
 
     def connect(self) -> tuple[GreetingSocket, socket.socket]:

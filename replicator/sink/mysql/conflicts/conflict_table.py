@@ -87,6 +87,8 @@ class ConflictTable:
                     f"{self.name} at {session.where} cannot be written",
                     found=error.found,
                     wanted=self.definition,
+                    fix="Create the table as in `replicator docs targets` or change its columns, and GRANT INSERT on "
+                    "it; then `replicator task retry NAME`.",
                 ) from error
             if number not in NO_TABLE:
                 raise

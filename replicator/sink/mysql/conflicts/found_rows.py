@@ -103,7 +103,11 @@ def _images(session: Session, lookup: Lookup, sql: str) -> Iterator[bytes]:
     except ValueError as error:
         table = lookup.table
         raise SinkError(
-            "E3450", f"a row of {table.qualified} can't be read", found=str(error), table=table.source
+            "E3450",
+            f"a row of {table.qualified} can't be read",
+            found=str(error),
+            table=table.source,
+            fix="Put a rule `{tables: [...], policy: stop}` for the table in front, and correct the row by hand.",
         ) from error
 
 

@@ -93,5 +93,9 @@ class MySQLSnapshotSource:
         if errors and len(found) == 1:
             raise errors[0]
         raise SourceUnavailable(
-            "E2001", "no server of `source` has the binlog that the task reads", found="; ".join(found), wanted=wanted
+            "E2001",
+            "no server of `source` has the binlog that the task reads",
+            found="; ".join(found),
+            wanted=wanted,
+            fix="Make the server that the task streams from reachable; the task retries.",
         )
