@@ -203,8 +203,8 @@ def open_verification(config: TaskConfig, patterns: Sequence[str]) -> Iterator[V
     sink = config.sink
     if not isinstance(sink, MySQLSink):
         raise ProcessError(
-            "E5032", "only the target of a sink that is a database can be verified", found=f"sink.type: {sink.type}",
-            wanted="sink.type: mysql or mariadb",
+            "E5032", "only topics and targets that are databases can be verified", found=f"sink.type: {sink.type}",
+            wanted="sink.type: kafka, mysql or mariadb",
         )  # fmt: skip
     with ExitStack() as opened:
         source_password, sink_password = resolve(config.database.password), resolve(sink.password)
