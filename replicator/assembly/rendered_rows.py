@@ -68,7 +68,7 @@ class RenderedRows:
         self._config, self._read, self._columns, self._most = config, read, columns, most
         self._canal, self._notation = sink.format == "canal", key_notation(sink)
         self._reader: KeyedReader | None = None
-        self._begun = Position("", 4)
+        self._begun, self._proves = Position("", 4), False
         self._decoder: ChunkDecoder | None = None
 
     def scan(self, table: TopicTable) -> Iterator[list[SourceRow]]:
@@ -91,6 +91,7 @@ class RenderedRows:
         known = self._definition(table.wanted.table)
         condition = any_of(ReadTable(known.shape, known.key), keys)
         order = table_key.order(known.shape, _key(known))
+        passed = passed if self._proves else self._begun
         yield from self._rows(known, self._select(table.wanted.table, known, f" WHERE ({condition}){order}", passed))
 
     def key_of(self, table: TopicTable, values: Values) -> KeyValue | None:
@@ -136,6 +137,7 @@ class RenderedRows:
             password = resolve(config.database.password)
             connections = Hosts(config.database).first(lambda member: Connections(member, password))
             self._reader = KeyedReader(connections)
+            self._proves = connections.server.gtid and not connections.server.mariadb
             planners, moment = Planners(config), SnapshotMoment("", 4, 1000)
             self._begun = end_position(connections.control, connections.server)
             self._decoder = ChunkDecoder(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+import click
+
 from replicator.cli.verify_output import NoLine, ProgressLine
 from replicator.cli.verify_report import Reporter
 from replicator.config.task import KafkaSink, TaskConfig
@@ -15,7 +17,8 @@ from replicator.verify.verifier import Options
 
 
 def refuse_options(name: str | None, *, repair: bool, state: bool, checksums: bool) -> None:
-    """Those that topics do not have. Raises ProcessError E5032, E5045."""
+    """Those that topics do not have. `state` has no effect: a timer gives it for tasks of all kinds. Raises
+    ProcessError E5032, E5045."""
     if repair:
         task = name or "NAME"
         raise ProcessError(
@@ -25,11 +28,15 @@ def refuse_options(name: str | None, *, repair: bool, state: bool, checksums: bo
             fix=f"Write the rows of a table again: `replicator task snapshot start {task} --table DATABASE.TABLE`. "
             "Rows that only the topic has stay there.",
         )
-    if state or checksums:
-        option = "--state" if state else "--checksums server"
+    if checksums:
         raise ProcessError(
-            "E5032", f"{option} does not apply to topics", found="sink.type: kafka", fix=f"Omit {option}."
+            "E5032",
+            "--checksums server does not apply to topics",
+            found="sink.type: kafka",
+            fix="Omit --checksums server.",
         )
+    if state:
+        click.echo("note: topics are compared as a whole: --state keeps no progress of them", err=True)
 
 
 def verify_topics(

@@ -14,6 +14,7 @@ from replicator.cli.verify_output import NoLine
 from replicator.config.load import parse_task
 from replicator.config.task import KafkaSink, TaskConfig
 from replicator.model.term import Term
+from replicator.pipeline.pipeline import Pipeline
 from replicator.verify.report import TableResult
 from replicator.verify.verifier import Options
 from tests.support.in_memory import Unseen
@@ -45,11 +46,14 @@ class Topics:
                 cursor.execute(statement)
         connection.close()
 
+    def pipeline(self) -> Pipeline:
+        config, term = self.config, Term.unlimited(self.config.name)
+        kept: dict[str, Any] = {"store": self._store, "history": self._history, "save_interval": 0.1}
+        return build_pipeline(config, term=term, observer=Unseen(), **kept)
+
     def deliver(self) -> None:
         """What the source has logged so far is in the topics afterwards."""
-        config, term = self.config, Term.unlimited(self.config.name)
-        made = build_pipeline(config, term=term, store=self._store, observer=Unseen(), history=self._history)
-        made.run(build_source(config).end_position)
+        self.pipeline().run(build_source(self.config).end_position)
 
     def verify(self, *patterns: str, wait: float = 20, complete: bool = False) -> dict[str, TableResult]:
         """By the table's name without its database."""

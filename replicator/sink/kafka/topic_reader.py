@@ -26,11 +26,20 @@ _POLL_SECONDS: Final = 0.05
 
 
 class TopicFacts(msgspec.Struct, frozen=True):
-    """`first`: the first offset of each partition."""
+    """`policy`: its cleanup.policy; "": it may not be read. `first`: the first offset of each partition."""
 
     partitions: int
-    compacted: bool
+    policy: str
     first: tuple[int, ...]
+
+    @property
+    def compacted(self) -> bool:
+        return "compact" in self.policy
+
+    @property
+    def deletes(self) -> bool:
+        """Retention may delete records that have no later one."""
+        return "delete" in self.policy or not self.policy
 
 
 class TopicRecord(NamedTuple):
@@ -68,7 +77,7 @@ class TopicReader:
             if topic.error == 0 and topic.partitions:
                 policy = self._policy(topic.name)
                 first = self._ends(self._numbered(topic.name, len(topic.partitions)), list_offsets.FIRST)
-                made[topic.name] = TopicFacts(len(topic.partitions), "compact" in policy, tuple(first))
+                made[topic.name] = TopicFacts(len(topic.partitions), policy, tuple(first))
         return made
 
     def begin(self, topics: dict[str, TopicFacts]) -> None:

@@ -50,7 +50,7 @@ class SourceRows(Protocol):
         ...
 
     def rows(self, table: TopicTable, keys: Sequence[KeyValue], passed: Position) -> Iterator[SourceRow]:
-        """Those with the keys, of a view that shows everything before `passed`; and perhaps others."""
+        """Those with the keys, and perhaps others. Everything before `passed` is seen where the server can prove it."""
         ...
 
     def key_of(self, table: TopicTable, values: Values) -> KeyValue | None:

@@ -84,11 +84,13 @@ def test_planted_differences(
             "UPDATE item SET left_out = 0, doc = JSON_OBJECT('b', 1) WHERE id = 2",
             "INSERT INTO item (id, kind) VALUES (60, 'b')",
             "INSERT INTO pair VALUES (9, 'new', 1)",
+            "DELETE FROM pair WHERE a = 2",
             logged=False,
         )
         found = task.verify()
         assert counts(found["item"]) == ("differs", 1, 1, 2, 0, 1), found["item"]
-        assert counts(found["pair"]) == ("equal", 0, 0, 0, 0, 1)
+        assert counts(found["pair"]) == ("differs", 0, 1, 0, 0, 1), found["pair"]
+        assert [(each.verdict, each.key) for each in found["pair"].samples] == [("extra", {"a": "2", "b": "ä"})]
         told = {(each.verdict, each.key["id"].strip('"'), each.columns) for each in found["item"].samples}
         assert told == {
             ("missing", "6", ()),
@@ -97,7 +99,7 @@ def test_planted_differences(
             ("different", "2", ("doc",)),
         }
         complete = task.verify(f"{database}.pair", complete=True)["pair"]
-        assert counts(complete) == ("differs", 1, 0, 0, 0, 0)
+        assert counts(complete) == ("differs", 1, 1, 0, 0, 0)
 
 
 SECTIONS = {"mysql": {"both", "json", "mysql", "beyond_both", "beyond_mysql"}, "mariadb": {"both", "json", "mariadb"}}
