@@ -217,21 +217,22 @@ def _conclude(table: TopicTable, result: TableResult, counts: Counts, states: To
     number = table.columns.number
     result.rows, result.unrecorded, result.stopped = counts.rows, counts.unrecorded, counts.cut
     result.changing += counts.elsewhere + counts.unreadable
-    notes = []
+    notes = [] if table.partitions else [f"topic {table.topic} does not exist"]
     if number in states.emptied and table.partitions > 1:
         result.result = "not_compared"
         notes.append("the order of TRUNCATE and of rows is not known in a topic with several partitions")
     if counts.elsewhere:
         notes.append(
-            f"{counts.elsewhere} rows differ, and have records in several partitions, whose order is not known"
+            f"{_rows(counts.elsewhere)} with other values at the source: its records are in several partitions, "
+            "whose order is not known"
         )
     if counts.unreadable:
-        notes.append(f"{counts.unreadable} rows are only in the topic, with keys that can't be looked up at the source")
+        notes.append(f"{_rows(counts.unreadable)} only in the topic, with keys that can't be looked up at the source")
     if states.unkeyed.get(number):
-        notes.append(f"{states.unkeyed[number]} records without the columns of the key were left out")
+        notes.append(f"records without the columns of the key are left out: {states.unkeyed[number]}")
     if counts.unrecorded:
         why = f"records have expired ({table.expired})" if table.expired else "the task may have begun after them"
-        notes.append(f"{counts.unrecorded} rows of the source have no record in the topic: {why}")
+        notes.append(f"{_rows(counts.unrecorded)} of the source without a record in the topic: {why}")
     elif table.expired:
         notes.append(f"records have expired ({table.expired})")
     for layout in range(table.columns.layouts):
@@ -239,3 +240,7 @@ def _conclude(table: TopicTable, result: TableResult, counts: Counts, states: To
             result.not_compared.setdefault(column, "in records from before the column was added")
     result.note = "; ".join(notes)
     result.conclude()
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"

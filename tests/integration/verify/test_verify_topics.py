@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from click.testing import CliRunner
+from kafka import TopicPartition
+from kafka.admin import KafkaAdminClient
 
 from dev.servers import Database, Kafka
+from replicator.cli.main import main
 from replicator.config.load import to_data
 from replicator.errors import ProcessError
 from replicator.verify.report import TableResult
 from tests.servers import new_database
+from tests.support.api import TOKEN, memory_worlds
+from tests.support.consume import read_all
 from tests.support.script import run, statements
 from tests.support.verified_topics import PASSWORD, Topics
 
@@ -139,7 +141,9 @@ def test_values_of_all_types_are_equal(
     assert len(found) >= 18 and all(each.rows and not each.unrecorded for each in found.values())
 
 
-def test_columns_that_are_added_and_a_task_that_is_behind(mysql: Database, kafka: Kafka, tmp_path: Path) -> None:
+def test_columns_that_are_added_and_a_task_that_is_behind(
+    mysql: Database, kafka: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with new_database(mysql) as database:
         task = Topics(mysql, kafka, database, source={"snapshot": "initial"})
         task.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "INSERT INTO t VALUES (1, 1), (2, 2)")
@@ -153,14 +157,38 @@ def test_columns_that_are_added_and_a_task_that_is_behind(mysql: Database, kafka
         assert counts(found) == ("equal", 0, 0, 0, 0, 0) and found.rows == 3
         assert found.not_compared == {"w": "in records from before the column was added"}
         task.run("INSERT INTO t VALUES (4, 4, 4)", logged=False)  # tasks with a snapshot have all rows in their topics
-        file = tmp_path / "task.yaml"
-        file.write_text(yaml.safe_dump(to_data(task.config)))
-        made = command(file, "-o", "json")
-        (table,) = json.loads(made.stdout)["tables"]
-        assert (made.returncode, table["missing"], table["target"]) == (1, 1, f"topic {task.config.name}.{database}.t")
-        assert table["samples"] == [{"verdict": "missing", "key": {"id": "4"}, "columns": []}]
+        with memory_worlds() as make:
+            world = make()
+            monkeypatch.setenv("REPLICATOR_SERVER", world.bus.url)
+            monkeypatch.setenv("REPLICATOR_TOKEN", TOKEN)
+            assert world.http.post("/tasks", content=json.dumps(to_data(task.config))).status_code == 201
+            made = CliRunner().invoke(main, ["verify", task.config.name, "-o", "json"])
+            assert made.exit_code == 1, made.output
+            (table,) = json.loads(made.stdout)["tables"]
+            assert (table["missing"], table["target"]) == (1, f"topic {task.config.name}.{database}.t")
+            assert table["samples"] == [{"verdict": "missing", "key": {"id": "4"}, "columns": []}]
+            kept = world.http.get(f"/tasks/{task.config.name}").json()["verification"]
+            assert (kept["result"], kept["tables"][0]["missing"], kept["tables"][0]["rows"]) == ("differs", 1, 4)
 
 
-def command(file: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    given = [sys.executable, "-m", "replicator.cli.main", "verify", "-f", str(file), *arguments]
-    return subprocess.run(given, capture_output=True, text=True, timeout=60, check=False, env=dict(os.environ))
+def test_truncate_and_records_that_have_expired(mysql: Database, kafka: Kafka) -> None:
+    with new_database(mysql) as database:
+        sink = {"debezium": {"skipped_operations": []}, "topic": "{task}"}  # both tables in one topic, with tombstones
+        task = Topics(mysql, kafka, database, sink=sink)
+        task.run("CREATE TABLE a (id INT PRIMARY KEY)", "CREATE TABLE b (id INT PRIMARY KEY)")
+        task.deliver()
+        task.run("INSERT INTO a VALUES (1), (2)", "INSERT INTO b VALUES (1), (2)", "DELETE FROM b WHERE id = 2")
+        task.run("TRUNCATE a", "INSERT INTO a VALUES (3)")
+        task.deliver()
+        found = task.verify(f"{database}.a")
+        assert (counts(found["a"]), found["a"].rows) == (("equal", 0, 0, 0, 0, 0), 1)
+        found = task.verify()
+        assert (counts(found["b"]), found["b"].rows) == (("equal", 0, 0, 0, 0, 0), 1)
+        admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+        (record,) = [each for each in read_all(kafka.bootstrap, task.config.name) if b'"op":"t"' in (each.value or b"")]
+        admin.delete_records({TopicPartition(task.config.name, 0): record.offset})
+        admin.close()
+        found = task.verify()
+        assert counts(found["a"]) == ("equal", 0, 0, 0, 0, 0)
+        assert counts(found["b"]) == ("equal", 0, 0, 0, 0, 1)
+        assert f"begins at offset {record.offset}; cleanup.policy=delete" in found["b"].note

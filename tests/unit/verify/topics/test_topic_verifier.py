@@ -187,7 +187,10 @@ def test_rows_that_the_topic_has_never_had() -> None:
     bus.rows |= {2: 2, 3: 3}
     found = verify(bus)
     assert counts(found) == ("equal", 0, 0, 0, 0)
-    assert (found.rows, found.unrecorded) == (1, 2) and "2 rows of the source have no record in the topic" in found.note
+    assert (found.rows, found.unrecorded) == (
+        1,
+        2,
+    ) and "2 rows of the source without a record in the topic" in found.note
     assert "the task may have begun after them" in found.note
     bus.next = [0]
     assert "expired (p0)" in verify(bus, expired="p0").note
