@@ -39,7 +39,7 @@ from replicator.source.mysql.snapshot.definition import Definition
 from replicator.source.mysql.snapshot.keyed_rows import KeyedReader, KeyedRows
 from replicator.verify.compare import KeyValue
 from replicator.verify.ordered import any_of
-from replicator.verify.side import TableAltered
+from replicator.verify.side import Side, TableAltered
 from replicator.verify.table_pair import ReadTable
 from replicator.verify.topics.columns import Values
 from replicator.verify.topics.ports import SourceRow, TopicTable
@@ -54,6 +54,7 @@ class RenderedRows:
     Args:
         read: of the task's format.
         columns: `database.table` -> name of each column at the source -> name in records.
+        side: reconnected with it.
         most: rows of a SELECT.
     """
 
@@ -63,9 +64,11 @@ class RenderedRows:
         sink: KafkaSink,
         read: Read,
         columns: Mapping[str, Mapping[str, str]],
+        side: Side,
         most: int = _MOST_ROWS,
     ) -> None:
         self._config, self._read, self._columns, self._most = config, read, columns, most
+        self._side = side
         self._canal, self._notation = sink.format == "canal", key_notation(sink)
         self._reader: KeyedReader | None = None
         self._begun, self._proves = Position("", 4), False
@@ -108,6 +111,7 @@ class RenderedRows:
 
     def reconnect(self) -> None:
         self.close()
+        self._side.reconnect()
 
     def close(self) -> None:
         """May be called again: the next question connects."""

@@ -59,7 +59,7 @@ class TopicVerification:
         uid: str,
         known: AskServer | None,
     ) -> None:
-        self._config, self._sink, self._topics = config, sink, topics
+        self._config, self._sink, self._source, self._topics = config, sink, source, topics
         self._replication = _Replication(sink, source, topics, uid, known)
         is_open = self._replication.snapshot_open()
         tables = TopicTables(config, sink, source, complete=complete, snapshot_open=is_open)
@@ -71,7 +71,7 @@ class TopicVerification:
         read = reader(self._sink.format)
         names = {each.wanted.table: each.name for each in self.tables if isinstance(each, TopicTable)}
         alone = self._chosen.alone if self._sink.format == "debezium" else {}
-        rows = RenderedRows(self._config, self._sink, read, self._chosen.columns)
+        rows = RenderedRows(self._config, self._sink, read, self._chosen.columns, self._source)
         try:
             records = TopicRecords(self._topics, read, names, alone)
             yield TopicVerifier(rows, records, Waiter(self._replication, patience_s), options, observer)

@@ -12,8 +12,8 @@ from replicator.verify.topics.ports import SourceRow, TopicTable
 from replicator.verify.topics.spill import MOST_BYTES, PARTS, Spill
 from replicator.verify.topics.states import State, TopicStates
 
-MOST_SUSPECTS: Final = 500_000
-"""Of all tables: about 500 MB."""
+MOST_SUSPECTS: Final = 200_000
+"""Of all tables: about 200 MB."""
 
 
 class _Entry(msgspec.Struct, frozen=True, array_like=True):

@@ -1,17 +1,16 @@
-"""The last value of each key: in memory up to a bound, above it in files by the hash of the key."""
+"""The last value of each key: in memory up to a bound, above it in a file, by the hash of the key."""
 
 from __future__ import annotations
 
 import struct
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
-from typing import Final, TypeAlias
+from typing import IO, Final, TypeAlias
 
 PARTS: Final = 256
 """Parts that are looked at one after the other: those of the first byte of a key."""
 MOST_BYTES: Final = 96 << 20
-"""Of memory, about, before entries are written to files."""
+"""Of memory, about, before entries are written to a file."""
 _ENTRY_BYTES: Final = 230
 """Of memory that an entry takes besides its value: the objects of key and value, and the place in a dict."""
 _HEAD: Final = struct.Struct("<16sI")
@@ -27,7 +26,7 @@ def later(earlier: bytes, value: bytes) -> bytes:
 class Spill:
     """Values by keys of 16 bytes that are distributed evenly, such as digests.
 
-    The files are in a private directory, which `close` removes. They are read part by part, so that one part of all
+    The file has no name, so that nothing is left of it when the process ends. It is read part by part: one part of all
     keys is in memory at a time.
 
     Args:
@@ -39,10 +38,11 @@ class Spill:
         self._merge, self._most = merge, most_bytes
         self._parts: list[dict[bytes, bytes]] = [{} for _ in range(PARTS)]
         self._bytes = 0
-        self._directory: tempfile.TemporaryDirectory[str] | None = None
+        self._file: IO[bytes] | None = None
+        self._blocks: list[list[tuple[int, int]]] = [[] for _ in range(PARTS)]
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Raises OSError: a file can't be written."""
+        """Raises OSError: the file can't be written."""
         part = self._parts[key[0]]
         before = part.get(key)
         if before is None:
@@ -57,41 +57,47 @@ class Spill:
     def part(self, number: int) -> dict[bytes, bytes]:
         """All keys that begin with the byte `number`. Raises OSError."""
         found: dict[bytes, bytes] = {}
-        path = self._path(number)
-        if path is not None and path.exists():
-            with path.open("rb") as file:
-                while head := file.read(_HEAD.size):
-                    key, size = _HEAD.unpack(head)
-                    self._add(found, key, file.read(size))
+        for offset, size in self._blocks[number]:
+            self._load(found, offset, size)
         for key, value in self._parts[number].items():
             self._add(found, key, value)
         return found
 
     @property
     def spilled(self) -> bool:
-        return self._directory is not None
+        return self._file is not None
 
     def close(self) -> None:
         """May be called again."""
-        directory, self._directory = self._directory, None
-        self._parts = [{} for _ in range(PARTS)]
-        if directory is not None:
-            directory.cleanup()
+        file, self._file = self._file, None
+        self._parts, self._blocks = [{} for _ in range(PARTS)], [[] for _ in range(PARTS)]
+        if file is not None:
+            file.close()
 
     def _add(self, found: dict[bytes, bytes], key: bytes, value: bytes) -> None:
         before = found.get(key)
         found[key] = value if before is None else self._merge(before, value)
 
-    def _path(self, number: int) -> Path | None:
-        return Path(self._directory.name) / f"{number:03}" if self._directory is not None else None
+    def _load(self, found: dict[bytes, bytes], offset: int, size: int) -> None:
+        if self._file is None:
+            raise ValueError("it is closed")
+        self._file.seek(offset)
+        block, at = self._file.read(size), 0
+        while at < size:
+            key, length = _HEAD.unpack_from(block, at)
+            at += _HEAD.size
+            self._add(found, key, block[at : at + length])
+            at += length
 
     def _flush(self) -> None:
-        if self._directory is None:
-            self._directory = tempfile.TemporaryDirectory(prefix="replicator-verify-")
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 (see `close`)
+        offset = self._file.seek(0, 2)
         for number, part in enumerate(self._parts):
-            path = self._path(number)
-            if part and path is not None:
-                with path.open("ab") as file:
-                    file.write(b"".join(_HEAD.pack(key, len(value)) + value for key, value in part.items()))
+            if part:
+                block = b"".join(_HEAD.pack(key, len(value)) + value for key, value in part.items())
+                self._file.write(block)
+                self._blocks[number].append((offset, len(block)))
+                offset += len(block)
                 part.clear()
         self._bytes = 0

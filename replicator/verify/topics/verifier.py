@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from replicator.errors import ReplicatorError
 from replicator.verify.compare import Difference, KeyValue, Row
@@ -20,7 +21,9 @@ from replicator.verify.topics.spill import MOST_BYTES
 from replicator.verify.topics.states import Change, Emptied, TopicStates, Watched
 from replicator.verify.verifier import Observer, Options, Wanted
 
+T = TypeVar("T")
 _TRIES: Final = 5
+"""How often it is tried again what a lost connection ends."""
 _KEYS: Final = 500
 """Of one SELECT."""
 _MOST_ROUNDS: Final = 2 * ROUNDS
@@ -65,13 +68,12 @@ class TopicVerifier:
             closing(TopicStates(named, self._most_bytes)) as states,
             closing(SourceStates(self._most_bytes)) as rows,
         ):
-            self._read(states)
+            self._again(partial(self._read, states))
             scanned = {number: each for number, each in open_.items() if self._scan(*each, rows, len(open_))}
             compared = {number: table for number, (table, _) in scanned.items()}
             joined = join(rows, states, compared, self._options.max_differences)
             if joined.suspects or any(each.unrecorded or each.elsewhere for each in joined.counts.values()):
-                self._waiter.wait(self._waiter.end())
-                self._read(states)
+                self._again(partial(self._read_behind, states))
                 joined = join(rows, states, compared, self._options.max_differences)
             self._settle(joined, states, scanned)
             for number, (table, result) in scanned.items():
@@ -82,12 +84,30 @@ class TopicVerifier:
         for place, offset, changes in self._records.following():
             states.apply(place, offset, changes)
 
+    def _read_behind(self, states: TopicStates) -> None:
+        """The topics have everything afterwards that the source has now."""
+        self._waiter.wait(self._waiter.end())
+        self._read(states)
+
+    def _again(self, attempt: Callable[[], T]) -> T:
+        """What `attempt` gives, with new connections where they were lost. Records may be read twice."""
+        for number in range(_TRIES):
+            try:
+                return attempt()
+            except ReplicatorError as error:
+                if not error.transient or number == _TRIES - 1:
+                    raise
+                self._sleep(2.0**number)
+                self._source.reconnect()
+        raise AssertionError("the last try returns or raises")
+
     def _scan(self, table: TopicTable, result: TableResult, rows: SourceStates, count: int) -> bool:
         """Whether all rows of the source were read."""
         self._observer.table(table.wanted, table.columns.number, count)
         begun = self._clock()
         try:
-            self._scan_again(table, rows)
+            before = self._rows
+            self._again(partial(self._scan_once, table, rows, before))
         except TableAltered:
             result.result, result.note = "error", "the table was altered during the comparison; repeat the command"
         except ReplicatorError as error:
@@ -97,21 +117,9 @@ class TopicVerifier:
         result.seconds = self._clock() - begun
         return result.result != "error"
 
-    def _scan_again(self, table: TopicTable, rows: SourceStates) -> None:
-        """From its beginning, where the connection was lost."""
-        for number in range(_TRIES):
-            before = self._rows
-            try:
-                self._scan_once(table, rows)
-                return
-            except ReplicatorError as error:
-                if not error.transient or number == _TRIES - 1:
-                    raise
-                self._rows = before
-                self._sleep(2.0**number)
-                self._source.reconnect()
-
-    def _scan_once(self, table: TopicTable, rows: SourceStates) -> None:
+    def _scan_once(self, table: TopicTable, rows: SourceStates, before: int) -> None:
+        """From its beginning, also where a connection was lost. `before`: rows of other tables."""
+        self._rows = before
         rate, begun, read = self._options.max_rows_per_s, self._clock(), 0
         for some in self._source.scan(table):
             for row in some:
@@ -126,20 +134,16 @@ class TopicVerifier:
         """Follows the rows that differ until it is known which of them differ for good."""
         suspects = joined.suspects
         states.watched = {key: Watched(tables[each.table][0].columns, None) for key, each in suspects.items()}
-        self._read_watched(suspects, states, tables)
+        self._again(partial(self._read_watched, suspects, states, tables))
         unknown = [key for key, each in suspects.items() if each.key is None]
         for key in unknown:
             joined.counts[suspects.pop(key).table].unreadable += 1
         recheck = Recheck(RecordComparison(), [Difference((key,), (), ()) for key in suspects])
         for number in range(_MOST_ROUNDS if suspects else 0):
             self._sleep(_PAUSES_S[min(number, len(_PAUSES_S) - 1)])
-            before = self._waiter.end()
             open_ = [key for (key,) in recheck.keys]
-            mine = self._source_rows(open_, suspects, tables)
-            self._waiter.wait(self._waiter.end())
-            self._read(states)
+            mine, unchanged = self._again(partial(self._looked_at, open_, suspects, states, tables))
             its: dict[KeyValue, Row] = {(key,): row for key in open_ if (row := states.watched[key].row) is not None}
-            unchanged = self._waiter.known and self._waiter.end() == before
             recheck.round(mine, its, unchanged=unchanged)
             if not recheck.keys:
                 break
@@ -147,6 +151,19 @@ class TopicVerifier:
             self._count(each, tables[suspects[each.key[0]].table])
         for each in recheck.changing:
             tables[suspects[each.key[0]].table][1].changing += 1
+
+    def _looked_at(
+        self,
+        open_: Sequence[bytes],
+        suspects: dict[bytes, Suspect],
+        states: TopicStates,
+        tables: dict[int, tuple[TopicTable, TableResult]],
+    ) -> tuple[dict[KeyValue, Row], bool]:
+        """Rows of the source, behind which the topics were read; and whether the source is the same all the time."""
+        before = self._waiter.end()
+        mine = self._source_rows(open_, suspects, tables)
+        self._read_behind(states)
+        return mine, self._waiter.known and self._waiter.end() == before
 
     def _read_watched(
         self, suspects: dict[bytes, Suspect], states: TopicStates, tables: dict[int, tuple[TopicTable, TableResult]]

@@ -43,14 +43,13 @@ def test_as_a_plain_dict(puts: list[tuple[int, bytes]], most: int, merge: Merge)
         spill.close()
 
 
-def test_files_are_private_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_in_the_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     spill = Spill(most_bytes=500)
     for number in range(50):
         spill.put(digest(number), b"value")
-    (directory,) = tmp_path.iterdir()
-    assert directory.stat().st_mode & 0o777 == 0o700
+    assert spill.spilled and not list(tmp_path.iterdir())
     assert len(everything(spill)) == 50
     spill.close()
     spill.close()
-    assert not list(tmp_path.iterdir())
+    assert everything(spill) == {}

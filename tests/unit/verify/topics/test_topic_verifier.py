@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from replicator.errors import ProcessError, SourceError, SourceUnavailable
+from replicator.errors import ProcessError, SinkUnavailable, SourceError, SourceUnavailable
 from replicator.model.position import Position
 from replicator.verify.compare import KeyValue
 from replicator.verify.replication import Waiter
@@ -44,6 +44,8 @@ class Bus:
         self.during: Callable[[], None] = lambda: None
         self.known, self.stuck = True, False
         self.broken: list[Exception] = []
+        self.unread: list[Exception] = []
+        self.unseen: list[Exception] = []
         self.lookups: list[KeyValue] = []
 
     def put(self, key: int, value: object, sent: object = None, place: int = 0) -> None:
@@ -64,6 +66,8 @@ class Bus:
     # `Replication`
 
     def end(self) -> Position:
+        if self.unseen:
+            raise self.unseen.pop(0)
         return Position("log.1", 100 + self.moment)
 
     def passed(self, goal: Position) -> bool | None:
@@ -81,8 +85,10 @@ class Bus:
         for place, records in enumerate(self.records):
             while self.next[place] < len(records):
                 offset = self.next[place]
-                self.next[place] += 1
                 yield place, offset, records[offset]
+                if offset == 5 and self.unread:
+                    raise self.unread.pop(0)
+                self.next[place] += 1
 
     def at(self, places: Sequence[tuple[int, int]]) -> Iterator[Said]:
         for place, offset in places:
@@ -304,11 +310,18 @@ def test_a_table_that_cannot_be_read(error: Exception, code: str) -> None:
     assert found.result == "error" and code in found.note
 
 
-def test_a_lost_connection_is_made_again() -> None:
+def test_lost_connections_are_made_again() -> None:
+    """Of each step; records that were read before are read again."""
     bus = Bus()
-    bus.put(1, 1)
-    bus.broken = [SourceUnavailable("E2002", "lost")]
-    assert counts(verify(bus)) == ("equal", 0, 0, 0, 0)
+    for key in range(10):
+        bus.put(key, key, sent=-1 if key == 7 else None)
+    lost: list[Exception] = [SinkUnavailable("E3002", "lost"), SourceUnavailable("E2002", "lost")]
+    bus.broken, bus.unread, bus.unseen = list(lost), list(lost), list(lost)
+    assert counts(verify(bus)) == ("differs", 0, 0, 1, 0)
+    assert not (bus.broken or bus.unread or bus.unseen)
+    bus.broken, bus.next = 9 * lost, [0]
+    with pytest.raises(SinkUnavailable):
+        verify(bus)
 
 
 def test_a_table_that_is_not_compared() -> None:
