@@ -240,7 +240,7 @@ def _conclude(table: TopicTable, result: TableResult, counts: Counts, states: To
         notes.append("the order of TRUNCATE and of rows is not known in a topic with several partitions")
     if counts.elsewhere:
         notes.append(
-            f"{_rows(counts.elsewhere)} with other values at the source: its records are in several partitions, "
+            f"{_rows(counts.elsewhere)} with other values at the source: records are in several partitions, "
             "whose order is not known"
         )
     if counts.unreadable:

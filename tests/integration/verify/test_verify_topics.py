@@ -53,8 +53,14 @@ def counts(result: TableResult) -> tuple[Any, ...]:
     ],
 )
 def test_planted_differences(
-    request: pytest.FixtureRequest, kafka: Kafka, form: str, sink: dict[str, Any], server: str
+    request: pytest.FixtureRequest,
+    kafka: Kafka,
+    monkeypatch: pytest.MonkeyPatch,
+    form: str,
+    sink: dict[str, Any],
+    server: str,
 ) -> None:
+    monkeypatch.setattr("replicator.assembly.rendered_rows._CHUNK_BYTES", 1)  # each SELECT has one row
     database_server: Database = request.getfixturevalue(server)
     with new_database(database_server) as database:
         task = Topics(database_server, kafka, database, sink={"format": form, **sink}, transforms=TRANSFORMS)
