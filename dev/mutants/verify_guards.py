@@ -12,6 +12,9 @@ _RECHECK: Final = "replicator/verify/recheck.py"
 _COMPARE_TESTS: Final = ("tests/unit/verify/test_compare.py",)
 _RECHECK_TESTS: Final = ("tests/unit/verify/test_recheck.py",)
 
+_STATES: Final = "replicator/verify/topics/states.py"
+_STATES_TESTS: Final = ("tests/unit/verify/topics/test_states.py",)
+
 VERIFY: Final[tuple[Guard, ...]] = (
     Guard(
         "verify: rows that only the target has are extra",
@@ -47,6 +50,41 @@ VERIFY: Final[tuple[Guard, ...]] = (
         "if before is not None and before.values == each.values:",
         "if before is not None:",
         _RECHECK_TESTS,
+    ),
+    Guard(
+        "verify: records of a key in two partitions have no order",
+        _STATES,
+        "if earlier[_PLACE] == value[_PLACE] and not earlier[0] & _ELSEWHERE:",
+        "if not earlier[0] & _ELSEWHERE:",
+        _STATES_TESTS,
+    ),
+    Guard(
+        "verify: a record that changes a key deletes the row of the former one",
+        _STATES,
+        "if before is not None and before != after:",
+        "if before is not None and after is None:",
+        _STATES_TESTS,
+    ),
+    Guard(
+        "verify: rows of a topic from before TRUNCATE are gone",
+        _STATES,
+        "if state.present and state.offset < self.emptied",
+        "if state.present and 0 < self.emptied",
+        _STATES_TESTS,
+    ),
+    Guard(
+        "verify: hashes in files are joined with those in memory",
+        "replicator/verify/topics/spill.py",
+        "        for key, value in self._parts[number].items():",
+        "        for key, value in ():",
+        ("tests/unit/verify/topics/test_spill.py",),
+    ),
+    Guard(
+        "verify: rows without a record are counted behind the source",
+        "replicator/verify/topics/verifier.py",
+        "                joined = join(rows, states, compared, self._options.max_differences)\n            self",
+        "            self",
+        ("tests/unit/verify/topics/test_topic_verifier.py",),
     ),
     Guard(
         "verify: a result of a deleted task is not kept for a new one of its name",

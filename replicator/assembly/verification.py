@@ -205,10 +205,10 @@ def open_verification(config: TaskConfig, patterns: Sequence[str]) -> Iterator[V
     if not isinstance(sink, MySQLSink):
         raise ProcessError(
             "E5032",
-            "only the target of a sink that is a database can be verified",
+            "only topics and targets that are databases can be verified",
             found=f"sink.type: {sink.type}",
-            wanted="sink.type: mysql or mariadb",
-            fix="Name a task with such a sink; records in Kafka or in files are not compared.",
+            wanted="sink.type: kafka, mysql or mariadb",
+            fix="Name a task with such a sink; records in files are not compared.",
         )
     with ExitStack() as opened:
         source_password, sink_password = resolve(config.database.password), resolve(sink.password)

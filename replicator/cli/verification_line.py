@@ -25,10 +25,12 @@ def line(found: dict[str, Any], version: int) -> str:
     kept = msgspec.convert(found, Verification)
     counted = [f"{kept.count(result)} {word}" for result, word in _WORDS.items() if kept.count(result)]
     counts = ", ".join(counted) or "no tables"
+    unrecorded = sum(each.unrecorded for each in kept.tables)
     shown = "; ".join(_table(each) for each in kept.differing[:_MOST])
     more = f"; and {len(kept.differing) - _MOST} more" if len(kept.differing) > _MOST else ""
     parts = [
         counts + (f" ({shown}{more})" if shown else ""),
+        f"{unrecorded} rows without a record" if unrecorded else "",
         f"last equal {age(kept.equal_ms)} ago" if kept.equal_ms and kept.equal_ms != kept.ended_ms else "",
         f"of configuration version {kept.version}" if kept.version != version else "",
     ]

@@ -21,8 +21,9 @@ from replicator.cli.terminal import width
 from replicator.cli.verify_continuous import ROWS_PER_S, Rounds, stopped_by_signals
 from replicator.cli.verify_output import NoLine, ProgressLine, document, line, text
 from replicator.cli.verify_report import Reporter
+from replicator.cli.verify_topics import refuse_options, verify_topics
 from replicator.config.load import load_task, parse_task
-from replicator.config.task import TaskConfig
+from replicator.config.task import KafkaSink, TaskConfig
 from replicator.coordination.clock import now_ms
 from replicator.errors import ConfigError, ProcessError, ReplicatorError
 from replicator.host import access
@@ -78,6 +79,11 @@ _STATUS: Final[dict[Result, int]] = {"equal": EQUAL, "differs": DIFFERS, "undeci
     show_default=True,
     help="With --repair: write nothing to a table if more rows differ, in all tables so far.",
 )
+@click.option(
+    "--complete",
+    is_flag=True,
+    help="Topics: rows that have no record are missing, also if the task began after them.",
+)
 @click.option("--continuous", is_flag=True, help="Verify again and again, and print what changes, until a signal.")
 @click.option(
     "--pause",
@@ -101,6 +107,7 @@ def command(
     repair: bool,
     dry_run: bool,
     max_repairs: int,
+    complete: bool,
     continuous: bool,
     pause: float,
     output: str,
@@ -109,7 +116,8 @@ def command(
 ) -> int:
     """Compare the rows of the source with those of the target, for the task in FILE or the task NAME of the Server.
 
-    Sinks of type mysql and mariadb. Nothing is changed without --repair. The task may run meanwhile: rows that differ
+    Of a sink of type kafka, the rows are those that the records of the topics leave behind. Nothing is changed without
+    --repair. The task may run meanwhile: rows that differ
     are read again after the target has passed the position of the source, until a difference is certain. Exit status: 0
     if all tables are equal, or were repaired, 1 if rows or definitions differ, 2 if there is no verdict.
     """
@@ -122,7 +130,7 @@ def command(
     if repair and continuous:
         raise click.UsageError("--repair can't be combined with --continuous")
     rate = max_rows_per_s or (ROWS_PER_S if continuous else None)
-    options = Options(rate, checksums == "server", max_differences, max_repairs=max_repairs)
+    options = Options(rate, checksums == "server", max_differences, max_repairs=max_repairs, complete=complete)
 
     def once() -> tuple[TaskConfig, list[TableResult]]:
         with ExitStack() as opened:
@@ -135,7 +143,11 @@ def command(
                 access.default_file_sink_directory(Path.cwd())
             began_ms = now_ms()
             repairing = _Repairing(reporter, dry_run) if repair else None
-            results = _verify(config, tables, options, wait, state, repairing)
+            if isinstance(config.sink, KafkaSink):
+                refuse_options(name, repair=repair, state=state is not None, checksums=options.checksums)
+                results = verify_topics(config, config.sink, tables, options, wait, reporter)
+            else:
+                results = _verify(config, tables, options, wait, state, repairing)
             if reporter is not None:
                 reporter.report(results, began_ms)
             return config, results

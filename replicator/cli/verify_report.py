@@ -11,6 +11,7 @@ import msgspec
 from replicator.cli.task.client import Client
 from replicator.coordination.clock import now_ms
 from replicator.errors import ProcessError, ReplicatorError
+from replicator.model.position import Position
 from replicator.model.verification import VerificationReport, limited
 from replicator.verify.report import TableResult
 
@@ -42,6 +43,18 @@ class Reporter:
             )
         if any(mark["table"] == table and not mark["until"] for mark in task["quarantined"]):
             raise ProcessError("E5042", f"{table} is in quarantine", fix="Release it, then repair it.")
+
+    def progress(self) -> tuple[Position | None, bool]:
+        """The task's position, of the RUNNING instance or else of lastCommit; and whether rows of a snapshot are still
+        to be delivered. Raises ReplicatorError."""
+        task = self._client.task(self._name)
+        if task["uid"] != self.uid:
+            raise ProcessError("E5040", f"'{self._name}' was deleted and created again during the verification")
+        snapshot = task["snapshot"]
+        is_open = bool(task["snapshot_requests"]) or (snapshot is not None and not snapshot["ended_ms"])
+        file, _, offset = (task["position"] or "").partition("+")[0].rpartition(":")
+        position = Position(file, int(offset), task["gtid"] or "") if file and offset.isdigit() else None
+        return position, is_open
 
     def report(self, results: Sequence[TableResult], began_ms: int) -> None:
         """A result that the Server does not take is shown all the same: a warning says why."""

@@ -97,7 +97,10 @@ CODES: Final[dict[str, Entry]] = table(
         ),
         "E5032": (
             "verification not possible",
-            "`replicator verify` requires a sink of type mysql or mariadb, and tables that do not change all the time.",
+            (
+                "`replicator verify` requires a sink of type kafka, mysql or mariadb, options that apply to this sink, and "
+                "tables that do not change all the time."
+            ),
             "Name such a task, and with --table tables that it replicates.",
         ),
         "E5033": (
@@ -124,6 +127,17 @@ CODES: Final[dict[str, Entry]] = table(
             "more rows to repair than allowed",
             "More rows differ than --max-repairs permits, so nothing is written: the target may be the wrong one.",
             "Look at the differences; then raise --max-repairs, or fill the table again.",
+        ),
+        "E5044": (
+            "topics cannot be verified",
+            "`replicator verify` reads records of whole rows in Debezium's format (JSON with the envelope), Maxwell's, "
+            "and Canal's flat messages.",
+            "Compare with a task that writes the same tables in one of these formats to other topics.",
+        ),
+        "E5045": (
+            "topics are not repaired",
+            "Records of a topic are not changed. A snapshot writes the present rows of a table behind them.",
+            "`replicator task snapshot start NAME --table DATABASE.TABLE`; rows that only the topic has stay there.",
         ),
         "E5050": (
             "no such process",

@@ -31,6 +31,7 @@ class VerifiedTable(msgspec.Struct, frozen=True, omit_defaults=True):
     changing: int = 0
     repaired: int = 0
     note: str = ""
+    unrecorded: int = 0
 
     @property
     def differences(self) -> int:

@@ -86,6 +86,10 @@ class Chain:
         """Raises ConfigError E1007: not a name for Kafka, or another table's."""
         return self._topic(source, self.view(source), names)
 
+    def routed(self, source: Table) -> bool:
+        """Whether a rule chooses the topic, which several tables may share."""
+        return self._routes.route(source) is not None
+
     def _topic(self, source: Table, view: View, names: TopicNames) -> str:
         route: Route | None = self._routes.route(source)
         if route is not None:

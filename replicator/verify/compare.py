@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Final, Literal, TypeAlias
 
@@ -91,12 +91,13 @@ def same_document(one: bytes | None, other: bytes | None) -> bool:
     return one is not None and other is not None and (one == other or document(one) == document(other))
 
 
-def document(text: bytes | None) -> bytes | None:
-    """A text that all notations of a JSON document have in common. What is not JSON stays as it is."""
+def document(text: bytes | None, number: Callable[[str], object] | None = None) -> bytes | None:
+    """A text that all notations of a JSON document have in common. What is not JSON stays as it is. `number`: what is
+    taken of a number with a point or an exponent."""
     if text is None:
         return None
     try:
-        read = json.loads(text, parse_float=_float, parse_int=_integer, parse_constant=_refuse)
+        read = json.loads(text, parse_float=number or _float, parse_int=_integer, parse_constant=_refuse)
         return json.dumps(read, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
     except (ValueError, RecursionError):
         return text

@@ -38,7 +38,9 @@ class TableResult(msgspec.Struct):
         rows: of the source that were compared.
         missing, extra, different: rows that differ; of a table that was compared by hashes and has no key, a changed
             row is one missing and one extra row.
-        changing: rows that differed in each round, each time otherwise.
+        changing: rows that differed in each round, each time otherwise; of topics also rows whose last record is not
+            known.
+        unrecorded: rows of the source that a topic has no record of, where they do not count as missing.
         not_compared: columns that are not compared, with the reason.
         written: rows that a repair wrote at the target; `repairs`: some of them.
         repaired: rows that differed and are equal since then.
@@ -56,6 +58,7 @@ class TableResult(msgspec.Struct):
     extra: int = 0
     different: int = 0
     changing: int = 0
+    unrecorded: int = 0
     seconds: float = 0.0
     samples: list[Sample] = []
     not_compared: dict[str, str] = {}
@@ -73,7 +76,7 @@ class TableResult(msgspec.Struct):
     def kept(self, time_ms: int) -> VerifiedTable:
         """As it is kept of the last verification. `time_ms`: now."""
         counted = (self.rows, self.missing, self.extra, self.different, self.changing)
-        return VerifiedTable(self.table, self.result, time_ms, *counted, self.repaired, self.note)
+        return VerifiedTable(self.table, self.result, time_ms, *counted, self.repaired, self.note, self.unrecorded)
 
     def conclude(self) -> None:
         """Sets the result by what was counted."""

@@ -42,6 +42,7 @@ class Options(msgspec.Struct, frozen=True):
         max_differences: of one table; then the next one is compared.
         samples: of each table, in the report.
         max_repairs: rows of all tables.
+        complete: of topics: rows that have no record are missing.
     """
 
     max_rows_per_s: int | None = None
@@ -49,6 +50,7 @@ class Options(msgspec.Struct, frozen=True):
     max_differences: int = 100_000
     samples: int = 10
     max_repairs: int = 1_000
+    complete: bool = False
 
 
 class Wanted(msgspec.Struct, frozen=True):
