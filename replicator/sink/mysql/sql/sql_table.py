@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -39,6 +38,8 @@ class SqlTable(msgspec.Struct, frozen=True, eq=False):
         literals: of the columns.
         written: indexes of the columns that are written: those that are not generated.
         key: indexes of the columns by which rows are found.
+        hint: that makes the server find them by this key. Statistics of a table that was empty a moment ago, or few
+            rows, make it read and lock all of them.
         merges: rows that are there may be updated by INSERT ... ON DUPLICATE KEY UPDATE.
         alias: its new row has a name.
         enums: indexes of those of `written` that are ENUM.
@@ -52,6 +53,7 @@ class SqlTable(msgspec.Struct, frozen=True, eq=False):
     literals: tuple[Literal, ...]
     written: tuple[int, ...]
     key: tuple[int, ...]
+    hint: bytes
     merges: bool
     alias: bool
     enums: tuple[int, ...] = ()
@@ -80,7 +82,7 @@ def refusal(
     triggers = _of_triggers(server, grants, found)
     if triggers is not None:
         return triggers
-    if not _key(images, found, known):
+    if not _key(images, found, known)[0]:
         wanted = "a primary key, or a unique key that is NOT NULL, of whole columns that are replicated, none of FLOAT "
         fix = f"ALTER TABLE {name} ADD PRIMARY KEY (...); or {images_allowed}."
         return Refusal("no key that finds rows", f"{wanted}or DOUBLE", fix)
@@ -148,6 +150,7 @@ def read(
     if refused is not None:
         raise _error(session, images.qualified, refused, images.source)
     columns = _columns(images, known)
+    key, index = _key(images, found, known)
     names = tuple(quote_identifier(column.name).encode() for column in columns)
     given = {column.name.lower() for column in columns}
     written = tuple(index for index, column in enumerate(columns) if column.name.lower() not in known.generated)
@@ -158,7 +161,8 @@ def read(
         names,
         tuple(map(literal_of, columns)),
         written,
-        _key(images, found, known),
+        key,
+        f" FORCE INDEX ({quote_identifier(index)})".encode(),
         joined and bool(found.primary_key),
         not server.mariadb and server.version >= _ALIAS,
         tuple(index for index in written if columns[index].type == types.ENUM),
@@ -171,16 +175,16 @@ def _columns(images: TargetTable, known: Definition) -> tuple[ColumnShape, ...]:
     return tuple(at[column.name.lower()] for column in images.columns)
 
 
-def _key(images: TargetTable, found: TableFacts, known: Definition) -> tuple[int, ...]:
-    """Of the primary key, or else of the first unique key that will do; (): there is none."""
+def _key(images: TargetTable, found: TableFacts, known: Definition) -> tuple[tuple[int, ...], str]:
+    """Columns and name of the primary key, or else of the first unique key that will do; (): there is none."""
     at = {column.name.lower(): index for index, column in enumerate(images.columns)}
     shapes = {column.name.lower(): column for column in known.shape.columns}
-    keys: Sequence[tuple[str, ...]] = (found.primary_key,) if found.primary_key else tuple(found.uniques.values())
-    for names in keys:
+    keys = {"PRIMARY": found.primary_key} if found.primary_key else found.uniques
+    for index, names in keys.items():
         whole = all(name in at and name in shapes for name in names)
         if whole and all(key_literals.usable(shapes[name]) and not shapes[name].nullable for name in names):
-            return tuple(at[name] for name in names)
-    return ()
+            return tuple(at[name] for name in names), index
+    return (), ""
 
 
 def _size(images: TargetTable, index: int) -> int:

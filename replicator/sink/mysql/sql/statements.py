@@ -62,8 +62,10 @@ def unchecked(made: Iterable[bytes]) -> Iterator[bytes]:
     yield _CHECKED
 
 
-def deletion(table: bytes, condition: bytes, rows: int) -> tuple[bytes, bytes]:
-    return b"DELETE FROM %s WHERE %s" % (table, condition), _matched(rows)
+def deletion(table: bytes, hint: bytes, condition: bytes, rows: int) -> tuple[bytes, bytes]:
+    """Of many tables, for the sake of the hint, which a DELETE of one table cannot have."""
+    text = b"DELETE %s FROM %s%s WHERE %s" % (table, table, hint, condition)
+    return text, _matched(rows)
 
 
 def deletion_of(shape: TableShape, images: Sequence[bytes]) -> Iterator[bytes]:
@@ -79,7 +81,7 @@ def deletion_of(shape: TableShape, images: Sequence[bytes]) -> Iterator[bytes]:
         for image in images
     )
     for _, part in _parts(_Row(key, b"", False) for key in keys):
-        yield from deletion(table, condition(names, [row.key for row in part]), len(part))
+        yield from deletion(table, b"", condition(names, [row.key for row in part]), len(part))
 
 
 def condition(names: Sequence[bytes], terms: Sequence[bytes]) -> bytes:
@@ -104,7 +106,7 @@ def _deletes(table: SqlTable, found: Iterable[Change]) -> Iterator[bytes]:
     names = [table.names[index] for index in table.key]
     keys = (_Row(_key(table, values(before or b"", table.layout)), b"", False) for before, _ in found)
     for _, part in _parts(keys):
-        yield from deletion(table.name, condition(names, [row.key for row in part]), len(part))
+        yield from deletion(table.name, table.hint, condition(names, [row.key for row in part]), len(part))
 
 
 def _updates(table: SqlTable, found: Iterable[Change]) -> Iterator[bytes]:
@@ -129,7 +131,7 @@ def _merged(table: SqlTable, rows: Sequence[_Row]) -> Iterator[bytes]:
     head, tail = _insert(table), _on_duplicate(table)
     for lenient, part in _parts(rows):
         keys = list(dict.fromkeys(row.key for row in part))
-        count = b"(SELECT COUNT(*) FROM %s WHERE %s FOR UPDATE)" % (table.name, condition(names, keys))
+        count = b"(SELECT COUNT(*) FROM %s%s WHERE %s FOR UPDATE)" % (table.name, table.hint, condition(names, keys))
         text = head + b",".join(row.values for row in part) + tail
         yield b"SET @replicator_rows = IF(%s = %d, 1, %s)" % (count, len(keys), _FAIL)
         yield from _in_mode([text], lenient=lenient)
@@ -141,7 +143,7 @@ def _update(table: SqlTable, old: list[bytes | None], new: list[bytes | None]) -
     sets = [b"%s=%s" % (table.names[index], text) for index, text in zip(table.written, texts, strict=True)]
     sets += [b"%s=%s" % (name, name) for name in table.kept]
     where = condition(names, [_key(table, old)])
-    update = b"UPDATE %s SET %s WHERE %s" % (table.name, b",".join(sets), where)
+    update = b"UPDATE %s%s SET %s WHERE %s" % (table.name, table.hint, b",".join(sets), where)
     yield from _in_mode([update, _matched(1)], lenient=_is_lenient(table, new))
 
 

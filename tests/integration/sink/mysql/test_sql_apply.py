@@ -15,14 +15,13 @@ from replicator.mysql.row_images.decimals import pack
 from replicator.mysql.server import read_server
 from replicator.mysql.session import Session
 from replicator.sink.mysql import target_definition
-from replicator.sink.mysql.net_layout import Joining
 from replicator.sink.mysql.row_runs import Run, split
 from replicator.sink.mysql.sql import sql_table
 from replicator.sink.mysql.sql.grants import TriggerGrants
 from replicator.sink.mysql.sql.statements import MODE, statements
 from tests.support import target
 from tests.support.json_documents import documents
-from tests.support.row_records import Reader, joined, target_of
+from tests.support.row_records import Reader, joined
 from tests.support.site_pair import Pair, deliver
 
 REMEDY = {"mysql": "GRANT REPLICATION_APPLIER ON", "mariadb": "GRANT BINLOG REPLAY ON"}
