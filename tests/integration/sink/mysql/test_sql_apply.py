@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import struct
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -117,7 +117,7 @@ def _number(size: int) -> st.SearchStrategy[bytes]:
 
 def _finite(form: str) -> st.SearchStrategy[bytes]:
     """Without -0, which MariaDB does not store."""
-    width = 32 if form == "<f" else 64
+    width: Literal[32, 64] = 32 if form == "<f" else 64
     floats = st.floats(allow_nan=False, allow_infinity=False, width=width).map(lambda value: value or 0.0)
     return floats.map(lambda value: struct.pack(form, value))
 
