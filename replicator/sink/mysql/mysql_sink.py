@@ -126,6 +126,10 @@ class MySQLSink:
         self._last_commit = time.monotonic()
         return claimed.position
 
+    @property
+    def by_sql(self) -> bool:
+        return self._mode == "sql"
+
     def _say(self, target: Target) -> None:
         """Once for each change of how rows are applied."""
         if target.mode == "sql" and self._mode != "sql" and self._config.apply == "auto":
