@@ -64,6 +64,10 @@ class WatchedSink:
         return self._sink.conflicts
 
     @property
+    def by_sql(self) -> bool:
+        return self._sink.by_sql
+
+    @property
     def holds_position(self) -> bool:
         return self._sink.holds_position
 

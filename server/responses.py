@@ -56,6 +56,7 @@ class Quarantine(msgspec.Struct, kw_only=True):
 class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     """A task with its state. `version`: of the configuration, for If-Match. `dead_letters`: number of records that
     were too large for the sink. `conflicts`: of rows at the target that were not what the source says.
+    `by_sql`: rows are written by SQL statements, as the account may not execute BINLOG, or `sink.apply` is sql.
     `quarantined`: tables in quarantine, now or earlier. `snapshot`: the present or the last snapshot, null without
     one. These are taken from lastCommit. `snapshot_requests`: ordered snapshots that are not done. `position`,
     `gtid`: of the RUNNING instance, else of lastCommit. `maintenance`: "task" or "cluster" while no standby can be
@@ -70,6 +71,7 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     dead_letters: int = 0
     conflicts: int = 0
     skipped_transactions: int = 0
+    by_sql: bool = False
     quarantined: list[Quarantine] = msgspec.field(default_factory=list)
     snapshot: SnapshotReport | None = None
     snapshot_requests: list[SnapshotRequest] = msgspec.field(default_factory=list)
@@ -227,6 +229,7 @@ def task(view: TaskOverview) -> Task:
         dead_letters=checkpoint.dead_letters if checkpoint else 0,
         conflicts=checkpoint.conflicts if checkpoint else 0,
         skipped_transactions=checkpoint.skipped if checkpoint else 0,
+        by_sql=checkpoint.by_sql if checkpoint else False,
         quarantined=[*map(_quarantine, marks), *_ordered(view.orders, left_out(marks))],
         snapshot=report(progress, checkpoint.time_ms, paused=asked.paused) if checkpoint and progress else None,
         snapshot_requests=[msgspec.structs.replace(one, known=()) for one in waiting(asked, progress)],

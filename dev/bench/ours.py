@@ -33,6 +33,7 @@ class Nowhere:
     holds_position = False
     holds_rows = False
     conflicts = 0
+    by_sql = False
 
     def __init__(self) -> None:
         self._committed: Position | None = None

@@ -204,7 +204,7 @@ class _TableRepair:
         """Deletions first, as other rows may get the unique values of theirs."""
         gone = [each.key for each in todo if each.source is None]
         if gone:
-            yield self._keys.deletion(gone)
+            yield from self._keys.deletion(gone, self._fence)
         written = [each for each in todo if each.source is not None]
         if not written:
             return
@@ -220,7 +220,7 @@ class _TableRepair:
             else:  # the row is found by its key: what else the image before has does not matter
                 chosen.setdefault(b"U", []).append(image + image)
         for operation, images in sorted(chosen.items(), reverse=True):
-            yield of_rows(self._routes.route(topic), operation, images)
+            yield from of_rows(self._routes.route(topic), operation, images)
 
 
 def _wanted(rows: Sequence[Row], keys: Sequence[KeyValue], key_of: Callable[[Row], KeyValue]) -> list[Row]:

@@ -17,7 +17,7 @@ from replicator.mysql.identifiers import quote_identifier
 from replicator.mysql.row_images.row_image import RowImages as ImageMaker
 from replicator.mysql.table_shape import TableShape
 from replicator.pipeline.ports import Chunk
-from replicator.sink.mysql.fenced_repair import of_keys
+from replicator.sink.mysql.fenced_repair import FencedRepair
 from replicator.verify.compare import Comparison, KeyValue, Row
 from replicator.verify.ordered import any_of
 from replicator.verify.side import Side
@@ -94,10 +94,9 @@ class TargetKeys:
         noted = decoder.keys(chunk, self._pair.key)
         return {key for key, bytes_ in zip(self._images, noted, strict=True) if bytes_ in changes.keys}
 
-    def deletion(self, keys: Sequence[KeyValue]) -> bytes:
-        """The statement that deletes rows of the last `read`."""
-        images = [self._images[key] for key in keys]
-        return of_keys(self._shape.database, self._shape.name, self._columns, self._places, images)
+    def deletion(self, keys: Sequence[KeyValue], fence: FencedRepair) -> list[bytes]:
+        """The statements that delete rows of the last `read`."""
+        return fence.deletion(self._shape, self._columns, self._places, [self._images[key] for key in keys])
 
     def _order(self) -> list[str]:
         return [quote_identifier(column.name) for column in self._shape.columns]

@@ -98,8 +98,8 @@ CODES: Final[dict[str, Entry]] = table(
         "E5032": (
             "verification not possible",
             (
-                "`replicator verify` requires a sink of type kafka, mysql or mariadb, options that apply to this sink, and "
-                "tables that do not change all the time."
+                "`replicator verify` requires a sink of type kafka, mysql or mariadb, options that apply to this sink, "
+                "and tables that do not change all the time."
             ),
             "Name such a task, and with --table tables that it replicates.",
         ),

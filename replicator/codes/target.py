@@ -103,6 +103,11 @@ CODES: Final[dict[str, Entry]] = table(
             "A row exceeds max_allowed_packet of the target server.",
             "Raise max_allowed_packet at the target; then `replicator task retry NAME`.",
         ),
+        "E3427": (
+            "table not writable by SQL",
+            "The account may not execute BINLOG, and rows of the table can't be written by SQL.",
+            "GRANT the privilege that is shown, or change or exclude the table.",
+        ),
         "E3431": (
             "statement at the source",
             "The source has changed a definition; `sink.ddl` is stop, or the statement cannot be rewritten.",

@@ -39,6 +39,14 @@ class MySQLSink(DatabaseServer):
         min_length=1,
         description="account that writes rows; `replicator check` shows the privileges that it lacks",
     )
+    apply: Literal["auto", "binlog", "sql"] = Field(
+        "auto",
+        description=(
+            "how rows are applied: binlog executes row images by the BINLOG statement, which needs REPLICATION_APPLIER "
+            "(MariaDB: BINLOG REPLAY); sql writes INSERT, UPDATE and DELETE, which is slower, and needs a key and no "
+            "triggers; auto: binlog where the account has the privilege, else sql"
+        ),
+    )
     ddl: DdlChoice = Field(
         DdlRules(),
         description=(

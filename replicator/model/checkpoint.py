@@ -22,6 +22,7 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
             None: an earlier version wrote this, and did not say, or an operator has set the position since.
         conflicts: rows at the sink that were not what the source says they were, since the task was made.
         skipped: transactions that were left out because a task has written them (`source.skip_replicated`).
+        by_sql: the sink writes rows by SQL statements instead of row images.
         quarantined: tables that are or were left out; those that are over first, each in the order of its beginning.
     """
 
@@ -36,3 +37,4 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     in_sink: bool | None = None
     conflicts: int = 0
     skipped: int = 0
+    by_sql: bool = False

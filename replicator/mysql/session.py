@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from pymysql.connections import Connection
+from pymysql.constants import CLIENT
 
 from replicator.config.addresses import addresses
 from replicator.config.database_server import DatabaseServer
@@ -30,7 +31,8 @@ class Session:
     statement.
     """
 
-    def __init__(self, config: DatabaseServer, password: str) -> None:
+    def __init__(self, config: DatabaseServer, password: str, *, found_rows: bool = False) -> None:
+        """`found_rows`: ROW_COUNT() counts rows that a statement has met, also where it has not changed them."""
         if config.host is None or config.port is None:
             raise ValueError("a session is with one server: see `hosts.candidates`")
         if config.hosts and (config.host, config.port) not in addresses(config.hosts):
@@ -56,6 +58,7 @@ class Session:
                 ssl=context,
                 ssl_disabled=context is None,
                 local_infile=False,
+                client_flag=CLIENT.FOUND_ROWS if found_rows else 0,
                 auth_plugin_map=plugins,
                 defer_connect=True,
             )

@@ -28,10 +28,13 @@ class DeliveryCounters(msgspec.Struct):
 class DeliveryProgress:
     """Which totals belong to which committed position. `last`: of the latest acknowledged one, at first `base`;
     `advanced`: something was acknowledged; `outstanding`: something is committed and not yet acknowledged. `in_sink`:
-    see `Checkpoint`, of what is acknowledged."""
+    see `Checkpoint`, of what is acknowledged, as is `by_sql`."""
 
-    def __init__(self, base: Checkpoint, figures: DeliveryCounters, *, in_sink: bool = False) -> None:
+    def __init__(
+        self, base: Checkpoint, figures: DeliveryCounters, *, in_sink: bool = False, by_sql: bool = False
+    ) -> None:
         self.figures = figures
+        self._by_sql = by_sql
         self._in_sink = in_sink
         self.last = base
         self.advanced = False
@@ -77,7 +80,7 @@ class DeliveryProgress:
             figures.lag_s = max(0.0, (now - source_ms) / 1000) if source_ms else 0.0
             marks = self.last.quarantined
             counts, seen = (rows, transactions, dead), (met, skipped)
-            self.last = Checkpoint(reached, epoch, now, source_ms, *counts, marks, self._in_sink, *seen)
+            self.last = Checkpoint(reached, epoch, now, source_ms, *counts, marks, self._in_sink, *seen, self._by_sql)
             self.advanced = True
         if idle and not self._marks:
             self.figures.lag_s = 0.0

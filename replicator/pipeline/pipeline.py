@@ -314,8 +314,12 @@ class Pipeline:
         known = self._mark(self._settle(known, position, held), position)
         if gone is not None:
             self._observer.waiting(self._new_snapshot.begun(position, gone))
-        self._delivery = DeliveryProgress(known, self.figures, in_sink=self._sink.holds_position)
+        self._delivery = self._progress_of(known)
         return self._quarantine.begin(known.quarantined, known.position)
+
+    def _progress_of(self, known: Checkpoint) -> DeliveryProgress:
+        sink = self._sink
+        return DeliveryProgress(known, self.figures, in_sink=sink.holds_position, by_sql=sink.by_sql)
 
     def _beginning(self) -> Position:
         position = self._source.start_position()
@@ -362,7 +366,7 @@ class Pipeline:
         known = msgspec.structs.replace(last, position=msgspec.structs.replace(last.position, server=server))
         known = msgspec.structs.replace(known, epoch=self._term.epoch)
         self._save(known)
-        self._delivery = DeliveryProgress(known, self.figures, in_sink=self._sink.holds_position)
+        self._delivery = self._progress_of(known)
 
     def _reached(self, position: Position) -> bool:
         if is_open(position.snapshot) if self._snapshot is None else self._snapshot.active:

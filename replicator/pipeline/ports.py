@@ -435,6 +435,10 @@ class Sink(Protocol):
         """Rows met so far, in what was committed, that were not what the source says they were."""
 
     @property
+    def by_sql(self) -> bool:
+        """After `open`: rows are written by SQL statements instead of row images."""
+
+    @property
     def holds_position(self) -> bool:
         """Positions are committed with the records, and none is acknowledged before `open` would return it."""
 
@@ -454,26 +458,21 @@ class Sink(Protocol):
 
     def write(self, batch: Batch) -> None:
         """Takes a batch; blocks while too many bytes are in flight. Checks `term` before anything leaves."""
-        ...
 
     def commit(self, position: Position) -> None:
         """Makes everything written so far, and `position`, one unit. exactly_once: returns when committed.
         at_least_once: returns at once, `acknowledged()` follows."""
-        ...
 
     def acknowledged(self) -> Position | None:
         """The latest committed position whose records, and all before them, are durable. Raises what went wrong with
         a send in the background."""
-        ...
 
     def flush(self, timeout: float, progress: Callable[[], None] | None = None) -> None:
         """Blocks until everything written and committed is acknowledged. Calls `progress`, from the calling thread, as
         parts of it are. Raises SinkUnavailable when nothing is acknowledged for `timeout` s."""
-        ...
 
     def close(self) -> None:
         """Drops what is not committed. Never blocks for more than a few seconds; never raises."""
-        ...
 
 
 class CheckpointStore(Protocol):

@@ -268,7 +268,7 @@ def test_grants(same: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     account: dict[str, Any] = {"account": (same.user, "REPL_WEAK"), "ddl": "apply", "get_server_public_key": True}
     grants = [f for f in same.findings(**account) if f.id.startswith("sink.grant")]
     assert {finding.id.removeprefix("sink.grant."): finding.severity for finding in grants} == {
-        "binlog": "fail", "position_table": "fail", "tables": "fail", "ddl": "fail", "mark": "warn",
+        "binlog": "warn", "position_table": "fail", "tables": "fail", "ddl": "fail", "mark": "warn",
     }  # fmt: skip
     for finding in grants:
         for statement in finding.fix.rstrip(";").split("; "):
@@ -307,3 +307,23 @@ def test_read_only(make_mysql: Callable[..., Database], make_mariadb: Callable[.
                 made.execute(statement)
         assert pair.one("read_only").severity == "ok"
         pair.target = target
+
+
+def test_account_without_binlog(same: Pair) -> None:
+    """The mode that would be used, the GRANT for the other one, and tables that SQL can't write."""
+    same.tables("item", ITEM)
+    same.tables("log", "(id INT, v INT)")
+    same.target.execute(f"CREATE USER {same.user}@'%' IDENTIFIED BY ''")
+    same.target.execute(f"GRANT ALL ON {same.at_target}.* TO {same.user}@'%'")
+    same.target.execute(f"GRANT ALL ON {same.positions}.* TO {same.user}@'%'")
+    account = {"account": (same.user, "")}
+    grant = same.one("grant.binlog", **account)
+    assert (grant.severity, "applied by SQL" in grant.found) == ("warn", True)
+    applied = same.one("apply", **account)
+    assert (applied.severity, applied.found) == ("fail", f"{same.at_target}.log: no key that finds rows")
+    assert grant.fix.rstrip(";") in applied.fix
+    assert same.one("grant.binlog", **account, apply="binlog").severity == "fail"
+    same.target.execute(grant.fix.rstrip(";"))
+    assert same.one("grant.binlog", **account).severity == "ok"
+    assert same.found("apply", **account) == []
+    assert same.one("grant.binlog", **account, apply="sql").severity == "ok"

@@ -120,6 +120,7 @@ class Recorder:
     dead_letters = 0
     holds_rows = False
     conflicts = 0
+    by_sql = False
     left: Position | None = None
 
     @property

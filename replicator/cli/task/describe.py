@@ -72,6 +72,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         "Rows": f"{task['rows']}" + (f" ({render.rate(task['rows_per_s'])}/s)" if render.moving(task) else ""),
         **_dead_letters(task),
         **_conflicts(task),
+        **({"Applied": "by SQL; `replicator check` shows the GRANT for row images"} if task.get("by_sql") else {}),
         **_skipped(task),
         **_quarantined(task),
         **_snapshot(task),

@@ -25,6 +25,7 @@ class AtLeastOnceSink:
     holds_position = False
     holds_rows = False
     conflicts = 0
+    by_sql = False
 
     def __init__(self, config: KafkaSink, task: str, installation: str = "", *, batches: bool = True) -> None:
         self._config = config

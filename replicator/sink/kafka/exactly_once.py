@@ -38,6 +38,7 @@ class ExactlyOnceSink:
     holds_position = True
     holds_rows = False
     conflicts = 0
+    by_sql = False
 
     def __init__(self, config: KafkaSink, task: str, installation: str = "", *, batches: bool = True) -> None:
         self._config = config

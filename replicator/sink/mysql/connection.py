@@ -1,4 +1,4 @@
-"""A connection to the target that executes row images: its server, settings and packets."""
+"""A connection to the target that row images are applied over: its server, settings and packets."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from replicator.mysql import multi_statements, server_errors
 from replicator.mysql.multi_statements import Outcome
 from replicator.mysql.server import read_server
 from replicator.mysql.session import Session
-from replicator.sink.mysql import errors, events, row_groups
+from replicator.sink.mysql import apply_mode, errors, events, row_groups
+from replicator.sink.mysql.apply_mode import Mode
+from replicator.sink.mysql.sql.statements import MODE, RESTORED
 
 _NET_SECONDS: Final = 600
 _IDLE_SECONDS: Final = 28_800
 """A session that is idle for longer than that ends, and the next one begins."""
 _SETTINGS: Final = (
-    "sql_mode = 'STRICT_TRANS_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'",
+    f"sql_mode = '{MODE}'",
     "time_zone = '+00:00'",
     "foreign_key_checks = 1",
     "unique_checks = 1",
@@ -33,17 +35,19 @@ class Target:
     Attributes:
         session: with the server that is written to.
         server: what it says of itself.
+        mode: how row images are applied.
         room: bytes that the text of a packet may have.
     """
 
     def __init__(self, config: MySQLSink, password: str) -> None:
         """Raises SinkUnavailable, SinkError."""
-        self.session = Session(config, password)
+        self.session = Session(config, password, found_rows=True)
         self._timeout = config.statement_timeout_s
         try:
             self.server = read_server(self.session)
             self._refuse_read_only()
             self._set(config)
+            self.mode: Mode = apply_mode.chosen(config, self.session, self.server)
             largest = int(self.session.value("SELECT @@SESSION.max_allowed_packet"))
             self.room = min(largest, config.max_packet_bytes) - _PACKET_SPARE
             self.largest = largest - _PACKET_SPARE
@@ -66,7 +70,7 @@ class Target:
 
     def describe(self) -> None:
         """Prepares the session for row images. Raises SinkError E3405: the account may not."""
-        if self._described:
+        if self._described or self.mode == "sql":
             return
         group = events.format_description(mariadb=self.server.mariadb)
         outcome = self.execute(row_groups.text([group]), 1)
@@ -83,7 +87,13 @@ class Target:
 
     def rollback(self) -> None:
         """Raises SinkUnavailable."""
-        self.session.rows("ROLLBACK")
+        for statement in (b"ROLLBACK", *self.restored):
+            self.session.rows(statement.decode())
+
+    @property
+    def restored(self) -> tuple[bytes, ...]:
+        """Statements that restore the settings of the session after an error between those of rows."""
+        return RESTORED if self.mode == "sql" else ()
 
     def abandon(self) -> None:
         """Rolls back, or ends the session: the connection may be lost."""
@@ -98,7 +108,7 @@ class Target:
     def _denied(self, error: ReplicatorError) -> ReplicatorError:
         if server_errors.number_of(error) not in server_errors.GRANT:
             return error
-        privilege = "BINLOG REPLAY" if self.server.mariadb else "REPLICATION_APPLIER"
+        privilege = apply_mode.privilege(self.server)
         account = server_errors.account_of(self.session.user)
         return SinkError(
             "E3405",

@@ -9,9 +9,10 @@ from replicator.mysql import server_errors
 from replicator.mysql.session import Session
 
 DUPLICATE: Final = frozenset({1022, 1062, 1169, 1557, 1586, 1761, 1762})
-NOT_FOUND: Final = frozenset({1032})
 NOT_ONE_ROW: Final = 1242
-"""ER_SUBQUERY_NO_1_ROW: how the statement behind the position's says that the position row is not ours."""
+"""ER_SUBQUERY_NO_1_ROW: how the statement behind the position's says that the position row is not ours, and those of
+SQL that a row is missing."""
+NOT_FOUND: Final = frozenset({1032, NOT_ONE_ROW})
 LOCKED: Final = frozenset({1205, 3572})
 """Lock wait timeout; NOWAIT on MySQL."""
 NO_TABLE: Final = frozenset({1049, 1051, 1109, 1146})
@@ -45,7 +46,10 @@ def of_row(error: ReplicatorError, table: str, where: str) -> ReplicatorError:
     number = server_errors.number_of(error)
     if number in NOT_FOUND:
         what = f"a row that the source has changed or deleted is not in {table} at {where}"
-        return _renamed(SinkError, "E3423", what, error, table)
+        made = _renamed(SinkError, "E3423", what, error, table)
+        if number == NOT_ONE_ROW:
+            made.found = "no row with the key of the change"
+        return made
     if number in DUPLICATE:
         what = f"a row of the source, or a unique value of it, is already in {table} at {where}"
         return _renamed(SinkError, "E3424", what, error, table)

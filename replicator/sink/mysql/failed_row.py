@@ -8,7 +8,7 @@ from typing import Final
 from replicator.errors import ReplicatorError
 from replicator.sink.mysql import errors
 from replicator.sink.mysql.connection import Target
-from replicator.sink.mysql.row_groups import RowGroup, Rows, size_of, text_size
+from replicator.sink.mysql.row_groups import RowGroup, Rows, size_of
 
 _ROWS_AT_ONCE: Final = 500
 
@@ -22,34 +22,38 @@ def find(target: Target, group: RowGroup, error: ReplicatorError) -> ReplicatorE
     target.execute(b"BEGIN", 1)
     try:
         for part in _parts(target, group):
-            outcome = target.execute(b";".join(map(_single, part)), len(part))
+            owners = [rows for rows, statements in part for _ in statements]
+            text = b";".join(statement for _, statements in part for statement in statements)
+            outcome = target.execute(text, len(owners))
             if outcome.error is not None:
-                rows = part[outcome.done]
+                rows = owners[outcome.done]
                 return _named(errors.of_row(outcome.error, rows.route.table, target.session.where), rows)
     finally:
         target.rollback()
     return errors.of_row(error, ", ".join(sorted(group.tables)), target.session.where)
 
 
-def _parts(target: Target, group: RowGroup) -> Iterator[list[Rows]]:
+def single(rows: Rows) -> list[bytes]:
+    """The statements of these rows alone."""
+    group = RowGroup()
+    group.add(rows, size_of(rows))
+    return group.statements()
+
+
+def _parts(target: Target, group: RowGroup) -> Iterator[list[tuple[Rows, list[bytes]]]]:
     """As many rows in each as a packet takes."""
-    part: list[Rows] = []
+    part: list[tuple[Rows, list[bytes]]] = []
     room = target.room
     for rows in group.single_rows:
-        size = text_size(size_of(rows) + rows.route.map_size) + 1
+        statements = single(rows)
+        size = sum(map(len, statements)) + len(statements)
         if part and (size > room or len(part) == _ROWS_AT_ONCE):
             yield part
             part, room = [], target.room
-        part.append(rows)
+        part.append((rows, statements))
         room -= size
     if part:
         yield part
-
-
-def _single(rows: Rows) -> bytes:
-    group = RowGroup()
-    group.add(rows, size_of(rows))
-    return group.statement()
 
 
 def _named(error: ReplicatorError, rows: Rows) -> ReplicatorError:

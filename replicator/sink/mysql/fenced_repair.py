@@ -16,6 +16,7 @@ from replicator.model.position import Position
 from replicator.model.table import Column
 from replicator.model.target_table import UNCHECKED, TargetTables
 from replicator.mysql import server_errors
+from replicator.mysql.table_shape import TableShape
 from replicator.sink.mysql import events
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.ddl import is_begun
@@ -24,14 +25,16 @@ from replicator.sink.mysql.position_table import PositionRow, PositionTable
 from replicator.sink.mysql.routes import Routes
 from replicator.sink.mysql.row_groups import Route, RowGroup, Rows, size_of, text
 from replicator.sink.mysql.row_runs import Run
+from replicator.sink.mysql.sql import sql_table
+from replicator.sink.mysql.sql import statements as sql
 
 IDLE_S: Final = 10
 """The server ends a session that is silent for longer than that: the lock of a process that hangs is released."""
 _LOCK_S: Final = 5
 
 
-def of_rows(route: Route, operation: bytes, images: Sequence[bytes]) -> bytes:
-    """The statement that writes row images of the source. `operation`: I or U, of which the images are those before and
+def of_rows(route: Route, operation: bytes, images: Sequence[bytes]) -> list[bytes]:
+    """The statements that write row images of the source. `operation`: I or U, of which the images are those before and
     after; a row is found by its primary key alone. Foreign keys are neither checked nor followed."""
     joined = b"".join(images)
     if route.transcode is not None:
@@ -39,16 +42,11 @@ def of_rows(route: Route, operation: bytes, images: Sequence[bytes]) -> bytes:
     run = Run("", UNCHECKED + operation, len(images), joined)
     rows, group = Rows(route, run, (), 0), RowGroup()
     group.add(rows, size_of(rows))
-    return group.statement()
+    return group.statements()
 
 
 def of_keys(database: str, name: str, columns: Sequence[Column], key: Sequence[int], images: Sequence[bytes]) -> bytes:
-    """The statement that deletes rows.
-
-    Args:
-        columns: of the table at the target, in their order.
-        key: indexes of those that the images have: the primary key, in the order of the columns.
-    """
+    """The BINLOG statement that deletes rows. Arguments as of `FencedRepair.deletion`."""
     mapped, joined = columns[: max(key) + 1], b"".join(images)
     present = events.bitmap(len(mapped), key)
     header = events.rows_header("delete", 1, len(mapped), present, len(joined), last=True, unchecked=True)
@@ -99,6 +97,23 @@ class FencedRepair:
         if position.snapshot is not None and not position.snapshot.ended_ms:
             raise _refused(f"'{self._task}' is taking a snapshot", _shown(row))
         return position
+
+    def deletion(
+        self, shape: TableShape, columns: Sequence[Column], key: Sequence[int], images: Sequence[bytes]
+    ) -> list[bytes]:
+        """The statements that delete rows. Foreign keys are neither checked nor followed.
+
+        Args:
+            shape: the table at the target, with the columns of its primary key alone, in their order.
+            columns: all of its columns.
+            key: indexes in `columns` of those that the images have.
+
+        Raises SinkError E3427: rows can't be deleted by SQL.
+        """
+        if self._target.mode == "binlog":
+            return [of_keys(shape.database, shape.name, columns, key, images)]
+        sql_table.refuse_triggers(self._target.session, self._target.server, shape.database, shape.name)
+        return list(sql.unchecked(sql.deletion_of(shape, images)))
 
     def write(self, statements: Iterable[bytes]) -> None:
         """Raises SinkError: a row can't be written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
@@ -15,7 +16,10 @@ from replicator.model.snapshot import INITIAL
 from replicator.model.target_table import STATEMENT, TargetTables
 from replicator.model.term import Term
 from replicator.mysql.hosts import Hosts
+from replicator.mysql.identifiers import quote_account
 from replicator.mysql.session import Session
+from replicator.sink.mysql import apply_mode
+from replicator.sink.mysql.apply_mode import Mode
 from replicator.sink.mysql.claim import claim
 from replicator.sink.mysql.conflicts.conflict_table import ConflictTable
 from replicator.sink.mysql.conflicts.recorder import Recorder, Texts, ValueText, hexadecimal
@@ -32,6 +36,8 @@ from replicator.sink.mysql.row_sections import sections
 from replicator.sink.mysql.stored_rows import stored
 from replicator.sink.mysql.table_creation import SourceTables, TableCreation
 from replicator.sink.mysql.transaction import Transaction
+
+log: Final = logging.getLogger(__name__)
 
 _IDLE_SECONDS: Final = 1.0  # between transactions that have a position and no rows
 _SKIPPED_SECONDS: Final = 10.0
@@ -90,6 +96,7 @@ class MySQLSink:
         self._filler: Resolver | None = None
         self._transaction: Transaction | None = None
         self._sequence = 0
+        self._mode: Mode | None = None
         self._waiting: Position | None = None  # a position without rows, not committed yet
         self._committed: Position | None = None
         self._last_commit = 0.0
@@ -112,11 +119,28 @@ class MySQLSink:
             self.close()
             raise
         self._term, self.left = term, claimed.left
+        self._say(target)
         self._routes = Routes(target, self._tables, self._creation)
         self._resolver, self._filler = self._conflicts(target)
         self._committed = claimed.position
         self._last_commit = time.monotonic()
         return claimed.position
+
+    @property
+    def by_sql(self) -> bool:
+        return self._mode == "sql"
+
+    def _say(self, target: Target) -> None:
+        """Once for each change of how rows are applied."""
+        if target.mode == "sql" and self._mode != "sql" and self._config.apply == "auto":
+            privilege = apply_mode.privilege(target.server)
+            account = quote_account(target.server.account)
+            log.warning(
+                "%s: rows are applied by SQL at %s, as the account may not execute %s; row images are applied faster: "
+                "GRANT %s ON *.* TO %s;",
+                self._task, target.session.where, apply_mode.statements(target.server), privilege, account,
+            )  # fmt: skip
+        self._mode = target.mode
 
     def _prepare(self, target: Target) -> None:
         table = self._position_table

@@ -8,7 +8,11 @@ from replicator.errors import SinkError
 from replicator.model.target_table import TargetTable, TargetTables
 from replicator.sink.mysql import events, net_layout, target_columns, target_definition
 from replicator.sink.mysql.connection import Target
+from replicator.sink.mysql.net_layout import Joining
 from replicator.sink.mysql.row_groups import Route
+from replicator.sink.mysql.sql import sql_table
+from replicator.sink.mysql.sql.grants import TriggerGrants
+from replicator.sink.mysql.sql.sql_table import SqlTable
 from replicator.sink.mysql.table_creation import TableCreation
 from replicator.sink.mysql.target_definition import Definition
 from replicator.sink.mysql.transcoding import transcoder
@@ -22,11 +26,12 @@ class Routes:
         self._tables = tables
         self._creation = creation
         self._known: dict[str, Route] = {}
+        self._grants = TriggerGrants(target.session)
 
     def route(self, topic: str) -> Route:
         """
         Raises:
-            SinkError: E3421, E3422.
+            SinkError: E3421, E3422, E3427.
             SinkUnavailable.
         """
         known = self._known.get(topic)
@@ -42,18 +47,27 @@ class Routes:
         placed = target_columns.place(table, definition, mariadb=target.server.mariadb)
         make_map = partial(events.table_map, table.database, table.name, placed.columns)
         present = events.bitmap(len(placed.columns), placed.places)
+        joining = net_layout.read(target.session, placed.stored)
         return Route(
             table.qualified,
             source,
             make_map,
             len(placed.columns),
             present,
-            net_layout.read(target.session, placed.stored),
+            joining,
             len(make_map(0)),
             len(events.rows_header("insert", 0, len(placed.columns), present, 0, last=False)),
             placed.stored,
+            self._sql(placed.stored, definition, joining),
             None if placed.plan is None else transcoder(placed.plan),
         )
+
+    def _sql(self, stored: TargetTable, definition: Definition, joining: Joining) -> SqlTable | None:
+        target = self._target
+        if target.mode == "binlog":
+            return None
+        joined = joining.layout is not None
+        return sql_table.read(target.session, target.server, self._grants, stored, definition, joined=joined)
 
     def _definition(self, table: TargetTable, source: str) -> Definition:
         """Of the table at the target, which is created if it is missing and that is wanted."""

@@ -1,4 +1,5 @@
-"""Rows become the text of BINLOG statements: table maps, then an event for each run of one table and operation."""
+"""Rows become statements: one BINLOG statement of table maps and an event for each run of one table and operation, or
+SQL statements of each run."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from replicator.errors import SinkError
 from replicator.model.batch import Record
 from replicator.model.target_table import OPERATIONS, UNCHECKED, TargetTable
 from replicator.sink.mysql import events
@@ -15,6 +17,8 @@ from replicator.sink.mysql.net_changes import FEWEST, net
 from replicator.sink.mysql.net_layout import Joining
 from replicator.sink.mysql.row_runs import Run, runs, split
 from replicator.sink.mysql.row_sections import Changes, Section
+from replicator.sink.mysql.sql import statements as sql
+from replicator.sink.mysql.sql.sql_table import SqlTable
 from replicator.sink.mysql.transcoding import Transcode
 
 EVENT_BYTES: Final = 1 << 20
@@ -35,6 +39,7 @@ class Route(msgspec.Struct, frozen=True, eq=False):
         present: bitmap of those that the images have.
         joining: whether the changes of a row may be joined.
         stored: the table as its images are executed.
+        sql: how its rows are written by SQL; None: by BINLOG.
         transcode: makes those of the source's images; None: they are the same.
         map_size, head_size: bytes of its map, and of what an event of inserted rows has in front of the images.
     """
@@ -48,6 +53,7 @@ class Route(msgspec.Struct, frozen=True, eq=False):
     map_size: int
     head_size: int
     stored: TargetTable
+    sql: SqlTable | None = None
     transcode: Transcode | None = None
 
 
@@ -91,7 +97,7 @@ class RoutedSection(msgspec.Struct):
 
 
 class RowGroup:
-    """The rows of one BINLOG statement.
+    """The rows of one BINLOG statement, or of SQL statements that follow each other.
 
     Attributes:
         size: bytes of its events.
@@ -159,11 +165,19 @@ class RowGroup:
             groups[-1].add(each, size)
         return groups
 
-    def statement(self) -> bytes:
-        """b"": nothing is left to do. All table maps come first: a server opens the tables of a statement at its first
-        row."""
+    def statements(self) -> list[bytes]:
+        """Of BINLOG one; none: nothing is left to do. All table maps come first: a server opens the tables of a
+        statement at its first row.
+
+        Raises SinkError E3425: a value has no literal.
+        """
         left = self._left()
-        return text(_events(left)) if left else b""
+        if not left:
+            return []
+        if left[0].route.sql is None:
+            return [text(_events(left))]
+        made = (statement for rows in left for statement in _sql(rows))
+        return list(sql.unchecked(made) if self._marked else made)
 
     def _left(self) -> list[Rows]:
         """The rows as they are executed. Tables without foreign keys among them do not depend on each other."""
@@ -198,6 +212,20 @@ class RowGroup:
             for topic in part.section.topics:
                 take(part.routes[topic.topic], topic.runs, Changes(part.section, topic.topic))
         return found
+
+
+def _sql(rows: Rows) -> Iterator[bytes]:
+    assert rows.route.sql is not None, "routes of one session"  # noqa: S101
+    try:
+        yield from sql.statements(rows.route.sql, rows.run)
+    except (ValueError, IndexError, OverflowError) as error:
+        raise SinkError(
+            "E3425",
+            f"a row of {rows.route.table} can't be written by SQL",
+            found=str(error),
+            wanted="values that SQL has literals for",
+            table=rows.route.source,
+        ) from error
 
 
 def _events(left: Sequence[Rows]) -> Iterator[bytes]:

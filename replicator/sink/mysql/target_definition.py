@@ -43,12 +43,16 @@ class Definition(msgspec.Struct, frozen=True):
         unfilled: columns that get a value that is not declared where images lack them -> why.
         automatic: the AUTO_INCREMENT column.
         generated: its generated columns, in lower case.
+        stamped: columns that an UPDATE changes by itself (ON UPDATE CURRENT_TIMESTAMP).
+        versioned: it has system versioning.
     """
 
     shape: TableShape
     unfilled: Mapping[str, str]
     automatic: str | None = None
     generated: frozenset[str] = frozenset()
+    stamped: tuple[str, ...] = ()
+    versioned: bool = False
 
 
 def read(session: Session, server: Server, database: str, name: str, source: str) -> Definition:
@@ -85,7 +89,8 @@ def read(session: Session, server: Server, database: str, name: str, source: str
     if some and server.mariadb and server.version < _COMPUTES:
         indexed = [(str(key), str(column)) for key, column in session.rows(_INDEXED, (database, name))]
         unfilled |= _not_computed(rows, indexed)
-    return Definition(shape, unfilled, automatic, generated)
+    stamped = tuple(str(column) for column, _, _, extra in rows if "ON UPDATE" in extra)
+    return Definition(shape, unfilled, automatic, generated, stamped, versioned=kind == "SYSTEM VERSIONED")
 
 
 def read_generated(session: Session, database: str, name: str) -> frozenset[str]:

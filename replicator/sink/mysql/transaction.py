@@ -29,6 +29,8 @@ _TO_SAVEPOINT: Final = b"ROLLBACK TO SAVEPOINT replicator_part"
 _PART_BYTES: Final = 8 << 20
 """Rows that wait for the rest of their transaction, at most."""
 _FENCE_STATEMENTS: Final = 2
+_ENDS: Final = 64
+"""Bytes of BEGIN, COMMIT and the separators between them and the statements of a packet."""
 
 
 class Transaction:
@@ -60,8 +62,8 @@ class Transaction:
         size = size_of(rows)
         if self._group and (self._group.size + size > self._most or not self._group.takes(rows)):
             self._execute(None)
-        if text_size(size + rows.route.map_size) > self._target.largest:
-            raise self._too_large(rows, size)
+        if rows.route.sql is None and text_size(size + rows.route.map_size) > self._target.largest:
+            raise self._too_large(rows, size, text_size(size))
         self._group.add(rows, size)
 
     def add_section(self, section: RoutedSection) -> bool:
@@ -117,7 +119,7 @@ class Transaction:
 
     def _send_or_resolve(self, group: RowGroup, position: Position | None) -> None:
         """Rows are read only where the server has refused one."""
-        was_open = self._open
+        was_open, sequence = self._open, self._sequence
         if was_open:
             self._run(_SAVEPOINT, 1)
         outcome, of_rows = self._sent(group, position)
@@ -125,7 +127,9 @@ class Transaction:
             return
         if not of_rows or not errors.is_conflict(outcome.error):
             raise self._failed(group, outcome, outcome.error, of_rows=of_rows)
-        self._run(_TO_SAVEPOINT if was_open else b"ROLLBACK", 1)
+        undo = (_TO_SAVEPOINT if was_open else b"ROLLBACK", *self._target.restored)
+        self._run(b";".join(undo), len(undo))
+        self._open, self._sequence = was_open, sequence  # an earlier packet of the group may have succeeded
         self._resolve(group, position)
 
     def _resolve(self, group: RowGroup, position: Position | None) -> None:
@@ -145,7 +149,39 @@ class Transaction:
         self._send(groups[-1], position)
 
     def _sent(self, group: RowGroup, position: Position | None) -> tuple[Outcome, bool]:
-        """One packet. Returns whether the error, if any, is of the rows."""
+        """One packet, or as many as the statements take. Returns whether the error, if any, is of the rows."""
+        packets = self._packets(group, position)
+        for packet in packets[:-1]:
+            outcome, of_rows = self._packet(packet, None)
+            if outcome.error is not None:
+                return outcome, of_rows
+        return self._packet(packets[-1], position)
+
+    def _packets(self, group: RowGroup, position: Position | None) -> list[list[bytes]]:
+        """The statements of the rows, by packet: at least one. The fence and the position have room in each."""
+        statements = group.statements() if group else []
+        if not statements:
+            return [[]]
+        ends = len(self._table.fence(self._term, self._sequence, position)) + _ENDS
+        if len(statements) == 1 and len(statements[0]) + ends <= self._target.largest:
+            return [statements]
+        packets: list[list[bytes]] = [[]]
+        size = ends
+        for statement in statements:
+            if len(statement) > self._target.largest:
+                raise self._too_large_of(group)
+            if packets[-1] and size + len(statement) > self._target.room:
+                packets.append([])
+                size = ends
+            if ends + len(statement) > self._target.largest:  # in a packet of its own
+                packets += [[statement], []]
+                size = ends
+                continue
+            packets[-1].append(statement)
+            size += len(statement) + 1
+        return packets
+
+    def _packet(self, rows: list[bytes], position: Position | None) -> tuple[Outcome, bool]:
         parts, fences = [], 0
         if not self._open:
             parts.append(_BEGIN)
@@ -153,9 +189,7 @@ class Transaction:
             parts.append(self._table.fence(self._term, self._sequence, position))
             fences = _FENCE_STATEMENTS
         before = len(parts) + (1 if fences else 0)
-        rows = group.statement() if group else b""
-        if rows:
-            parts.append(rows)
+        parts += rows
         if position is not None:
             parts.append(_COMMIT)
         if not parts:  # changes that come to nothing
@@ -166,7 +200,7 @@ class Transaction:
         if outcome.error is None:
             self._sequence += 1 if fences else 0
             self._open = True
-        return outcome, outcome.done == before and bool(rows)
+        return outcome, before <= outcome.done < before + len(rows)
 
     def _run(self, statement: bytes, count: int) -> None:
         outcome = self._target.execute(statement, count)
@@ -200,14 +234,20 @@ class Transaction:
             wanted=f"epoch {self._term.epoch}, sequence {self._sequence}",
         )
 
-    def _too_large(self, rows: Rows, size: int) -> SinkError:
+    def _too_large_of(self, group: RowGroup) -> SinkError:
+        """The row of the group whose statement is largest."""
+        sizes = ((max(map(len, failed_row.single(rows))), rows) for rows in group.single_rows)
+        text, rows = max(sizes, key=lambda found: found[0])
+        return self._too_large(rows, size_of(rows), text)
+
+    def _too_large(self, rows: Rows, size: int, text: int) -> SinkError:
         record = rows.records[rows.first]
         return SinkError(
             "E3426",
             f"a row of {rows.route.table} is too large for {self._target.session.where}",
-            found=f"{size} bytes, {text_size(size)} as a statement; row {record[4]} of its transaction",
+            found=f"{size} bytes, {text} as a statement; row {record[4]} of its transaction",
             wanted=f"at most {self._target.largest} bytes: max_allowed_packet of the target",
-            fix=f"Raise max_allowed_packet at the target to {_rounded(text_size(size))} or more.",
+            fix=f"Raise max_allowed_packet at the target to {_rounded(text)} or more.",
             position=record[3].decode("ascii", "replace"),
             table=rows.route.source,
         )

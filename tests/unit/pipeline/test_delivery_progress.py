@@ -33,6 +33,14 @@ def test_totals_belong_to_the_position_they_were_committed_with() -> None:
     assert not book.outstanding
 
 
+def test_how_rows_are_written_is_in_the_checkpoint() -> None:
+    for by_sql in (True, False):
+        book = DeliveryProgress(Checkpoint(at(0), by_sql=not by_sql), DeliveryCounters(), by_sql=by_sql)
+        book.committed(at(1))
+        book.acknowledged(at(1), 2, False)
+        assert book.last.by_sql is by_sql
+
+
 def test_a_position_that_was_never_committed_changes_nothing() -> None:
     book = delivery()
     book.written(Batch([], at(1), True, 3, 1, 30, 5))

@@ -64,15 +64,16 @@ def _server(session: Session, server: Server, config: MySQLSink) -> tuple[list[F
 
 def _contents(session: Session, server: Server, config: MySQLSink, source: SourceFacts) -> list[Finding]:
     findings = [settings.session_settings(), settings.event_scheduler(session, server, source)]
-    findings += [*privileges.of_server(session, server), *privileges.of_positions(session, server, config)]
+    applied, mode = privileges.of_server(session, server, config)
+    findings += [*applied, *privileges.of_positions(session, server, config)]
     findings += conflicts.of_table(session, server, config)
     if source.tables is None:
         return findings
-    compared, present = tables.check(session, server, config, source)
+    compared, present = tables.check(session, server, config, source, mode)
     findings += privileges.of_tables(session, server, present)
     if rules_of(config.ddl).applies or config.create_tables:
         findings += privileges.of_ddl(session, server, sorted({table.target[0] for table in source.tables}))
-    findings += [settings.packet(server, session, source), *compared]
+    findings += [settings.packet(server, session, source, mode), *compared]
     if rules_of(config.ddl).applies or config.create_tables:
         findings.append(privileges.of_mark(session, server))
     return findings

@@ -16,6 +16,8 @@ from replicator.mysql.server import Server
 from replicator.mysql.server_errors import GRANT
 from replicator.mysql.session import Session
 from replicator.mysql.table_facts import Name, TableFacts
+from replicator.sink.mysql import apply_mode
+from replicator.sink.mysql.apply_mode import Mode
 
 _POSITIONS: Final = "replicator_position"
 _MISSING: Final = quote_identifier("replicator_check_no_such_table")
@@ -24,18 +26,20 @@ _MOST: Final = 500
 """Tables that are asked about one by one; the rest is not."""
 
 
-def of_server(session: Session, server: Server) -> list[Finding]:
-    """What BINLOG asks for, and SET gtid_next, which has to follow it on MySQL."""
-    account = quote_account(server.account)
-    statements = {"BINLOG": "BINLOG ''"}
-    if not server.mariadb:
-        statements["SET gtid_next"] = "SET SESSION gtid_next = 'AUTOMATIC'"
-    refused = [name for name, sql in statements.items() if session.refusal(sql) in GRANT]
-    privilege = "BINLOG REPLAY" if server.mariadb else "REPLICATION_APPLIER"
+def of_server(session: Session, server: Server, config: MySQLSink) -> tuple[list[Finding], Mode]:
+    """What BINLOG asks for, and SET gtid_next, which has to follow it on MySQL. Also returns how rows are applied."""
+    account, id_ = quote_account(server.account), "sink.grant.binlog"
+    if config.apply == "sql":
+        return [Finding.ok(id_, "rows are applied by SQL, as `sink.apply` says")], "sql"
+    refused, privilege = apply_mode.refused(session, server), apply_mode.privilege(server)
     if not refused:
-        return [Finding.ok("sink.grant.binlog", f"{account} may execute {' and '.join(statements)}")]
-    found = f"{account} may not execute {' or '.join(refused)}"
-    return [Finding("sink.grant.binlog", "fail", found, privilege, f"GRANT {privilege} ON *.* TO {account};")]
+        said = f"{account} may execute {apply_mode.statements(server)}: rows are applied as row images"
+        return [Finding.ok(id_, said)], "binlog"
+    found, grant = f"{account} may not execute {' or '.join(refused)}", f"GRANT {privilege} ON *.* TO {account};"
+    if config.apply == "binlog":
+        return [Finding(id_, "fail", found, privilege, grant)], "binlog"
+    wanted = f"{privilege}: row images are applied faster, also to tables with triggers or without a key"
+    return [Finding(id_, "warn", f"{found}: rows are applied by SQL", wanted, grant)], "sql"
 
 
 def of_positions(session: Session, server: Server, config: MySQLSink) -> list[Finding]:

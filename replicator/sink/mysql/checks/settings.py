@@ -9,6 +9,7 @@ from replicator.model.finding import Finding, listed
 from replicator.mysql.remedies import set_global
 from replicator.mysql.server import Server
 from replicator.mysql.session import Session
+from replicator.sink.mysql.apply_mode import Mode
 from replicator.sink.mysql.checks.expected import ExpectedTable, SourceFacts
 
 _OLDEST: Final = {"mysql": (8, 0), "mariadb": (10, 3)}
@@ -16,9 +17,11 @@ _EVENTS: Final = (
     "SELECT EVENT_SCHEMA, EVENT_NAME FROM information_schema.EVENTS "
     "WHERE STATUS = 'ENABLED' AND EVENT_SCHEMA IN ({}) ORDER BY 1, 2"
 )
-_IMAGES: Final = 2
-"""Of an update, before and after."""
-_BASE64: Final = 4 / 3
+_TEXTS: Final[dict[Mode, tuple[float, str]]] = {
+    "binlog": (2 * 4 / 3, "an update of the largest row of {} ({} bytes) has two images in base64"),
+    "sql": (2, "the largest row of {} ({} bytes) is written in hexadecimal digits"),
+}
+"""Bytes of a statement for each byte of a row, and why."""
 _OVERHEAD: Final = 64 << 10
 _LARGEST: Final = 1 << 30
 """Of max_allowed_packet."""
@@ -97,16 +100,17 @@ def event_scheduler(session: Session, server: Server, source: SourceFacts) -> Fi
     return Finding("sink.events", "warn", listed(names), wanted, fix)
 
 
-def packet(server: Server, session: Session, source: SourceFacts) -> Finding:
+def packet(server: Server, session: Session, source: SourceFacts, mode: Mode) -> Finding:
     found = int(session.value("SELECT @@GLOBAL.max_allowed_packet") or 0)
     if not source.tables:
         return Finding.ok("sink.max_allowed_packet", str(found))
     largest = max(source.tables, key=_row)
     row = min(_row(largest), source.packet or _LARGEST)
-    needed = min(int(row * _IMAGES * _BASE64) + _OVERHEAD, _LARGEST)
+    times, why = _TEXTS[mode]
+    needed = min(int(row * times) + _OVERHEAD, _LARGEST)
     if found >= needed:
         return Finding.ok("sink.max_allowed_packet", f"{found}, and {needed} for the largest row")
-    wanted = f"{needed}: an update of the largest row of {largest.source} ({row} bytes) has two images in base64"
+    wanted = f"{needed}: {why.format(largest.source, row)}"
     shown = f"{found} bytes"
     fix = set_global(server, "max_allowed_packet", str(-(-needed // (1 << 20)) << 20))
     return Finding("sink.max_allowed_packet", "warn", shown, wanted, fix)

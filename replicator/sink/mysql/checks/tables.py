@@ -13,8 +13,11 @@ from replicator.mysql.server import Server
 from replicator.mysql.session import Session
 from replicator.mysql.table_facts import ColumnFacts, Name, TableFacts
 from replicator.sink.mysql import target_definition
+from replicator.sink.mysql.apply_mode import Mode
 from replicator.sink.mysql.checks import conflicts
 from replicator.sink.mysql.checks.expected import ExpectedColumn, ExpectedTable, SourceFacts
+from replicator.sink.mysql.sql import sql_table
+from replicator.sink.mysql.sql.grants import TriggerGrants
 from replicator.sink.mysql.target_columns import Problem, problems
 from replicator.sink.mysql.target_definition import Definition
 
@@ -24,9 +27,9 @@ _SHOWN: Final = 20
 
 
 def check(
-    session: Session, server: Server, config: MySQLSink, source: SourceFacts
+    session: Session, server: Server, config: MySQLSink, source: SourceFacts, mode: Mode
 ) -> tuple[list[Finding], list[TableFacts]]:
-    """Findings, and the tables that the target has."""
+    """Findings, and the tables that the target has. `mode`: how rows are applied."""
     expected = source.tables or ()
     known = table_facts.read(session, dict.fromkeys(table.target for table in expected))
     fold = str(session.value("SELECT @@lower_case_table_names")) != "0"
@@ -47,7 +50,8 @@ def check(
     if there and not differences:
         findings.append(Finding.ok("sink.columns", f"{len(there)} tables can take every row"))
     findings += conflicts.check(config, there)
-    return [*findings, *_triggers(there), *_foreign_keys(expected, found, fold, source)], list(known.values())
+    triggers = _triggers(there) if mode == "binlog" else _by_sql(session, server, there)
+    return [*findings, *triggers, *_foreign_keys(expected, found, fold, source)], list(known.values())
 
 
 def _folded(name: Name, fold: bool) -> Name:
@@ -185,6 +189,23 @@ def _triggers(there: Sequence[tuple[ExpectedTable, TableFacts]]) -> list[Finding
     wanted = "no trigger that the target relies on: triggers are not executed for replicated rows"
     fix = "None required if the rows that they would write are replicated, too. Otherwise write them in another way."
     return [Finding("sink.triggers", "warn", listed(found), wanted, fix)]
+
+
+def _by_sql(session: Session, server: Server, there: Sequence[tuple[ExpectedTable, TableFacts]]) -> list[Finding]:
+    """Tables whose rows SQL can't write."""
+    grants, found = TriggerGrants(session), list[Finding]()
+    for expected, facts in there:
+        if facts.engine.lower() in _TRANSACTIONAL:
+            known = target_definition.read(session, server, facts.database, facts.name, expected.source)
+            refused = sql_table.refusal(server, grants, expected.images, facts, known)
+            if refused is not None:
+                shown = f"{facts.qualified}: {refused.found}"
+                found.append(Finding("sink.apply", "fail", shown, refused.wanted, refused.fix))
+    if len(found) > _SHOWN:
+        names = listed([finding.found.partition(":")[0] for finding in found[_SHOWN:]])
+        more = Finding("sink.apply", "fail", f"{len(found) - _SHOWN} more: {names}", "", "Correct the first ones.")
+        return [*found[:_SHOWN], more]
+    return found or [Finding.ok("sink.apply", f"SQL can write the rows of {len(there)} tables")]
 
 
 def _foreign_keys(

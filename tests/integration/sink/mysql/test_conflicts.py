@@ -47,13 +47,13 @@ def recorded(pair: Pair) -> list[tuple[Any, ...]]:
     )
 
 
-@pytest.mark.parametrize("compare", ["row", "key"])
-def test_source_wins(pair: Pair, compare: str) -> None:
+@pytest.mark.parametrize(("compare", "apply"), [("row", "auto"), ("key", "auto"), ("row", "sql"), ("key", "sql")])
+def test_source_wins(pair: Pair, compare: str, apply: str) -> None:
     pair.both(*CREATE)
     pair.both(ROWS)
     pair.at_target(*THERE)
     batches = pair.at_source(*HERE)
-    sink = pair.opened(conflict={"policy": "source_wins", "compare": compare})
+    sink = pair.opened(conflict={"policy": "source_wins", "compare": compare}, apply=apply)
     sink.write(joined(batches))
     sink.commit(batches[-1].position)
     here, there = pair.rows("item")

@@ -18,14 +18,20 @@ CUTS = [("up", 0.02), ("up", 0.2), ("up", 0.5), ("up", 0.9), ("up", 1.0)] + [
 ]
 
 
-@pytest.mark.parametrize(("direction", "part"), CUTS)
-def test_connection_lost_in_a_commit(same: Pair, direction: str, part: float) -> None:
+SQL_CUTS = [("up", 0.5), ("up", 0.95), ("down", 0.3), ("down", 0.8)]
+BY_SQL = {"apply": "sql"}
+
+
+@pytest.mark.parametrize(
+    ("direction", "part", "options"), [(*cut, {}) for cut in CUTS] + [(*cut, BY_SQL) for cut in SQL_CUTS]
+)
+def test_connection_lost_in_a_commit(same: Pair, direction: str, part: float, options: dict[str, str]) -> None:
     """Before BEGIN, between the statements, in the answer of COMMIT. A table without a key shows a row that is there
-    twice."""
-    same.both("CREATE TABLE t (v INT, w VARCHAR(100))")
+    twice; with one, SQL refuses it."""
+    same.both(f"CREATE TABLE t (v INT {'PRIMARY KEY' * bool(options)}, w VARCHAR(100))")
     first, second, third = same.at_source(*[f"INSERT INTO t VALUES ({n}, REPEAT('x', 90))" for n in (1, 2, 3)])
     with Proxy(same.target.port) as proxy:
-        sink = same.sink(host="127.0.0.1", port=proxy.port)
+        sink = same.sink(host="127.0.0.1", port=proxy.port, **options)
         sink.open(target.term())
         deliver(sink, [first])
         size = 900 if direction == "up" else 60
@@ -115,20 +121,21 @@ def test_same_epoch_twice_is_refused(same: Pair) -> None:
     assert same.rows("t", "v")[1] == [(1,), (2,)]
 
 
-def test_former_leader_frozen_in_a_transaction(same: Pair) -> None:
+@pytest.mark.parametrize("apply", ["binlog", "sql"])
+def test_former_leader_frozen_in_a_transaction(same: Pair, apply: str) -> None:
     same.both("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(300))")
     (large,) = same.at_source(
         "SET SESSION cte_max_recursion_depth = 5000" if same.source.release.flavour == "mysql" else "DO 1",
         "INSERT INTO t WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
         "SELECT i, REPEAT('x', 300) FROM n",
     )
-    frozen = same.opened(epoch=1, max_packet_bytes=1 << 16)
+    frozen = same.opened(epoch=1, max_packet_bytes=1 << 16, apply=apply)
     frozen.write(large)  # most of it is executed
     (executed,) = same.target.execute(
         "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_rows_modified > 100"
     )
     assert executed == (1,)
-    new = same.sink()
+    new = same.sink(apply=apply)
     assert new.open(target.term(2)) is None
     with pytest.raises((SinkFenced, SinkUnavailable)):
         frozen.commit(large.position)

@@ -49,9 +49,10 @@ def _alone(same: Pair, server: Database) -> Iterator[Pair]:
         ("DELETE FROM t WHERE id = 2", "DELETE FROM t WHERE id = 2", "E3423", 0),
     ],
 )
-def test_conflicts_stop_with_the_row(same: Pair, change: str, at_target: str, code: str, row: int) -> None:
+@pytest.mark.parametrize("apply", ["binlog", "sql"])
+def test_conflicts_stop_with_the_row(same: Pair, change: str, at_target: str, code: str, row: int, apply: str) -> None:
     same.both("CREATE TABLE t (id INT PRIMARY KEY, v INT UNIQUE)", "CREATE TABLE u (id INT PRIMARY KEY)")
-    sink = same.opened()
+    sink = same.opened(apply=apply)
     deliver(sink, same.at_source("INSERT INTO t VALUES (1, 1), (2, 2), (3, 3)"))
     same.at_target(at_target)
     before = same.rows("t")[1]
@@ -144,7 +145,7 @@ def test_privilege_missing(other: Pair) -> None:
     flavour = other.target.release.flavour
     first, _ = GRANTS[flavour]
     other.target.execute(f"REVOKE {first} FROM applier@'%%'")
-    sink = other.sink(**account)
+    sink = other.sink(**account, apply="binlog")
     sink.open(target.term())
     (batch,) = other.at_source("INSERT INTO t VALUES (1)")
     with pytest.raises(SinkError) as raised:
@@ -156,8 +157,10 @@ def test_privilege_missing(other: Pair) -> None:
     deliver(sink, [batch])
 
 
-def test_transaction_of_many_packets(same: Pair) -> None:
-    same.both("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(100))", "CREATE TABLE u (id INT, w INT)")
+@pytest.mark.parametrize("apply", ["binlog", "sql"])
+def test_transaction_of_many_packets(same: Pair, apply: str) -> None:
+    key = "PRIMARY KEY" if apply == "sql" else ""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(100))", f"CREATE TABLE u (id INT {key}, w INT)")
     values = ",".join(f"({n}, REPEAT('x', 90))" for n in range(3000))
     batches = same.at_source(
         "BEGIN",
@@ -169,7 +172,7 @@ def test_transaction_of_many_packets(same: Pair) -> None:
         "COMMIT",
     )
     assert len(batches) == 1
-    deliver(same.opened(max_packet_bytes=1 << 16), batches)
+    deliver(same.opened(max_packet_bytes=1 << 16, apply=apply), batches)
     for table in ("t", "u"):
         here, there = same.rows(table)
         assert here == there
@@ -219,7 +222,8 @@ def test_fail_over_to_a_target_that_lacks_transactions(other: Pair, request: pyt
     assert target.rows(replica, f"{other.there}.t", "v") == [(n,) for n in range(6)]
 
 
-def test_rows_of_sessions_without_foreign_key_checks(same: Pair) -> None:
+@pytest.mark.parametrize("apply", ["binlog", "sql"])
+def test_rows_of_sessions_without_foreign_key_checks(same: Pair, apply: str) -> None:
     """And those that the source has changed as the effect of a foreign key: in its log on MySQL, not on MariaDB."""
     same.both(
         "CREATE TABLE p (id INT PRIMARY KEY)",
@@ -234,7 +238,7 @@ def test_rows_of_sessions_without_foreign_key_checks(same: Pair) -> None:
         "SET foreign_key_checks = 0",
         "INSERT INTO c VALUES (4, 77)",
     )
-    deliver(same.opened(), batches)
+    deliver(same.opened(apply=apply), batches)
     for table in ("p", "c"):
         here, there = same.rows(table)
         assert here == there

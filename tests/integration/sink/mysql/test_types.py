@@ -28,7 +28,8 @@ REFUSED = {
 """JSON is binary on MySQL and text on MariaDB; the others have no such type."""
 
 
-def test_zoo(pair: Pair) -> None:
+@pytest.mark.parametrize("apply", ["binlog", "sql"])
+def test_zoo(pair: Pair, apply: str) -> None:
     source, target = pair.source.release.flavour, pair.target.release.flavour
     refused = REFUSED[f"{source}-{target}"]
     script = list(statements(ZOO, only=SECTIONS[source]))
@@ -36,7 +37,7 @@ def test_zoo(pair: Pair) -> None:
     tables = [str(name) for (name,) in pair.source.execute("SHOW TABLES FROM " + pair.here)]
     create(pair, [name for name in tables if name not in refused])
     batches = pair.reader.batches()
-    sink = pair.opened()
+    sink = pair.opened(apply=apply)
     written = 0
     for table in sorted(set(tables)):
         given = [batch for batch in batches if batch.records[0][0].startswith(f"{pair.there}.{table}#")]

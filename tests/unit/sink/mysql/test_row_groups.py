@@ -83,7 +83,7 @@ def test_any_changes(records: list[Record], arenas: bool) -> None:
     one, other = by_runs(records), by_section(given_records)
     assert other.size == one.size
     assert set(other.tables) == set(one.tables)
-    assert other.statement() == one.statement()
+    assert other.statements() == one.statements()
     rows = [(each.route, each.run, each.records[each.first]) for each in one.rows]
     assert [(each.route, each.run, each.records[each.first]) for each in other.rows] == rows
     assert [each.run for each in other.single_rows] == [each.run for each in one.single_rows]

@@ -1,0 +1,1 @@
+"""Row images as SQL statements, for accounts that may not execute BINLOG."""
