@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from replicator.errors import ReplicatorError
-from replicator.sink.mysql import errors
+from replicator.sink.mysql import errors, shards
+from replicator.sink.mysql.conflicts import row_keys
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.row_groups import RowGroup, Rows, size_of, text_size
 
@@ -25,7 +27,8 @@ def find(target: Target, group: RowGroup, error: ReplicatorError) -> ReplicatorE
             outcome = target.execute(b";".join(map(_single, part)), len(part))
             if outcome.error is not None:
                 rows = part[outcome.done]
-                return _named(errors.of_row(outcome.error, rows.route.table, target.session.where), rows)
+                found = errors.of_row(outcome.error, rows.route.table, target.session.where)
+                return _named(shards.explained(found, rows.route.stored, partial(_owners, target, rows)), rows)
     finally:
         target.rollback()
     return errors.of_row(error, ", ".join(sorted(group.tables)), target.session.where)
@@ -50,6 +53,11 @@ def _single(rows: Rows) -> bytes:
     group = RowGroup()
     group.add(rows, size_of(rows))
     return group.statement()
+
+
+def _owners(target: Target, rows: Rows) -> Sequence[str]:
+    owners = rows.route.owners
+    return () if owners is None else owners(rows.route.stored, row_keys.of_row(target, rows))
 
 
 def _named(error: ReplicatorError, rows: Rows) -> ReplicatorError:
