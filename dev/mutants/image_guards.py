@@ -56,13 +56,6 @@ IMAGES: Final[tuple[Guard, ...]] = (
         compiled=True,
     ),
     Guard(
-        "row images: two tables are not written to one",
-        "replicator/encode/row_images.py",
-        "        if owner != source.qualified:\n",
-        "        if False:\n",
-        _FORMAT_TESTS,
-    ),
-    Guard(
         "row images: rows of a session without foreign key checks are marked",
         "replicator/compiled/loop.pyx",
         "            self.row_flags = little(p + 6, 2)\n",
@@ -143,8 +136,8 @@ IMAGES: Final[tuple[Guard, ...]] = (
     Guard(
         "joined changes: a section with two versions of a table is divided",
         "replicator/sink/mysql/transaction.py",
-        "        if len(tables) < len(section.routes) or whole > self._most:\n",
-        "        if whole > self._most:\n",
+        "            if not tables.setdefault(route.table, route).mixes(route):\n",
+        "            if not tables.setdefault(route.table, route):\n",
         ("tests/unit/sink/mysql/test_row_groups.py",),
     ),
     Guard(

@@ -11,6 +11,7 @@ from replicator.assembly import topics
 from replicator.assembly.catalogs import build_catalog
 from replicator.assembly.filled_tables import filled_tables
 from replicator.assembly.planners import Planners
+from replicator.assembly.shard_owners import ShardOwners
 from replicator.assembly.snapshots import Snapshots
 from replicator.assembly.target_tables import SourceTables
 from replicator.assembly.value_texts import value_text
@@ -91,8 +92,18 @@ def build_sink(config: TaskConfig, installation: str = "", tables: TargetTables 
     source_tables = SourceTables(config) if creates else None
     filled = partial(filled_tables, config)
     converge = isinstance(config.source, KafkaSource)
+    owners = None if converge else ShardOwners(config)
     return open_sink(
-        config.sink, config.name, installation, tables, source_tables, value_text, filled, converge=converge
+        config.sink,
+        config.name,
+        installation,
+        tables,
+        source_tables,
+        value_text,
+        filled,
+        owners,
+        converge=converge,
+        merges=any(rule.keys == "disjoint" for rule in config.transforms.rename),
     )
 
 

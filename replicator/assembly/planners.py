@@ -73,5 +73,6 @@ def _format(config: TaskConfig, tables: TargetTables, chain: Chain) -> tuple[For
     sink = config.sink
     if isinstance(sink, MySQLSink):
         rewrite, mariadb = statement_rewriter(config, chain), config.source.type == "mariadb"
-        return RowImages(tables, TargetStatements(rules_of(sink.ddl), rewrite, mariadb=mariadb)), TargetNames()
+        names = TargetNames(chain.shard)
+        return RowImages(tables, TargetStatements(rules_of(sink.ddl), rewrite, mariadb=mariadb), names), names
     return formats[sink.format](config.name, sink, config.source.type), Topics(sink.topic_template, config.name)

@@ -12,14 +12,16 @@ from replicator.encode.row_images import target_table
 from replicator.errors import ConfigError, ReplicatorError
 from replicator.model.finding import Finding
 from replicator.model.table import Column, Declared, Table
+from replicator.model.target_table import Shard
 from replicator.mysql import table_facts, table_shape
 from replicator.mysql.hosts import candidates
 from replicator.mysql.server import Server, read_server
 from replicator.mysql.session import Session
-from replicator.mysql.table_facts import Name, TableFacts
+from replicator.mysql.table_facts import ColumnFacts, Name, TableFacts
 from replicator.sink.mysql.checks import ExpectedColumn, ExpectedTable, SourceFacts, check
 from replicator.sink.mysql.target_definition import read_generated
 from replicator.transform.chain import Chain
+from replicator.transform.routes import TEXT_BYTES
 from replicator.transform.view import View
 
 _CASCADES_LOGGED = "OFF"
@@ -51,7 +53,8 @@ def _read(session: Session, server: Server, config: TaskConfig, names: Sequence[
     chain, tables = Chain(config.transforms), table_facts.read(session, names)
     views = {name: _view(chain, source_table(session, server, facts)) for name, facts in tables.items()}
     targets = {name: view.table for name, view in views.items()}
-    expected = [_expected(views[name], facts, targets) for name, facts in tables.items()]
+    shards = {name: _shard(chain, view, Table(*name, ())) for name, view in views.items()}
+    expected = [_expected(views[name], facts, targets, shards[name]) for name, facts in tables.items()]
     packet = int(session.value("SELECT @@GLOBAL.max_allowed_packet") or 0)
     logged = server.get("innodb_native_foreign_keys") == _CASCADES_LOGGED
     return SourceFacts(tuple(expected), server.mariadb, logged, packet)
@@ -93,7 +96,17 @@ def _view(chain: Chain, table: Table) -> View:
         return View.of(table)
 
 
-def _expected(view: View, facts: TableFacts, targets: dict[Name, Table]) -> ExpectedTable:
+def _shard(chain: Chain, view: View, source: Table) -> Shard | None:
+    """None also where the rules do not fit the table."""
+    try:
+        shard = chain.shard(source)
+    except ReplicatorError:
+        return None
+    there = {column.name for column in view.table.columns}
+    return shard if shard is None or there.issuperset(shard.columns) else None
+
+
+def _expected(view: View, facts: TableFacts, targets: dict[Name, Table], shard: Shard | None) -> ExpectedTable:
     names = {
         facts.columns[origin.column].name.lower(): column.name.lower()
         for column, origin in zip(view.table.columns, view.origins, strict=True)
@@ -102,7 +115,7 @@ def _expected(view: View, facts: TableFacts, targets: dict[Name, Table]) -> Expe
     columns = tuple(
         ExpectedColumn(
             column.name,
-            facts.columns[origin.column],
+            facts.columns[origin.column] if origin.constant is None else _added(column.name),
             origin.constant is not None or origin.mask is not None or origin.nothing,
         )
         for column, origin in zip(view.table.columns, view.origins, strict=True)
@@ -113,11 +126,19 @@ def _expected(view: View, facts: TableFacts, targets: dict[Name, Table]) -> Expe
         (view.table.database, view.table.name),
         facts.qualified,
         columns,
-        target_table(view.table, facts.qualified),
+        target_table(view.table, facts.qualified, shard),
         _key(facts.primary_key, names),
         uniques,
         tuple((targets[parent].database, targets[parent].name) for parent in parents),
     )
+
+
+def _added(name: str) -> ColumnFacts:
+    """Of a column with a constant."""
+    bytes_ = TEXT_BYTES
+    size = str(bytes_ // 4)
+    kind = f"varchar({size})"
+    return ColumnFacts(name, kind, "varchar", (size,), False, False, False, False, "utf8mb4", "utf8mb4_bin", bytes_)
 
 
 def _key(key: Sequence[str], names: dict[str, str]) -> tuple[str, ...]:

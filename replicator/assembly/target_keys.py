@@ -39,7 +39,8 @@ class TargetKeys:
         found = target.describe(shape.database, shape.name)
         names = [shape.columns[index].name for index in pair.target.key.columns] if pair.target.key else []
         primary = {found.shape.columns[index].name for index, _ in found.shape.primary_key} if found else set()
-        if found is None or pair.source.key is None or not pair.ordered or (primary and primary != set(names)):
+        other = bool(primary and primary != set(names)) or bool(pair.target_where)
+        if found is None or pair.source.key is None or not pair.ordered or other:
             raise ProcessError(
                 "E5042",
                 f"rows of {shape.database}.{shape.name} can't be repaired",

@@ -8,6 +8,7 @@ import msgspec
 
 from replicator.assembly.pipeline import build_rendering
 from replicator.assembly.planners import Planners
+from replicator.config.rewrite import pattern
 from replicator.config.tables import TableFilter
 from replicator.config.task import KafkaSink, TaskConfig
 from replicator.config.transforms import PartitionRule, Transforms
@@ -73,7 +74,7 @@ def _plans(config: TaskConfig, tables: Sequence[Table]) -> list[Finding]:
 def _names(transforms: Transforms, tables: Sequence[Table]) -> list[Finding]:
     """Rules that are for no table; columns that none of the tables has that a rule's wildcard found (of tables that it
     names, `_plans` speaks)."""
-    findings = []
+    findings = [*_unmatched(transforms, tables)]
     for where, patterns, columns in _rules(transforms):
         scope = Scope(patterns)
         inside = [table for table in tables if table in scope]
@@ -89,6 +90,20 @@ def _names(transforms: Transforms, tables: Sequence[Table]) -> list[Finding]:
     return findings
 
 
+def _unmatched(transforms: Transforms, tables: Sequence[Table]) -> Iterable[Finding]:
+    """Regular expressions that match no table: they match the whole of a name."""
+    for number, rule in enumerate(transforms.add):
+        found = rule.match is not None and not any(pattern(rule.match).fullmatch(table.qualified) for table in tables)
+        if found:
+            yield Finding(
+                "transforms.tables",
+                "warn",
+                f"transforms.add[{number}] matches no table: {rule.match}",
+                "a regular expression that matches the whole of database.table",
+                f"Correct `transforms.add[{number}].match`, or `source.tables`.",
+            )
+
+
 def _rules(transforms: Transforms) -> Iterable[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     """(where it stands, tables, columns that tables found by a wildcard need not have)."""
     for number, chosen in enumerate(transforms.columns):
@@ -97,6 +112,9 @@ def _rules(transforms: Transforms) -> Iterable[tuple[str, tuple[str, ...], tuple
         yield f"transforms.mask[{number}]", mask.tables, mask.columns
     for number, rename in enumerate(transforms.rename):
         yield f"transforms.rename[{number}]", rename.tables, tuple(rename.columns)
+    for number, added in enumerate(transforms.add):
+        if added.tables is not None:
+            yield f"transforms.add[{number}]", added.tables, ()
     for number, chosen_rows in enumerate(transforms.filter):
         yield f"transforms.filter[{number}]", chosen_rows.tables, ()
     for number, operations in enumerate(transforms.operations):

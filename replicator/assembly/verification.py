@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -22,6 +22,7 @@ from replicator.model.finding import listed
 from replicator.model.position import Position
 from replicator.model.position_order import reached
 from replicator.model.table import Table
+from replicator.model.target_table import Shard
 from replicator.mysql import server_errors, table_map
 from replicator.mysql.hosts import Hosts
 from replicator.mysql.identifiers import quote_identifier
@@ -61,6 +62,7 @@ class Verification:
         self._patterns, self._member = tuple(patterns), member
         self._chain, self._filters = Chain(config.transforms), Filters(config.transforms.filter)
         self._operations = Operations(config.transforms.operations)
+        self._merged: dict[tuple[str, str], list[Shard]] = {}
         self.tables = self._tables()
 
     def repair(self, uid: str, guard: Callable[[str], None], *, dry_run: bool) -> TaskRepair:
@@ -96,7 +98,28 @@ class Verification:
                 wanted="--table with names of the source",
                 fix="Correct --table: patterns of `source.tables`, such as shop.*.",
             )
-        return [each for each in _without_merged([self._wanted(size) for size in sizes]) if chosen.chooses(each.table)]
+        wanted = _without_merged([self._wanted(size) for size in sizes])
+        kept = [each for each in wanted if chosen.chooses(each.table)]
+        return [*kept, *self._strange({each.target for each in kept})]
+
+    def _strange(self, targets: Collection[str]) -> Iterator[Wanted]:
+        """Rows of merged tables with values that no table of the source has."""
+        for name, shards in self._merged.items():
+            described = self._target.describe(*name)
+            columns = {} if described is None else {each.name.lower(): each for each in described.shape.columns}
+            wanted = {column.lower() for shard in shards for column in shard.columns}
+            if ".".join(name) not in targets or not wanted <= columns.keys():
+                continue
+            known = (
+                " AND ".join(
+                    table_pair.equals(columns[column.lower()], value)
+                    for column, value in zip(shard.columns, shard.values, strict=True)
+                )
+                for shard in shards
+            )
+            table = ".".join(map(quote_identifier, name))
+            sql = f"SELECT COUNT(*) FROM {table} WHERE (({') OR ('.join(known)})) IS NOT TRUE"  # noqa: S608 (quoted)
+            yield Wanted(f"{'.'.join(name)} (rows of no table)", ".".join(name), 0, 0, strange=sql)
 
     def _wanted(self, size: TableSize) -> Wanted:
         described = self._source.describe(*split(self._source.control, size.table))
@@ -116,7 +139,11 @@ class Verification:
                 filter_sql.condition(described.shape, chosen.condition)
             except filter_sql.NotInSQL as error:
                 skipped = f"transforms.filter can't be tested by the source: {error}"
-        return Wanted(size.table, target.qualified, size.rows, size.size, skipped)
+        shard = self._chain.shard(table)
+        told = shard is not None and not shard.disjoint
+        if shard is not None and told:
+            self._merged.setdefault((target.database, target.name), []).append(shard)
+        return Wanted(size.table, target.qualified, size.rows, size.size, skipped, told)
 
     def pair(self, wanted: Wanted) -> TablePair | None:
         """Both sides of a table; None: one of them is missing."""
@@ -130,7 +157,12 @@ class Verification:
             return None
         chosen = self._filters.filter(table)
         where = filter_sql.condition(source.shape, chosen.condition) if chosen is not None else ""
-        return table_pair.pair(source, target, _mapped(table, view), where)
+        return table_pair.pair(source, target, _mapped(table, view), where, self._constants(table))
+
+    def _constants(self, table: Table) -> dict[str, str]:
+        """Of columns that tell the rows of merged tables apart."""
+        shard = self._chain.shard(table)
+        return dict(zip(shard.columns, shard.values, strict=True)) if shard is not None else {}
 
 
 def table_of(source: Side, described: Description) -> Table:
@@ -142,11 +174,15 @@ def table_of(source: Side, described: Description) -> Table:
 
 
 def _without_merged(tables: Sequence[Wanted]) -> list[Wanted]:
-    """A table that is written from several ones has the rows of all of them."""
+    """A table that is written from several ones has the rows of all of them: they are compared where a column says
+    which table of the source each row comes from."""
     written = Counter(each.target for each in tables)
-    reason = "several tables of the source are written to this table"
+    reason = "several tables of the source are written to this table, and no column of transforms.add with key: true"
+    reason += " distinguishes their rows"
     return [
-        msgspec.structs.replace(each, skipped=each.skipped or reason) if written[each.target] > 1 else each
+        msgspec.structs.replace(each, skipped=each.skipped or reason)
+        if written[each.target] > 1 and not each.told_apart
+        else each
         for each in tables
     ]
 

@@ -123,5 +123,11 @@ CODES: Final[dict[str, Entry]] = table(
             "The configuration has an option or transform that sinks of type mysql and mariadb do not support.",
             "Remove the key that is shown.",
         ),
+        "E3442": (
+            "merged tables not distinguishable",
+            "Several tables of the source are written to one table, where rows of two of them could have the same key.",
+            "Give the columns of `transforms.add` another text for each table, and make them a part of the primary key "
+            "and of each unique key of the target.",
+        ),
     },
 )

@@ -309,6 +309,13 @@ def _check_sink(config: TaskConfig) -> None:
         source = {"row_image": config.source.row_image, "snapshots": config.source.snapshots}
         check_supported(config.sink, source, dict(config.transforms))
         return
+    if any(rule.keys is not None for rule in config.transforms.rename):
+        raise ConfigError(
+            "E1003",
+            f"transforms.rename.keys is not for sinks of type {config.sink.type}",
+            found="keys: disjoint",
+            wanted="no keys; `transforms.route` lets tables share a topic",
+        )
     in_avro = config.sink.format == "debezium" and config.sink.debezium.converter == "avro"
     if config.source.snapshots.marker_topic and in_avro:
         raise ConfigError(

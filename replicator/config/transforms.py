@@ -71,7 +71,14 @@ class RenameRule(Model):
     tables: Tables = Field(description="tables that the rule applies to; patterns as in source.tables")
     columns: dict[ColumnName, Name] = Field({}, description="column of the source -> its name in records")
     database: Name | None = Field(None, description="name of the database in records")
-    table: Name | None = Field(None, description="name of the table in records; for one table")
+    table: Name | None = Field(None, description="name of the table in records")
+    keys: Literal["disjoint"] | None = Field(
+        None,
+        description=(
+            "disjoint: for sinks of type mysql and mariadb; several of these tables are written to one table, and no "
+            "two of them have rows with the same key at any time; a row that does not comply stops the task"
+        ),
+    )
 
     @model_validator(mode="after")
     def _says_something(self) -> RenameRule:
@@ -81,6 +88,38 @@ class RenameRule(Model):
 def _renames(rule: RenameRule) -> None:
     if not (rule.columns or rule.database or rule.table):
         raise ConfigError("E1003", "a rename rule without new names", wanted="columns, database or table")
+
+
+class AddRule(Model):
+    tables: Tables | None = Field(
+        None, description="tables that the rule applies to; patterns as in source.tables; give tables or match"
+    )
+    match: Pattern | None = Field(
+        None, description="instead of tables: regular expression over the whole of database.table"
+    )
+    columns: dict[Name, Annotated[str, Field(max_length=500)]] = Field(
+        min_length=1,
+        max_length=16,
+        description="name of a column -> its text in each row, 63 characters at most; $1, ${name}: groups of match",
+    )
+    key: bool = Field(
+        False, description="true: the columns are also the last ones of the key, so that keys of shards differ"
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> AddRule:
+        return own_check(self, _check_addition)
+
+
+def _check_addition(rule: AddRule) -> None:
+    if (rule.tables is None) == (rule.match is None):
+        found = "neither" if rule.tables is None else "both"
+        raise ConfigError("E1003", "a rule that adds columns requires tables or match", found=found, wanted="one")
+    for text in rule.columns.values() if rule.match is not None else ():
+        rewrite.check(rule.match or "", text)
+    folded = [name.lower() for name in rule.columns]
+    if len(set(folded)) < len(folded):
+        raise ConfigError("E1003", "a rule adds two columns of one name", found=", ".join(rule.columns))
 
 
 class RouteRule(Model):
@@ -147,6 +186,9 @@ class Transforms(Model):
     mask: tuple[MaskRule, ...] = Field(default=(), description="column values to hide; the first matching rule applies")
     rename: tuple[RenameRule, ...] = Field(
         default=(), description="new names of columns and tables; the first matching rule applies"
+    )
+    add: tuple[AddRule, ...] = Field(
+        default=(), description="columns with a constant, such as the name of a shard; all rules for a table apply"
     )
     filter: tuple[FilterRule, ...] = Field(default=(), description="rows to replicate; all rules for a table apply")
     route: tuple[RouteRule, ...] = Field(

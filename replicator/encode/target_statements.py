@@ -9,7 +9,7 @@ import msgspec
 
 from replicator.config.ddl import DdlRules
 from replicator.model.metadata_event import Message, Moment, Statement, StatementSettings
-from replicator.model.target_statement import TargetStatement
+from replicator.model.target_statement import ShardChange, TargetStatement
 from replicator.model.target_table import STATEMENT
 
 
@@ -22,6 +22,7 @@ class Rewriting(msgspec.Struct, frozen=True):
     renames: tuple[tuple[tuple[str, str], tuple[str, str]], ...] = ()
     refusal: str = ""
     fix: str = ""
+    shard: ShardChange | None = None
 
 
 Rewrite: TypeAlias = Callable[[Statement], Rewriting]
@@ -66,5 +67,6 @@ class TargetStatements:
             time_s=moment.event_s,
             mariadb=self._mariadb,
             end=f"{moment.file}:{moment.end}",
+            shard=made.shard,
         )
         return Message(STATEMENT, None, msgspec.json.encode(value))

@@ -6,7 +6,23 @@ from typing import Literal
 
 import msgspec
 
-from replicator.model.metadata_event import StatementSettings
+from replicator.model.metadata_event import StatementSettings, TableKey
+from replicator.model.target_table import TargetTable
+
+
+class ShardChange(msgspec.Struct, frozen=True):
+    """What a statement does to one of several tables that are merged into one.
+
+    Attributes:
+        before, after: the table as its row images describe it; None: it did not exist.
+        indexes: that are added, with their columns at the target; the name may be "".
+        defined: columns of both that the statement defines again, by their names at the target.
+    """
+
+    before: TargetTable | None
+    after: TargetTable
+    indexes: tuple[TableKey, ...] = ()
+    defined: tuple[str, ...] = ()
 
 
 class TargetStatement(msgspec.Struct, frozen=True):
@@ -25,6 +41,7 @@ class TargetStatement(msgspec.Struct, frozen=True):
         time_s: when it was executed at the source.
         mariadb: flavor of the source.
         end: `file:offset` behind it in the source's log; "" where there is none.
+        shard: whether it is executed depends on the target's table; None: it is.
     """
 
     kind: str
@@ -40,3 +57,4 @@ class TargetStatement(msgspec.Struct, frozen=True):
     time_s: int = 0
     mariadb: bool = False
     end: str = ""
+    shard: ShardChange | None = None

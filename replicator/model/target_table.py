@@ -22,6 +22,22 @@ STATEMENT: Final = "@statement"
 """Topic of records that are no rows; their value is a `TargetStatement` in JSON."""
 
 
+class Shard(msgspec.Struct, frozen=True):
+    """What tells the rows of a table from those of the other ones that are written to the same table.
+
+    Attributes:
+        columns: of the target, which its key ends with; without any, keys of the tables are said to be disjoint.
+        values: of these columns in each row of the table.
+    """
+
+    columns: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+    @property
+    def disjoint(self) -> bool:
+        return not self.columns
+
+
 class TargetTable(msgspec.Struct, frozen=True):
     """One version of a table, as its row images describe it.
 
@@ -33,6 +49,7 @@ class TargetTable(msgspec.Struct, frozen=True):
         mariadb: the images were written by a MariaDB server.
         source: `database.table` at the source, for errors.
         omitted: generated columns that the images do not have, under their names at the target, which computes them.
+        shard: other tables of the source may be written to the same table.
     """
 
     database: str
@@ -42,6 +59,7 @@ class TargetTable(msgspec.Struct, frozen=True):
     mariadb: bool = False
     source: str = ""
     omitted: tuple[str, ...] = ()
+    shard: Shard | None = None
 
     @property
     def qualified(self) -> str:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from replicator.pipeline.ports import Sink
     from replicator.sink.mysql.conflicts.recorder import ValueText
     from replicator.sink.mysql.mysql_sink import TableNames
+    from replicator.sink.mysql.shards import Owners
     from replicator.sink.mysql.table_creation import SourceTables
 
 
@@ -27,8 +28,10 @@ def open_sink(
     source_tables: SourceTables | None = None,
     value_text: ValueText | None = None,
     filled: TableNames = tuple,
+    owners: Owners | None = None,
     *,
     converge: bool = False,
+    merges: bool = False,
 ) -> Sink:
     """The sink of a task's configuration. Constructs only; `Sink.open` connects.
 
@@ -36,7 +39,7 @@ def open_sink(
 
     `tables`, `source_tables`, `value_text`: that the format of the same task registers, definitions for tables that
     the target lacks, and texts of values for what is recorded; `filled`: names at the target of the tables that a first
-    snapshot fills; `converge`: see `MySQLSink`. Only of a database server.
+    snapshot fills; `owners`, `converge`, `merges`: see `MySQLSink`. Only of a database server.
 
     Raises ConfigError E1006: a secret is not to be had.
 
@@ -57,7 +60,7 @@ def open_sink(
         found = tables or TargetTables()
         made = partial(MySQLSink, config, resolve(config.password), task, installation, found, source_tables)
         texts = {} if value_text is None else {"value_text": value_text}
-        return made(filled=filled, converge=converge, **texts)
+        return made(filled=filled, owners=owners, converge=converge, merges=merges, **texts)
     if config.delivery == "at_least_once":
         from replicator.sink.kafka.at_least_once import AtLeastOnceSink
 

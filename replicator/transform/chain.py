@@ -11,7 +11,9 @@ from replicator.config.transforms import Transforms
 from replicator.model.plan import TablePlan
 from replicator.model.snapshot_steps import SnapshotStep, TableBegins, TableEnds
 from replicator.model.table import Table
+from replicator.model.target_table import Shard
 from replicator.pipeline.ports import Narrator, Planner
+from replicator.transform.additions import Additions
 from replicator.transform.column_remap import remap, ungrouped, without_query
 from replicator.transform.columns import Choice, Names
 from replicator.transform.filters import Filters
@@ -37,7 +39,8 @@ class TopicNames(Protocol):
 class Chain:
     """The view of a table is made step by step, the format plans for it, and the plan is bent back:
 
-        columns that stay -> their names -> those that are masked -> the field that routes add to keys
+        columns that stay -> their names -> those that are masked -> those that are added -> the field that routes add
+        to keys
 
     Rules name what they mean as the source does, so their order does not matter to them.
     """
@@ -49,11 +52,13 @@ class Chain:
         self._choice, self._masks = Choice(config.columns), Masks(config.mask)
         self._hides = bool(config.columns or config.mask or config.filter)
         self._names = Names(config.rename)
+        self._additions = Additions(config.add)
         self._routes = Routes(config.route)
         self._steps: tuple[Callable[[Table, View], View], ...] = (
             self._choice,
             self._names,
             self._masks,
+            self._additions,
             self._routes,
         )
 
@@ -80,7 +85,18 @@ class Chain:
 
     def changes_columns(self, source: Table) -> bool:
         """Whether rules name columns of the table; its columns need not be known."""
-        return source in self._choice or source in self._masks or self._names.of_columns(source)
+        by_rules = source in self._choice or source in self._masks or source in self._additions
+        return by_rules or self._names.of_columns(source)
+
+    def added(self, source: Table) -> list[tuple[str, bool]]:
+        """Name, and whether it is a part of the key, of each column that is added; those of `source` need not be
+        known."""
+        return self._additions.columns(source)
+
+    def shard(self, source: Table) -> Shard | None:
+        """What tells its rows apart where several tables get one name; None: nothing does. The columns of `source` need
+        not be known. Raises DecodeError E2310."""
+        return self._additions.shard(source) or (Shard() if self._names.disjoint(source) else None)
 
     def topic(self, source: Table, names: TopicNames) -> str:
         """Raises ConfigError E1007: not a name for Kafka, or another table's."""

@@ -143,13 +143,19 @@ def _masked(value: Value, origin: Origin) -> Value:
 
 
 def _raw(step: RawImage, origins: tuple[Origin, ...], columns: tuple[Column, ...]) -> RawImage:
-    """Constants are of routes, which such plans do not have."""
+    """A constant takes the place of the value of a column that is never NULL."""
     texts = []
+    nullable = frozenset(
+        origin.column
+        for origin, column in zip(origins, columns, strict=True)
+        if origin.constant is None and column.nullable
+    )
     for place, index in enumerate(step.columns):
         origin, seen = origins[index], columns[index]
         if origin.constant is not None:
-            raise ValueError("a row image has no room for constants")
-        if origin.nothing:
+            _check_never_null(seen, origin, nullable)
+            texts.append(RawText(place, f"constant:{origin.constant}", types.prefix_of(seen.type, seen.meta)))
+        elif origin.nothing:
             texts.append(RawText(place, None))
         elif origin.mask is not None:
             renderer = f"{origin.mask}text" if origin.wraps else origin.mask
@@ -158,6 +164,15 @@ def _raw(step: RawImage, origins: tuple[Origin, ...], columns: tuple[Column, ...
     return msgspec.structs.replace(
         step, columns=tuple(origins[index].column for index in step.columns), texts=tuple(texts)
     )
+
+
+def _check_never_null(added: Column, origin: Origin, nullable: frozenset[int]) -> None:
+    if origin.column in nullable:
+        raise DecodeError(
+            "E2310",
+            f"transforms.add can't add '{added.name}' to a table whose columns can all be NULL, for this sink",
+            wanted="a column of the table that is NOT NULL, and not generated",
+        )
 
 
 def _check_fixed(renderer: str, column: Column) -> None:

@@ -83,6 +83,11 @@ class Names:
             )
         )
 
+    def disjoint(self, source: Table) -> bool:
+        """Whether tables of its rule have no keys in common."""
+        rule = self._rule(source)
+        return rule is not None and rule.keys == "disjoint"
+
     def of_columns(self, source: Table) -> bool:
         """Whether columns of the table get other names."""
         rule = self._rule(source)

@@ -56,8 +56,8 @@ class Routes:
                 wanted="a name that is not used by a column",
             )
         value = source.name if rule.key_value is None else rewrite.expand(match, rule.key_value)
-        origin = view.origins[key_of(view.table)[0]]
-        field = text_column(len(view.table.columns), name, nullable=False, declared=_is_declared(source))
+        origin = view.origins[key_of(view.table)[0]]  # never NULL
+        field = text_column(len(view.table.columns), name, nullable=False, declared=is_declared(source))
         return view.with_key(field, Origin(origin.column, constant=quote(value)))
 
     def _find(self, source: Table) -> tuple[re.Match[str], RouteRule] | None:
@@ -82,5 +82,5 @@ def text_column(index: int, name: str, *, nullable: bool, declared: bool) -> Col
     )
 
 
-def _is_declared(table: Table) -> bool:
+def is_declared(table: Table) -> bool:
     return any(column.declared is not None for column in table.columns)

@@ -22,7 +22,7 @@ class Origin(msgspec.Struct, frozen=True):
     """What a column of the view holds.
 
     Attributes:
-        column: its column at the source; of a constant the key column that it is added to.
+        column: its column at the source; of a constant a column that is never NULL, if there is one.
         constant: JSON text that is there in every row.
         mask: renderer that masks the value.
         wraps: `mask` continues with the name of the renderer that the format chose.
@@ -67,11 +67,16 @@ class View(msgspec.Struct, frozen=True):
 
     def with_key(self, column: Column, origin: Origin) -> View:
         """`column` behind the last one, and at the end of the key."""
-        table = msgspec.structs.replace(self.table, columns=(*self.table.columns, column))
+        table = self.with_column(column, origin).table
         if table.primary_key:
             table = msgspec.structs.replace(table, primary_key=(*table.primary_key, column.index))
         else:
             table = msgspec.structs.replace(table, unique_key=(*table.unique_key, column.index))
+        return View(table, (*self.origins, origin))
+
+    def with_column(self, column: Column, origin: Origin) -> View:
+        """`column` behind the last one."""
+        table = msgspec.structs.replace(self.table, columns=(*self.table.columns, column))
         return View(table, (*self.origins, origin))
 
     @property

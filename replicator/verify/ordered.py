@@ -104,7 +104,7 @@ class OrderedTables:
         """As `chunk`, by checksums that the servers compute; None: they differ, so that the rows have to be read."""
         end = self._source.cut(self._pair.source, done, count)
         mine = checksum(self._source, self._pair, self._pair.source, done, end, self._pair.where)
-        its = checksum(self._target, self._pair, self._pair.target, done, end)
+        its = checksum(self._target, self._pair, self._pair.target, done, end, self._pair.target_where)
         return Chunk(mine.rows, [], end) if mine.proves(its) else None
 
     def settle(self, suspects: list[Difference], sleep: Callable[[float], None] = time.sleep) -> Recheck:
@@ -118,7 +118,7 @@ class OrderedTables:
             before = self._waiter.end()
             mine = self._rows(self._source, self._pair.source, keys, self._pair.where)
             self._waiter.wait(self._waiter.end())
-            its = self._rows(self._target, self._pair.target, keys, "")
+            its = self._rows(self._target, self._pair.target, keys, self._pair.target_where)
             recheck.round(mine, its, unchanged=self._waiter.end() == before)
         return recheck
 
@@ -136,7 +136,7 @@ class OrderedTables:
         return found
 
     def _ask(self, side: Side, table: ReadTable, done: Bound | None, end: Bound | None, count: int | None) -> Selected:
-        where = self._pair.where if side is self._source else ""
+        where = self._pair.where if side is self._source else self._pair.target_where
         sql = chunk_query.of(table, OpenTable("", done=done), end, count or 1 << 40, where)
         return side.read(table, sql, self._pair.integers)
 

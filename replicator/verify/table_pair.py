@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
 from replicator.model import types
+from replicator.mysql.identifiers import quote_identifier
 from replicator.mysql.table_key import Key
 from replicator.mysql.table_shape import ColumnShape, TableShape
 from replicator.verify.column_pairs import ColumnPair, paired, same_order
@@ -43,6 +44,7 @@ class TablePair(msgspec.Struct, frozen=True):
         left_out: columns that are not compared.
         faults: columns that should be compared and can't be.
         where: SQL condition of the source's rows that the target has; "" for all.
+        target_where: of the target's rows that come from this table of the source; "" for all.
     """
 
     source: ReadTable
@@ -53,6 +55,7 @@ class TablePair(msgspec.Struct, frozen=True):
     left_out: tuple[LeftOut, ...]
     faults: tuple[LeftOut, ...]
     where: str = ""
+    target_where: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -72,8 +75,20 @@ class Description(msgspec.Struct, frozen=True):
     generated: Collection[str] = ()
 
 
-def pair(source: Description, target: Description, mapped: Sequence[Mapped], where: str = "") -> TablePair:
-    """`mapped`: the columns that the task writes to the target."""
+def pair(
+    source: Description,
+    target: Description,
+    mapped: Sequence[Mapped],
+    where: str = "",
+    constants: Mapping[str, str] | None = None,
+) -> TablePair:
+    """
+    Args:
+        mapped: the columns of the source that the task writes to the target.
+        constants: column of the target -> text that the task writes into it, which tells the rows of the source's table
+            from those of other ones.
+    """
+    constants = {name.lower(): text for name, text in (constants or {}).items()}
     there = {column.name.lower(): column for column in target.shape.columns}
     here = {column.name.lower(): column for column in source.shape.columns}
     generated = {name.lower() for name in target.generated}
@@ -91,8 +106,9 @@ def pair(source: Description, target: Description, mapped: Sequence[Mapped], whe
             faults.append(LeftOut(each.source, "its type can't be compared with that of the target"))
         else:
             pairs.append(found)
-    left_out += _unmapped(source, target, mapped)
-    keys = _keys(source, target, pairs)
+    left_out += _unmapped(source, target, mapped, constants)
+    faults += [LeftOut(name, "missing at the target") for name in constants if name not in there]
+    keys = _keys(source, target, pairs, constants)
     shapes = [_only(side.shape, columns) for side, columns in _sides(source, target, pairs)]
     ordered = keys is not None and all(
         same_order(here[pairs[index].source.name.lower()], there[pairs[index].target.name.lower()])
@@ -107,6 +123,7 @@ def pair(source: Description, target: Description, mapped: Sequence[Mapped], whe
         tuple(left_out),
         tuple(faults),
         where,
+        " AND ".join(equals(there[name], text) for name, text in constants.items() if name in there),
     )
 
 
@@ -120,8 +137,16 @@ def _only(shape: TableShape, columns: Sequence[ColumnShape]) -> TableShape:
     return msgspec.structs.replace(shape, columns=tuple(columns), primary_key=())
 
 
-def _unmapped(source: Description, target: Description, mapped: Sequence[Mapped]) -> list[LeftOut]:
-    written = {each.target.lower() for each in mapped}
+def equals(column: ColumnShape, text: str) -> str:
+    """A condition by bytes, and one by the column's collation, by which an index is used."""
+    name, value = quote_identifier(column.name), f"_utf8mb4 X'{text.encode().hex()}'"
+    return f"({name} = {value} AND CAST(CONVERT({name} USING utf8mb4) AS BINARY) = X'{text.encode().hex()}')"
+
+
+def _unmapped(
+    source: Description, target: Description, mapped: Sequence[Mapped], constants: Collection[str]
+) -> list[LeftOut]:
+    written = {*(each.target.lower() for each in mapped), *constants}
     known = {each.source.lower() for each in mapped}
     return [
         *(LeftOut(c.name, "excluded by the task") for c in source.shape.columns if c.name.lower() not in known),
@@ -129,11 +154,15 @@ def _unmapped(source: Description, target: Description, mapped: Sequence[Mapped]
     ]
 
 
-def _keys(source: Description, target: Description, pairs: Sequence[ColumnPair]) -> tuple[Key, Key] | None:
-    """The first key of the source that is a key of the target, too, and all of whose columns are compared."""
+def _keys(
+    source: Description, target: Description, pairs: Sequence[ColumnPair], constants: Collection[str]
+) -> tuple[Key, Key] | None:
+    """The first key of the source that is a key of the target, too, and all of whose columns are compared. Columns with
+    constants do not count: they are the same in all rows that are read."""
     places = {each.source.name: index for index, each in enumerate(pairs)}
     theirs = {each.target.name: index for index, each in enumerate(pairs)}
-    others = [tuple(theirs.get(target.shape.columns[index].name, -1) for index in key.columns) for key in target.keys]
+    known = [[target.shape.columns[index].name for index in key.columns] for key in target.keys]
+    others = [tuple(theirs.get(name, -1) for name in names if name.lower() not in constants) for names in known]
     for key in source.keys:
         columns = tuple(places.get(source.shape.columns[index].name, -1) for index in key.columns)
         if -1 not in columns and columns in others:

@@ -132,5 +132,5 @@ class UnorderedTables:
     def _select(self, side: Side, limit: str) -> Selected:
         own = side is self._source
         table = self._pair.source if own else self._pair.target
-        sql = chunk_query.whole(table, self._pair.where if own else "")
+        sql = chunk_query.whole(table, self._pair.where if own else self._pair.target_where)
         return side.read(table, sql + limit, self._pair.integers)

@@ -118,7 +118,7 @@ def test_the_page_says_what_happens(
 
 def test_every_transform_has_an_example() -> None:
     assert {example.title for example in EXAMPLES} == {
-        "columns", "mask", "rename", "route", "filter", "operations", "partition_by"
+        "columns", "mask", "rename", "add", "route", "filter", "operations", "partition_by"
     }  # fmt: skip
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from replicator.model.table import Column, Declared
-from replicator.schema.rewrite.elements import quoted
-from replicator.schema.rewrite.names import NoRewrite
+from replicator.schema.rewrite.names import NoRewrite, quoted
 
 _BY_HAND = "Change the table at the target as the source has it; then `replicator task skip NAME`."
 

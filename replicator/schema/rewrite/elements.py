@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from replicator.schema.rewrite.edits import Edits
-from replicator.schema.rewrite.names import Columns, NoRewrite
+from replicator.schema.rewrite.names import Columns, NoRewrite, quoted
 from replicator.schema.token_cursor import Cursor
 from replicator.schema.tokens import Token
 
 _INDEX_WORDS: Final = frozenset({"PRIMARY", "UNIQUE", "KEY", "INDEX", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK"})
 _BY_HAND: Final = "Change the table at the target by hand; then `replicator task skip NAME`."
-
-
-def quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 class Elements:
@@ -24,6 +20,9 @@ class Elements:
     Args:
         columns: of the table.
         of_other: columns of another table, by the span of its name: of those that foreign keys refer to.
+
+    Attributes:
+        inline: keys that were in the definitions of columns, and have to get further columns: (kind, column).
     """
 
     def __init__(self, cursor: Cursor, edits: Edits, columns: Columns, of_other: Callable[[int], Columns]) -> None:
@@ -31,6 +30,7 @@ class Elements:
         self._edits = edits
         self._columns = columns
         self._of_other = of_other
+        self.inline: list[tuple[str, str]] = []
 
     # CREATE TABLE, ADD
 
@@ -48,11 +48,12 @@ class Elements:
 
     def column(self) -> bool:
         """A column definition, with the place that ADD and MODIFY may give it."""
-        start = self._cursor.mark()
+        start, name = self._cursor.mark(), self._cursor.token.value
         kept = self._own_name(defines=True)
-        return self._rest(start, kept)
+        return self._rest(start, kept, name if self._columns.keys else "")
 
-    def constraint(self) -> bool:
+    def constraint(self, *, unique: bool = False) -> bool:
+        """`unique`: it is the list of an index that is known to be unique."""
         cursor = self._cursor
         start = cursor.mark()
         primary = foreign = False
@@ -60,10 +61,13 @@ class Elements:
             cursor.name()
         while not (cursor.ended or cursor.is_mark("(") or cursor.is_mark(",") or cursor.is_mark(")")):
             primary, foreign = primary or cursor.sees("PRIMARY"), foreign or cursor.sees("FOREIGN")
+            unique = unique or cursor.sees("UNIQUE")
             if cursor.sees("CHECK") or cursor.sees("PERIOD"):
                 return self._rest(start, kept=True)
             cursor.take()
-        hidden = self._column_list(self._columns)
+        if foreign:
+            self._refuse_reference()
+        hidden = self._column_list(self._columns, self._columns.keys if primary or unique else ())
         if hidden and primary:
             raise NoRewrite(f"the primary key has the column {hidden}, which transforms.columns exclude", _BY_HAND)
         if foreign and cursor.accept("REFERENCES"):
@@ -73,11 +77,12 @@ class Elements:
                 hidden = hidden or missing
         return self._rest(start, not hidden)
 
-    def _column_list(self, columns: Columns) -> str:
-        """(column [(length)] [ASC], (expression), ...). Returns a hidden column in it, "" without."""
+    def _column_list(self, columns: Columns, more: Sequence[str] = ()) -> str:
+        """(column [(length)] [ASC], (expression), ...). Returns a hidden column in it, "" without. `more`: columns that
+        are added to it."""
         cursor, hidden = self._cursor, ""
         cursor.expect_mark("(")
-        while not cursor.accept_mark(")"):
+        while not cursor.is_mark(")"):
             if cursor.is_mark("("):
                 start = cursor.mark()
                 cursor.group()
@@ -86,6 +91,10 @@ class Elements:
                 hidden = self._name(columns) or hidden
             cursor.skip_element()
             cursor.accept_mark(",")
+        if more:
+            end = cursor.token.start
+            self._edits.replace((end, end), "".join(f", {quoted(name)}" for name in more))
+        cursor.expect_mark(")")
         return hidden
 
     def _name(self, columns: Columns) -> str:
@@ -105,13 +114,35 @@ class Elements:
             )
         return not self._name(self._columns)
 
-    def _rest(self, start: int, kept: bool) -> bool:
-        """To the end of the element. Column names that are left in expressions must mean the same at the target."""
+    def _refuse_reference(self) -> None:
+        if self._columns.keys:
+            raise NoRewrite(
+                f"a foreign key lacks {', '.join(self._columns.keys)}, which transforms.add add to the key", _BY_HAND
+            )
+
+    def _inline_key(self, column: str) -> bool:
+        """Takes PRIMARY KEY or UNIQUE out of the definition of a column."""
+        cursor = self._cursor
+        start, kind = cursor.mark(), "PRIMARY KEY"
+        if cursor.sees("REFERENCES"):
+            self._refuse_reference()
+        if cursor.accept("UNIQUE"):
+            kind = "UNIQUE KEY"
+            cursor.accept("KEY")
+        elif not (cursor.accept("PRIMARY", "KEY") or cursor.accept("KEY")):
+            return False
+        self._edits.replace(cursor.span(start), "")
+        self.inline.append((kind, self._columns.renamed.get(column.lower(), column)))
+        return True
+
+    def _rest(self, start: int, kept: bool, column: str = "") -> bool:
+        """To the end of the element. Column names that are left in expressions must mean the same at the target.
+        `column`: whose definition it is, and whose keys get further columns."""
         cursor = self._cursor
         while not (cursor.ended or cursor.is_mark(",") or cursor.is_mark(")")):
             if cursor.accept("AFTER"):
                 self._after()
-            else:
+            elif not (column and self._inline_key(column)):
                 cursor.skip()
         if kept:
             self._check_rest(cursor.taken(start))
@@ -176,8 +207,8 @@ class Elements:
         cursor.accept("IF", "NOT", "EXISTS")
         return self.listed() if cursor.is_mark("(") else self.column()
 
-    def listed(self) -> bool:
-        """( element, ... ): those that stay. False without any."""
+    def listed(self, *, whole: bool = False) -> bool:
+        """( element, ... ): those that stay. False without any. `whole`: it is the definition of a table."""
         cursor, kept = self._cursor, []
         cursor.expect_mark("(")
         begin = cursor.token.start
@@ -189,13 +220,13 @@ class Elements:
             if not cursor.accept_mark(","):
                 break
         cursor.expect_mark(")")
-        self._keep(kept, begin, end)
+        parts = [self._edits.part(*span) for span in kept]
+        if whole:
+            keys = "".join(f", {quoted(name)}" for name in self._columns.keys)
+            parts += [each.definition for each in self._columns.added]
+            parts += [f"{kind} ({quoted(column)}{keys})" for kind, column in self.inline]
+        self._edits.replace((begin, end), ", ".join(parts))
         return bool(kept)
-
-    def _keep(self, kept: list[tuple[int, int]], begin: int, end: int) -> None:
-        """Leaves the kept parts alone when they are all that there is, so that comments and spaces stay."""
-        text = ", ".join(self._edits.part(*span) for span in kept)
-        self._edits.replace((begin, end), text)
 
     def _two_names(self, start: int, *, defines: bool) -> bool:
         """CHANGE old new definition, RENAME COLUMN old TO new."""

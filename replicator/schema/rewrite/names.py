@@ -9,12 +9,28 @@ import msgspec
 from replicator.schema.token_cursor import Name
 
 
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
 class NoRewrite(Exception):
     """The statement can't be rewritten safely. `args`: why, and what to do."""
 
     @property
     def fix(self) -> str:
         return str(self.args[1]) if len(self.args) > 1 else ""
+
+
+class Added(msgspec.Struct, frozen=True):
+    """A column of the target with a constant. `key`: it is a part of each unique key."""
+
+    name: str
+    key: bool = False
+
+    @property
+    def definition(self) -> str:
+        """Of 63 characters, as transforms allow. Names of shards that differ in their case are not the same."""
+        return f"{quoted(self.name)} VARCHAR(63) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL"
 
 
 class Columns(msgspec.Struct, frozen=True):
@@ -24,13 +40,18 @@ class Columns(msgspec.Struct, frozen=True):
         renamed: new names.
         hidden: columns that the target does not have.
         masked: columns whose values at the target are not the source's.
-        added: names of columns that only the target has.
+        added: columns that only the target has.
     """
 
     renamed: dict[str, str] = {}
     hidden: frozenset[str] = frozenset()
     masked: frozenset[str] = frozenset()
-    added: tuple[str, ...] = ()
+    added: tuple[Added, ...] = ()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Names of the added columns that are a part of each unique key."""
+        return tuple(each.name for each in self.added if each.key)
 
     def __bool__(self) -> bool:
         return bool(self.renamed or self.hidden or self.masked or self.added)
@@ -50,6 +71,10 @@ class TargetNames(Protocol):
 
     def table(self, name: Name) -> Name | None:
         """None: the table is not replicated."""
+        ...
+
+    def added(self, name: Name) -> tuple[Added, ...]:
+        """Columns that only the target has."""
         ...
 
     def columns(self, name: Name) -> Columns:

@@ -6,13 +6,12 @@ definitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from replicator.model.metadata_event import Statement, TableChange, TableKey
 from replicator.model.table import Table
 from replicator.schema.rewrite.column_text import column_text
-from replicator.schema.rewrite.elements import quoted
-from replicator.schema.rewrite.names import NoRewrite, TargetNames
+from replicator.schema.rewrite.names import NoRewrite, TargetNames, quoted
 from replicator.schema.rewrite.statement import written
 from replicator.schema.token_cursor import Name
 
@@ -34,12 +33,18 @@ def swapped(statement: Statement, names: TargetNames, *, hidden: Callable[[Name]
     if former is None or former.before is None or copy.table is None:
         raise NoRewrite(f"{'.'.join(table)} becomes a table whose definition is not known", _BY_HAND)
     target = names.table(table)
-    clauses = _difference(former.before, copy.table) + _keys(former.keys, copy.keys)
+    keys = _keys(former.keys, copy.keys)
+    clauses = _difference(former.before, copy.table) + keys
     if not clauses or target is None:
         return ""
-    if names.columns(table):
+    columns = names.columns(table)
+    if columns.renamed or columns.hidden or columns.masked or (columns.keys and _unique(keys)):
         raise NoRewrite("an online schema change ends, and transforms change columns of the table", _BY_HAND)
     return f"ALTER TABLE {written(target)} {', '.join(clauses)}"
+
+
+def _unique(clauses: Sequence[str]) -> bool:
+    return any(word in clause for clause in clauses for word in ("ADD UNIQUE", "ADD PRIMARY"))
 
 
 def _arrives(change: TableChange, names: TargetNames, hidden: Callable[[Name], bool]) -> bool:

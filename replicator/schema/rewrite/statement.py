@@ -9,8 +9,8 @@ import msgspec
 from replicator.schema.parser import kind as kind_of
 from replicator.schema.rewrite.dialect import translated
 from replicator.schema.rewrite.edits import Edits
-from replicator.schema.rewrite.elements import Elements, quoted
-from replicator.schema.rewrite.names import Columns, Inherited, NoRewrite, Rewritten, TargetNames
+from replicator.schema.rewrite.elements import Elements
+from replicator.schema.rewrite.names import Columns, Inherited, NoRewrite, Rewritten, TargetNames, quoted
 from replicator.schema.token_cursor import Cursor, Name
 from replicator.schema.tokens import NotUnderstood, tokenize
 
@@ -157,17 +157,27 @@ class _Statement:
         start = cursor.mark()
         if cursor.accept("LIKE") or (cursor.is_mark("(") and cursor.word(1) == "LIKE" and cursor.take()):
             cursor.accept("LIKE")
-            self._other_table("CREATE TABLE ... LIKE")
+            self._like()
             return True
         self._references(start)
         self._refuse_rows(start)
         if columns := self._columns():
-            if columns.added:
-                raise NoRewrite(f"transforms add the column {columns.added[0]} to the table", _BY_HAND)
-            if not self._elements().listed():
+            if not self._elements().listed(whole=True):
                 raise NoRewrite("no column of the table is left", _BY_HAND)
             self._check_options(columns)
         return True
+
+    def _like(self) -> None:
+        """CREATE TABLE ... LIKE: of the target's tables, whose columns are those that transforms have added to the
+        second one."""
+        cursor = self._cursor
+        start = cursor.mark()
+        name = self._complete(cursor.qualified())
+        cursor.back(start)
+        self._other_table("CREATE TABLE ... LIKE")
+        names = self._names
+        if names.table(self._own) != names.table(name) and names.added(self._own) != names.added(name):
+            raise NoRewrite(f"transforms.add add other columns to {'.'.join(name)} than to its copy", _BY_HAND)
 
     def _refuse_rows(self, mark: int) -> None:
         """A query behind the definition. MySQL logs CREATE TABLE ... SELECT as the definition, START TRANSACTION, and
@@ -245,6 +255,8 @@ class _Statement:
                 self._left_out.append(self._text[begin_of:end])
             if not (cursor.accept_mark(",") or cursor.ended):
                 raise cursor.wrong("a comma")
+        if elements.inline:
+            raise NoRewrite(f"a key of {elements.inline[0][1]} lacks columns that transforms.add add to it", _BY_HAND)
         self._edits.replace((begin, end), ", ".join(kept))
         return bool(kept)
 
@@ -295,6 +307,7 @@ class _Statement:
 
     def _index(self, *, created: bool) -> bool:
         cursor = self._cursor
+        unique = any(token.value.upper() == "UNIQUE" for token in cursor.taken(0))
         cursor.accept("IF", "NOT", "EXISTS")
         cursor.accept("IF", "EXISTS")
         cursor.name()
@@ -304,7 +317,7 @@ class _Statement:
             return False
         if created and self._columns():
             start = cursor.mark()
-            if not self._elements().constraint():
+            if not self._elements().constraint(unique=unique):
                 self._left_out.append(self._text)
                 return False
             cursor.span(start)

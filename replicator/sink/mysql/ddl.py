@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Literal
 
 import msgspec
@@ -20,7 +21,7 @@ from replicator.model.target_statement import TargetStatement
 from replicator.model.term import Term
 from replicator.mysql import multi_statements, server_errors
 from replicator.mysql.session import Session
-from replicator.sink.mysql import errors, statement_settings
+from replicator.sink.mysql import errors, shard_statements, statement_settings
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.definitions import Definitions, read_definitions
 from replicator.sink.mysql.position_table import PositionTable
@@ -119,6 +120,9 @@ class Statements:
             return sequence
         if statement.action == "stop":
             raise self._stopped(statement, place)
+        if self._is_done(statement, place):
+            self._done = id_
+            return sequence
         with self._open_session() as session:
             statement_settings.set_for(session, self._target.server, statement, self._config)
             before = read_definitions(session, statement.tables, statement.databases)
@@ -131,11 +135,32 @@ class Statements:
             statement_settings.mark(session, self._term.task)
             self._term.check()
             outcome = multi_statements.execute(session, statement.sql.encode(), 1, self._config.ddl_timeout_s)
-        if outcome.error is not None:
+        if outcome.error is not None and not shard_statements.tolerated(outcome.number, statement.shard):
             self._note(None, sequence)
             raise self._failed(statement, outcome.error, place)
         self._done = id_
         return self._note(Noted(id_, "done"), sequence)
+
+    def _is_done(self, statement: TargetStatement, place: str) -> bool:
+        """Whether one of several tables that are merged has had the same statement before."""
+        if statement.shard is None:
+            return False
+        try:
+            target, fails = self._target, partial(self._fails, statement)
+            return shard_statements.is_done(target.session, target.server, statement.shard, fails)
+        except shard_statements.Misfit as error:
+            what, fix = error.args
+            raise self._stopped(msgspec.structs.replace(statement, refusal=what, fix=fix), place) from error
+
+    def _fails(self, statement: TargetStatement, sql: str) -> bool:
+        """Whether `sql` has a subquery with more than one row. It may take as long as an ALTER TABLE. Values are read
+        as in the session of the statement."""
+        with self._open_session() as session:
+            statement_settings.set_for(session, self._target.server, statement, self._config)
+            outcome = multi_statements.execute(session, sql.encode(), 1, self._config.ddl_timeout_s)
+        if outcome.error is not None and outcome.number != errors.NOT_ONE_ROW:
+            raise errors.of_transaction(outcome.error, session)
+        return outcome.error is not None
 
     def _note(self, noted: Noted | None, sequence: int) -> int:
         text = b"" if noted is None else msgspec.json.encode(noted)

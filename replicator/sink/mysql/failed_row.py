@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from replicator.errors import ReplicatorError
-from replicator.sink.mysql import errors
+from replicator.sink.mysql import errors, shards
+from replicator.sink.mysql.conflicts import row_keys
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.row_groups import RowGroup, Rows, size_of
 
@@ -22,12 +24,13 @@ def find(target: Target, group: RowGroup, error: ReplicatorError) -> ReplicatorE
     target.execute(b"BEGIN", 1)
     try:
         for part in _parts(target, group):
-            owners = [rows for rows, statements in part for _ in statements]
+            executed = [rows for rows, statements in part for _ in statements]
             text = b";".join(statement for _, statements in part for statement in statements)
-            outcome = target.execute(text, len(owners))
+            outcome = target.execute(text, len(executed))
             if outcome.error is not None:
-                rows = owners[outcome.done]
-                return _named(errors.of_row(outcome.error, rows.route.table, target.session.where), rows)
+                rows = executed[outcome.done]
+                found = errors.of_row(outcome.error, rows.route.table, target.session.where)
+                return _named(shards.explained(found, rows.route.stored, partial(_owners, target, rows)), rows)
     finally:
         target.rollback()
     return errors.of_row(error, ", ".join(sorted(group.tables)), target.session.where)
@@ -54,6 +57,11 @@ def _parts(target: Target, group: RowGroup) -> Iterator[list[tuple[Rows, list[by
         room -= size
     if part:
         yield part
+
+
+def _owners(target: Target, rows: Rows) -> Sequence[str]:
+    owners = rows.route.owners
+    return () if owners is None else owners(rows.route.stored, row_keys.of_row(target, rows))
 
 
 def _named(error: ReplicatorError, rows: Rows) -> ReplicatorError:

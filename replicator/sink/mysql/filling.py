@@ -10,7 +10,7 @@ from replicator.model.filling import Filling
 from replicator.model.target_table import UNCHECKED
 from replicator.mysql.identifiers import quote_identifier
 from replicator.mysql.session import Session
-from replicator.sink.mysql.conflicts.resolve import CONVERGE, KEEP, REPLACE, Rule
+from replicator.sink.mysql.conflicts.resolve import COMPLETE, CONVERGE, KEEP, MISSING, REPLACE, Rule
 from replicator.sink.mysql.conflicts.resolver import RuleOf
 from replicator.sink.mysql.row_groups import Rows
 
@@ -34,10 +34,10 @@ class FillRules:
         """Raises SinkError E3462."""
         if rows.run.operation[-1:] == SNAPSHOT_ROW:
             self._check_key(rows)
-            return self._of_rows
+            return MISSING if _is_disjoint(rows) else self._of_rows
         if rows.filling:
             self._check_key(rows)
-            return CONVERGE
+            return COMPLETE if _is_disjoint(rows) else CONVERGE
         return self._policy(rows)
 
     def _check_key(self, rows: Rows) -> None:
@@ -50,6 +50,12 @@ class FillRules:
                 fix="Add a primary key, exclude the table in source.snapshot.tables, or copy it with a dump.",
                 table=rows.route.source,
             )
+
+
+def _is_disjoint(rows: Rows) -> bool:
+    """A row that is there already may be one of another table, which must not be replaced."""
+    shard = rows.route.stored.shard
+    return shard is not None and shard.disjoint
 
 
 def marked(rows: Rows, filling: Filling) -> Rows:

@@ -33,6 +33,7 @@ from replicator.sink.mysql.routes import Routes
 from replicator.sink.mysql.row_groups import RoutedSection
 from replicator.sink.mysql.row_runs import runs
 from replicator.sink.mysql.row_sections import sections
+from replicator.sink.mysql.shards import Owners
 from replicator.sink.mysql.stored_rows import stored
 from replicator.sink.mysql.table_creation import SourceTables, TableCreation
 from replicator.sink.mysql.transaction import Transaction
@@ -54,6 +55,7 @@ class MySQLSink:
 
     Args:
         filled: names at the target of the tables that a first snapshot fills.
+        owners: asks the source for tables that have a row, where several are merged into one.
     """
 
     holds_position = True
@@ -71,10 +73,13 @@ class MySQLSink:
         source_tables: SourceTables | None = None,
         value_text: ValueText = hexadecimal,
         filled: TableNames = tuple,
+        owners: Owners | None = None,
         *,
         converge: bool = False,
+        merges: bool = False,
     ) -> None:
-        """`converge`: changes may be repeated; rows of the target become what the changes say, whatever they were."""
+        """`merges`: tables with disjoint keys are written to one table.
+        `converge`: changes may be repeated; rows of the target become what the changes say, whatever they were."""
         self._config = config
         self._task = task
         self._password = password
@@ -83,7 +88,9 @@ class MySQLSink:
         self._hosts = Hosts(config)
         self._filled = filled
         self._value_text = value_text
+        self._owners = owners
         self._converge = converge
+        self._merges = merges
         self._conflict_table = ConflictTable(config.position_database, installation, task, config.keep_conflicts)
         self._position_table = PositionTable(config.position_database, installation, task)
         self.left: Position | None = None
@@ -120,7 +127,7 @@ class MySQLSink:
             raise
         self._term, self.left = term, claimed.left
         self._say(target)
-        self._routes = Routes(target, self._tables, self._creation)
+        self._routes = Routes(target, self._tables, self._creation, self._owners)
         self._resolver, self._filler = self._conflicts(target)
         self._committed = claimed.position
         self._last_commit = time.monotonic()
@@ -237,7 +244,8 @@ class MySQLSink:
         if self._transaction is not None:
             raise ValueError("rows before a statement are not committed")
         self._sequence = statements.execute(record, self._sequence)
-        self._routes = Routes(target, self._tables, self._creation)  # tables have other columns now
+        # Tables have other columns now.
+        self._routes = Routes(target, self._tables, self._creation, self._owners)
         self._resolver, self._filler = self._conflicts(target)
 
     def _table_creation(self, target: Target) -> TableCreation | None:
@@ -248,8 +256,11 @@ class MySQLSink:
     def _conflicts(self, target: Target) -> tuple[Resolver | None, Resolver]:
         """Of changes, if there is a policy for conflicts; and while a snapshot is open. Of one session: what they know
         of tables is of their present columns."""
-        rules, texts = Converging() if self._converge else Rules(self._config.conflict), Texts(self._value_text)
-        if rules.needed and not self._converge:  # then nothing is recorded
+        rules: Converging | Rules = (
+            Converging() if self._converge else Rules(self._config.conflict, merges=self._merges)
+        )
+        texts = Texts(self._value_text)
+        if rules.recorded:
             self._conflict_table.prepare(target.session, create=self._config.create_position_table)
         recorder = Recorder(target, self._conflict_table, texts)
         filler = Resolver(target, FillRules(rules, self._config.existing_rows), texts, recorder)

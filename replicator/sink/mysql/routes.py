@@ -6,10 +6,11 @@ from functools import partial
 
 from replicator.errors import SinkError
 from replicator.model.target_table import TargetTable, TargetTables
-from replicator.sink.mysql import events, net_layout, target_columns, target_definition
+from replicator.sink.mysql import events, net_layout, shards, target_columns, target_definition
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.net_layout import Joining
 from replicator.sink.mysql.row_groups import Route
+from replicator.sink.mysql.shards import Owners
 from replicator.sink.mysql.sql import sql_table
 from replicator.sink.mysql.sql.grants import TriggerGrants
 from replicator.sink.mysql.sql.sql_table import SqlTable
@@ -21,17 +22,26 @@ from replicator.sink.mysql.transcoding import transcoder
 class Routes:
     """Of one session: a table that was altered at the target is read again by the next one."""
 
-    def __init__(self, target: Target, tables: TargetTables, creation: TableCreation | None = None) -> None:
+    def __init__(
+        self,
+        target: Target,
+        tables: TargetTables,
+        creation: TableCreation | None = None,
+        owners: Owners | None = None,
+    ) -> None:
         self._target = target
+        self._owners = owners
         self._tables = tables
         self._creation = creation
         self._known: dict[str, Route] = {}
         self._grants = TriggerGrants(target.session)
+        self._definitions: dict[tuple[str, str], Definition] = {}
+        self._joining: dict[bytes, Joining] = {}
 
     def route(self, topic: str) -> Route:
         """
         Raises:
-            SinkError: E3421, E3422, E3427.
+            SinkError: E3421, E3422, E3427, E3442.
             SinkUnavailable.
         """
         known = self._known.get(topic)
@@ -47,7 +57,12 @@ class Routes:
         placed = target_columns.place(table, definition, mariadb=target.server.mariadb)
         make_map = partial(events.table_map, table.database, table.name, placed.columns)
         present = events.bitmap(len(placed.columns), placed.places)
-        joining = net_layout.read(target.session, placed.stored)
+        form = shards.form(placed.stored, make_map(0) + present) if table.shard is not None else b""
+        joining = self._joining.get(form)
+        if joining is None:
+            shards.check_keys(target.session, table)
+            joining = net_layout.read(target.session, placed.stored)
+            self._joining |= {form: joining} if form else {}
         return Route(
             table.qualified,
             source,
@@ -60,6 +75,8 @@ class Routes:
             placed.stored,
             self._sql(placed.stored, definition, joining),
             None if placed.plan is None else transcoder(placed.plan),
+            form,
+            self._owners,
         )
 
     def _sql(self, stored: TargetTable, definition: Definition, joining: Joining) -> SqlTable | None:
@@ -70,15 +87,25 @@ class Routes:
         return sql_table.read(target.session, target.server, self._grants, stored, definition, joined=joined)
 
     def _definition(self, table: TargetTable, source: str) -> Definition:
-        """Of the table at the target, which is created if it is missing and that is wanted."""
+        """Of the table at the target, which is created if it is missing and that is wanted. Tables that are merged into
+        it may be many."""
+        name = table.database, table.name
+        known = self._definitions.get(name)
+        if known is None:
+            known = self._read(name, source)
+            if table.shard is not None:
+                self._definitions[name] = known
+        return known
+
+    def _read(self, name: tuple[str, str], source: str) -> Definition:
         target = self._target
         try:
-            return target_definition.read(target.session, target.server, table.database, table.name, source)
+            return target_definition.read(target.session, target.server, *name, source)
         except SinkError as error:
             if error.code != "E3421" or self._creation is None:
                 raise
         self._creation.create((source,))
-        return target_definition.read(target.session, target.server, table.database, table.name, source)
+        return target_definition.read(target.session, target.server, *name, source)
 
     def _table(self, topic: str) -> TargetTable:
         try:

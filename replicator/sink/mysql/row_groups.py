@@ -17,6 +17,7 @@ from replicator.sink.mysql.net_changes import FEWEST, net
 from replicator.sink.mysql.net_layout import Joining
 from replicator.sink.mysql.row_runs import Run, runs, split
 from replicator.sink.mysql.row_sections import Changes, Section
+from replicator.sink.mysql.shards import Owners
 from replicator.sink.mysql.sql import statements as sql
 from replicator.sink.mysql.sql.sql_table import SqlTable
 from replicator.sink.mysql.transcoding import Transcode
@@ -42,6 +43,9 @@ class Route(msgspec.Struct, frozen=True, eq=False):
         sql: how its rows are written by SQL; None: by BINLOG.
         transcode: makes those of the source's images; None: they are the same.
         map_size, head_size: bytes of its map, and of what an event of inserted rows has in front of the images.
+        form: equal for table versions whose images are the same at the target: those of tables that are merged into one
+            may be in one statement.
+        owners: finds other tables of the source that have a row; None: it can't be asked.
     """
 
     table: str
@@ -55,6 +59,17 @@ class Route(msgspec.Struct, frozen=True, eq=False):
     stored: TargetTable
     sql: SqlTable | None = None
     transcode: Transcode | None = None
+    form: bytes = b""
+    owners: Owners | None = None
+
+    def joins(self, other: Route) -> bool:
+        """Whether rows of both may be in one statement, as those of one table version."""
+        return self is other or (self.form == other.form != b"" and self.joining == other.joining)
+
+    def mixes(self, other: Route) -> bool:
+        """Whether that is so, and the order between rows of both does not matter: their keys differ."""
+        shard = self.stored.shard
+        return self is other or (shard is not None and not shard.disjoint and self.joins(other))
 
 
 class Rows(msgspec.Struct):
@@ -73,7 +88,7 @@ class RoutedSection(msgspec.Struct):
 
     Attributes:
         section: with a mark.
-        routes: by topic; of each table one.
+        routes: by topic; of each table one, or some that `Route.mixes`.
     """
 
     section: Section
@@ -121,7 +136,7 @@ class RowGroup:
             return False
         if self._parts and _of_snapshot(part) != self._snapshot:
             return False
-        return all(self._tables.get(route.table, route) is route for route in _routes(part))
+        return all(self._tables.get(route.table, route).joins(route) for route in _routes(part))
 
     def add(self, part: Rows | RoutedSection, size: int) -> None:
         """`size`: see `size_of`."""

@@ -14,6 +14,7 @@ from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.position_table import PositionTable
 from replicator.sink.mysql.row_groups import (
     EVENT_BYTES,
+    Route,
     RoutedSection,
     RowGroup,
     Rows,
@@ -71,10 +72,13 @@ class Transaction:
         images are converted, or in two versions of a table, or too many for one statement."""
         if any(route.transcode is not None for route in section.routes.values()):
             return False
-        tables = {route.table: route for route in section.routes.values()}
+        tables: dict[str, Route] = {}
+        for route in section.routes.values():
+            if not tables.setdefault(route.table, route).mixes(route):
+                return False
         size = section.size
         whole = size + sum(route.map_size for route in tables.values())
-        if len(tables) < len(section.routes) or whole > self._most:
+        if whole > self._most:
             return False
         if self._group and (self._group.size + whole > self._most or not self._group.takes(section)):
             self._execute(None)

@@ -18,7 +18,7 @@ from replicator.model import types
 from replicator.model.batch import Record
 from replicator.model.position import Position
 from replicator.model.snapshot import SnapshotMoment
-from replicator.model.target_table import TargetTable
+from replicator.model.target_table import Shard, TargetTable
 from tests.unit.decode.binlog_writer import records, server_error
 from tests.unit.transform.changes import ANN, BOB, USERS, Script, image
 
@@ -145,6 +145,60 @@ def test_two_tables_do_not_become_one(kind: type[BinlogDecoder]) -> None:
     script = Script().change(USERS, "insert", ANN).change(other, "insert", ANN)
     with pytest.raises(ConfigError, match=r"E3441.*two tables are written to shop\.one"):
         run(kind, script, {"rename": [{"tables": ["shop.*"], "table": "one"}]})
+
+
+ONE = {"tables": ["shop.*"], "table": "one"}
+SHARD = {"match": r"shop\.user(\d*)", "columns": {"shard": "é$1"}, "key": True}
+
+
+def test_constants_are_columns_behind_those_of_the_row(kind: type[BinlogDecoder]) -> None:
+    """In both images, whatever of the row is NULL."""
+    other = msgspec.structs.replace(USERS, name="user2")
+    script = Script().change(USERS, "insert", ANN).change(other, "update", ANN, BOB)
+    region = {"tables": ["shop.user2"], "columns": {"region": "eu"}}
+    made, (first, second) = run(kind, script, {"rename": [ONE], "add": [SHARD, region]})
+    assert [table_of(made, each).qualified for each in (first, second)] == ["shop.one", "shop.one"]
+    one, two = table_of(made, first), table_of(made, second)
+    assert [column.name for column in one.columns[4:]] == ["shard"] and one.primary_key == (0, 4)
+    assert [column.name for column in two.columns[4:]] == ["shard", "region"] and two.primary_key == (0, 4)
+    assert (one.shard, two.shard) == (Shard(("shard",), ("é",)), Shard(("shard",), ("é2",)))
+    ann = image(USERS, ANN)
+    assert first[2] == b"I" + bytes([ann[0] | 0xE0]) + ann[1:] + b"\x02\xc3\xa9"
+    more = b"\x03\xc3\xa92\x02eu"
+    before = bytes([ann[0] & 0x0F | 0xC0]) + ann[1:] + more
+    bob = image(USERS, BOB)
+    after = bytes([bob[0] & 0x0F | 0xC0]) + bob[1:] + more
+    assert second[2] == b"U" + len(before).to_bytes(4, "little") + before + after
+
+
+@pytest.mark.parametrize(
+    ("transforms", "message"),
+    [
+        ({"rename": [ONE], "add": [SHARD | {"key": False}]}, "E3441.*keys: disjoint"),
+        ({"rename": [ONE], "add": [SHARD | {"match": "shop.user()"}]}, "E3441"),
+        ({"rename": [ONE], "add": [SHARD | {"columns": {"shard": "x"}}]}, r"E3442.*shard = 'x'"),
+        ({"rename": [{**ONE, "keys": "disjoint"}], "add": [SHARD | {"match": "shop.user()"}]}, "E3442"),
+        ({"rename": [{**ONE, "keys": "disjoint"}]}, None),
+        ({"rename": [ONE], "add": [SHARD]}, None),
+    ],
+)
+def test_which_tables_may_become_one(transforms: dict[str, Any], message: str | None) -> None:
+    made, _ = planners(transforms)
+    made.stream(USERS)
+    other = msgspec.structs.replace(USERS, name="user2")
+    if message is None:
+        assert made.stream(other) is not None
+        return
+    with pytest.raises(ConfigError, match=message):
+        made.stream(other)
+
+
+def test_a_constant_needs_a_column_that_is_never_null() -> None:
+    nullable = msgspec.structs.replace(
+        USERS, columns=tuple(msgspec.structs.replace(each, nullable=True) for each in USERS.columns), primary_key=()
+    )
+    with pytest.raises(DecodeError, match=r"E2310.*'region'.*can all be NULL"):
+        planners({"add": [{"tables": ["shop.*"], "columns": {"region": "eu"}}]})[0].stream(nullable)
 
 
 def test_rows_of_a_snapshot_are_told_apart() -> None:

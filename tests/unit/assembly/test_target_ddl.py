@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, ClassVar
 
 import msgspec
 import pytest
@@ -180,6 +181,94 @@ class TestOnlineSchemaChange:
     def test_a_column_that_may_be_renamed_is_refused(self) -> None:
         statement = self.told(table("item", ("id", "INT"), ("a", "INT")), table("item", ("id", "INT"), ("b", "INT")))
         assert statement is not None and "may have become the other" in refusal(statement)
+
+
+class TestMergedTables:
+    """shop_00.item, shop_01.item -> shop.item."""
+
+    RENAME: ClassVar = {"tables": ["shop_*.item"], "database": "shop"}
+    ADD: ClassVar = {"match": r"shop_(\d+)\.item", "columns": {"shard": "$1"}, "key": True}
+
+    def told(self, text: str, *changes: TableChange, disjoint: bool = False) -> TargetStatement | None:
+        rename = self.RENAME | ({"keys": "disjoint"} if disjoint else {})
+        transforms = {"rename": [rename]} | ({} if disjoint else {"add": [self.ADD]})
+        made = planners(transforms, {"ddl": "apply"}, tables=["shop_*.*"])
+        words = " ".join(text.replace("OR REPLACE ", "").split()[:2]).upper()
+        messages = made.narrator.statement(Statement("shop_00", text, words, changes), MOMENT)
+        return msgspec.json.decode(messages[0].value or b"", type=TargetStatement) if messages else None
+
+    def item(self, *columns: tuple[str, str]) -> Table:
+        return msgspec.structs.replace(table("item", *columns), database="shop_00", primary_key=(0,))
+
+    def test_what_the_sink_compares(self) -> None:
+        before, after = self.item(("id", "INT")), self.item(("id", "INT"), ("a", "INT"))
+        change = TableChange("ALTER", "shop_00", "item", after, None, before)
+        made = self.told("ALTER TABLE item ADD a INT, ADD UNIQUE (a)", change)
+        assert made is not None and made.shard is not None and made.shard.before is not None
+        assert made.sql == "ALTER TABLE `shop`.`item` ADD a INT, ADD UNIQUE (a, `shard`)"
+        assert [column.name for column in made.shard.before.columns] == ["id", "shard"]
+        assert [column.name for column in made.shard.after.columns] == ["id", "a", "shard"]
+        assert made.shard.indexes == (TableKey("", ("a", "shard"), True),)
+        created = self.told("CREATE TABLE item (id INT PRIMARY KEY)", TableChange("CREATE", "shop_00", "item", before))
+        assert created is not None and created.shard is not None and created.shard.before is None
+
+    @pytest.mark.parametrize("disjoint", [False, True])
+    @pytest.mark.parametrize(
+        ("text", "verb", "reason"),
+        [
+            ("DROP TABLE item", "DROP", "several tables that are merged"),
+            ("TRUNCATE TABLE item", "TRUNCATE", "several tables that are merged"),
+            ("RENAME TABLE item TO log", "RENAME", "is renamed"),
+            ("CREATE OR REPLACE TABLE item (id INT)", "CREATE", "several tables that are merged"),
+            ("ALTER TABLE item TRUNCATE /* all */ PARTITION p", "ALTER", "several tables that are merged"),
+            ("ALTER TABLE item DROP PARTITION p", "ALTER", "several tables that are merged"),
+            ("ALTER TABLE item ADD a INT AUTO_INCREMENT UNIQUE", "ALTER", "values of a when each"),
+            ("ALTER TABLE item ADD a TIMESTAMP DEFAULT CURRENT_TIMESTAMP", "ALTER", "values of a when each"),
+            ("ALTER TABLE item ADD b INT", "", "names shop_00.item|definition is not known|merged"),
+        ],
+    )
+    def test_refused(self, text: str, verb: Any, reason: str, *, disjoint: bool) -> None:
+        known = self.item(("id", "INT"))
+        new_name = ("shop_00", "log") if verb == "RENAME" else None
+        changes = [TableChange(verb, "shop_00", "item", known, new_name, known)] if verb else []
+        made = self.told(text, *changes, disjoint=disjoint)
+        assert made is not None and re.search(reason, refusal(made)), made
+        if verb == "DROP" and not disjoint:
+            assert "`shard` = '00'" in made.fix
+
+    def test_databases(self) -> None:
+        created = self.told("CREATE DATABASE shop_02")
+        assert created is not None and "only some tables" in refusal(created)
+        made = planners({"rename": [self.RENAME]}, {"ddl": "apply"}, tables=["shop_*.item"])
+        new = told(made, "CREATE DATABASE shop_02")
+        assert new is not None and new.sql == "CREATE DATABASE IF NOT EXISTS `shop`"
+        dropped = told(made, "DROP DATABASE shop_02")
+        assert dropped is not None and "other databases go to shop" in refusal(dropped)
+
+    def test_an_online_schema_change(self) -> None:
+        before, after = self.item(("id", "INT")), self.item(("id", "INT"), ("a", "INT"))
+        made = self.told(
+            "RENAME TABLE item TO _item_del, _item_gho TO item",
+            TableChange("RENAME", "shop_00", "item", before, ("shop_00", "_item_del"), before),
+            TableChange("RENAME", "shop_00", "_item_gho", after, ("shop_00", "item"), None),
+        )
+        assert made is not None and made.shard is not None and made.shard.before is not None
+        assert made.sql == "ALTER TABLE `shop`.`item` ADD COLUMN `a` INT NULL AFTER `id`"
+        assert len(made.shard.after.columns) == 1 + len(made.shard.before.columns)
+        clock = Declared("DATETIME", has_default=True, default="NOW()", default_is_expression=True)
+        timed = msgspec.structs.replace(after.columns[1], declared=clock)
+        refused = self.told(
+            "RENAME TABLE item TO _item_del, _item_gho TO item",
+            TableChange("RENAME", "shop_00", "item", before, ("shop_00", "_item_del"), before),
+            TableChange(
+                "RENAME",
+                "shop_00",
+                "_item_gho",
+                msgspec.structs.replace(after, columns=(after.columns[0], timed)),
+                ("shop_00", "item"),
+            ),
+        )
+        assert refused is not None and "values of a when each" in refusal(refused)
 
 
 def test_other_servers() -> None:

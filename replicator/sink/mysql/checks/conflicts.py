@@ -35,11 +35,21 @@ def check(config: MySQLSink, tables: Iterable[tuple[ExpectedTable, TableFacts]])
     if unfit:
         wanted = "a primary key of whole columns that are replicated, none of FLOAT or DOUBLE"
         findings.append(Finding(_ID, "fail", f"no such key: {listed(unfit)}", wanted, f"Add one, {_IN_FRONT}."))
+    merged = [expected.source for expected, _, rule in ruled if _replaces_merged(expected, rule)]
+    if merged:
+        wanted = "stop, keep_target or dead_letter: a row that is there may be one of another table"
+        told = f"{listed(merged)}: source_wins or newest_wins, and keys: disjoint in transforms.rename"
+        findings.append(Finding(_ID, "fail", told, wanted, f"Correct `sink.conflict`, {_IN_FRONT}."))
     unordered = [found for expected, facts, rule in ruled if (found := _column_fault(expected, facts, rule))]
     if unordered:
         wanted = "a NOT NULL column of integers or times that is replicated, for newest_wins"
         findings.append(Finding(_ID, "fail", listed(unordered), wanted, f"Correct `sink.conflict`, {_IN_FRONT}."))
     return findings or [Finding.ok(_ID, f"conflicts can be resolved in {len(ruled)} tables")]
+
+
+def _replaces_merged(expected: ExpectedTable, rule: ConflictRule) -> bool:
+    shard = expected.images.shard
+    return shard is not None and shard.disjoint and rule.policy in ("source_wins", "newest_wins")
 
 
 def _has_key(expected: ExpectedTable, facts: TableFacts) -> bool:

@@ -16,6 +16,7 @@ from replicator.sink.mysql import target_definition
 from replicator.sink.mysql.apply_mode import Mode
 from replicator.sink.mysql.checks import conflicts
 from replicator.sink.mysql.checks.expected import ExpectedColumn, ExpectedTable, SourceFacts
+from replicator.sink.mysql.shards import lacking
 from replicator.sink.mysql.sql import sql_table
 from replicator.sink.mysql.sql.grants import TriggerGrants
 from replicator.sink.mysql.target_columns import Problem, problems
@@ -38,7 +39,8 @@ def check(
     missing = [table for table, facts in pairs if facts is None]
     there = [(table, facts) for table, facts in pairs if facts is not None]
     findings = [_missing(missing, len(expected), created=config.create_tables)]
-    differences = [finding for table, facts in there for finding in _Comparison(table, facts, session, server).run()]
+    compared = (finding for table, facts in there for finding in _Comparison(table, facts, session, server).run())
+    differences = list(dict.fromkeys(compared))  # tables that are merged into one have them in common
     findings += differences[:_SHOWN]
     if len(differences) > _SHOWN:
         rest = differences[_SHOWN:]
@@ -152,6 +154,7 @@ class _Comparison:
             key = ", ".join(map(quote_identifier, expected.primary_key))
             wanted = "the source's primary key: without a key each change of a row scans the table"
             self._add("keys", "fail", "no primary key", wanted, f"{self._alter} ADD PRIMARY KEY ({key});")
+        self._keys_of_merged()
         own = [set(_plain(known)) for known in (expected.primary_key, *expected.uniques) if known]
         keys = {"PRIMARY": found.primary_key, **found.uniques} if found.primary_key else found.uniques
         for name, parts in keys.items():
@@ -162,6 +165,25 @@ class _Comparison:
                 fix = f"{self._alter} with the collations of the source."
                 shown = f"key {name}: {', '.join(shared)} has another collation"
                 self._add("keys", "warn", shown, wanted, fix)
+
+    def _keys_of_merged(self) -> None:
+        """Keys that do not distinguish the rows of tables that are merged into this one."""
+        found, shard = self._found, self._expected.images.shard
+        if shard is None or shard.disjoint:
+            return
+        keys = {"PRIMARY": found.primary_key, **found.uniques} if found.primary_key else found.uniques
+        for name in lacking(shard.columns, keys):
+            parts = [*keys[name], *(column for column in shard.columns if column.lower() not in keys[name])]
+            columns = ", ".join(part if "(" in part else quote_identifier(part) for part in parts)
+            quoted = quote_identifier(name)
+            drop = (
+                "DROP PRIMARY KEY, ADD PRIMARY KEY"
+                if name == "PRIMARY"
+                else f"DROP INDEX {quoted}, ADD UNIQUE {quoted}"
+            )
+            told = f"key {name} ({', '.join(keys[name])}) lacks {', '.join(shard.columns)}"
+            wanted = "keys that distinguish the rows of merged tables: rows of two of them may have the same value"
+            self._add("keys", "fail", told, wanted, f"{self._alter} {drop} ({columns});")
 
     def _foreign_unique(self, name: str, key: tuple[str, ...]) -> None:
         shown = f"unique key {name} ({', '.join(key)}) is not unique at the source"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from replicator.errors import SinkError
+from replicator.errors import ReplicatorError, SinkError
 from replicator.model.batch import Record
+from replicator.model.target_table import TargetTable
+from replicator.sink.mysql import shards
 from replicator.sink.mysql.conflicts.lookup import Lookup
 from replicator.sink.mysql.conflicts.resolve import Conflict
 from replicator.sink.mysql.image_values import values
@@ -33,6 +36,15 @@ def stopped(lookup: Lookup, record: Record, conflict: Conflict) -> SinkError:
     )
     error.position = error.transaction = record[3].decode("ascii", "replace")
     return error
+
+
+def of_merged(error: SinkError, conflict: Conflict, table: TargetTable, others: Sequence[str]) -> ReplicatorError:
+    """`error`: of a table with disjoint keys. `others`: tables of the source that have the row's key, too."""
+    if conflict.kind == "different" and not others:
+        return error
+    exists = SinkError("E3424", error.what, found=error.found, table=error.table)
+    exists.position = exists.transaction = error.position
+    return shards.explained(exists, table, lambda: others)
 
 
 def _different(lookup: Lookup, conflict: Conflict) -> list[str]:

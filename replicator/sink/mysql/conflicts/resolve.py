@@ -32,12 +32,14 @@ class Rule(msgspec.Struct, frozen=True):
         reads_first: rows are read before each transaction; else only where the server has refused one, and a row that
             differs is no conflict, as it is noticed by chance.
         recorded: they are counted and recorded.
+        completes: rows may not be there yet, which is no conflict; nor is the row of a snapshot that is there already.
     """
 
     policy: Policy
     column: int = -1
     reads_first: bool = True
     recorded: bool = True
+    completes: bool = False
 
 
 CONVERGE: Final = Rule("source_wins", recorded=False)
@@ -45,6 +47,10 @@ CONVERGE: Final = Rule("source_wins", recorded=False)
 REPLACE: Final = Rule("source_wins", reads_first=False, recorded=False)
 KEEP: Final = Rule("keep_target", reads_first=False, recorded=False)
 """For inserts that are expected to find nothing; what is there is replaced, or stays as it is."""
+COMPLETE: Final = Rule("stop", recorded=False, completes=True)
+MISSING: Final = Rule("stop", reads_first=False, recorded=False, completes=True)
+"""As `CONVERGE` and `REPLACE`, for tables that are merged into one: another row that is there may be one of another
+table."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -103,6 +109,10 @@ class TableRows:
             done = [change]
             self._follow(done)
             return done, []
+        if rule.completes and all(self._is_expected(kind, found, rule, after) for kind, found in obstacles):
+            done = self._forced(before, after)
+            self._follow(done)
+            return done, []
         decision = self._decision(rule, before, after, [found for _, found in obstacles if found is not None])
         conflicts = [Conflict(kind, rule, decision, before, found, after) for kind, found in obstacles]
         done = self._forced(before, after) if decision == "source" else []
@@ -127,6 +137,12 @@ class TableRows:
             found.append(("exists", self._rows[new]))
         found += (("unique", self._rows[owner]) for owner in self._others(after, {old, new}))
         return found
+
+    def _is_expected(self, kind: Kind, found: bytes | None, rule: Rule, after: bytes | None) -> bool:
+        """Of a table whose rows are not complete. Changes read rows first; rows of a snapshot do not."""
+        if kind == "exists" and not rule.reads_first:
+            return found is not None and after is not None and self._same(found, after)
+        return kind == "missing"
 
     def _others(self, image: bytes, own: set[Key | None]) -> list[Key]:
         """Keys of other rows that have a unique value of the image."""

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
 
+from replicator.errors import ReplicatorError
 from replicator.model import types
 from replicator.model.batch import Record
-from replicator.sink.mysql.conflicts import documents, newest, refusals
+from replicator.sink.mysql.conflicts import documents, newest, refusals, row_keys
 from replicator.sink.mysql.conflicts import lookup as lookups
 from replicator.sink.mysql.conflicts.found_rows import FoundRows
 from replicator.sink.mysql.conflicts.lookup import Lookup
 from replicator.sink.mysql.conflicts.recorder import Met, Recorder, Texts
-from replicator.sink.mysql.conflicts.resolve import Comparison, Rule, TableRows
+from replicator.sink.mysql.conflicts.resolve import Comparison, Conflict, Rule, TableRows
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.image_values import Change, Values, changes, values
 from replicator.sink.mysql.row_groups import EVENT_BYTES, Rows
@@ -72,11 +73,11 @@ class Resolver:
         for index, change in enumerate(changes(rows.run, lookup.layout), rows.first):
             done, conflicts = at_target.apply(change, rule)
             record = rows.records[index]
-            if not conflicts:
+            if not conflicts and done == [change]:
                 records.append(record if _begins_with(record, operation) else _record(record, operation, change))
                 continue
-            if rule.policy == "stop":
-                raise refusals.stopped(lookup, record, conflicts[0])
+            if rule.policy == "stop" and conflicts:
+                raise self._stopped(rows, lookup, record, conflicts)
             altered = True
             records += (_record(record, operation, each) for each in done)
             met += (Met(lookup, record, conflict) for conflict in conflicts)
@@ -87,6 +88,18 @@ class Resolver:
             made.append(Rows(rows.route, run, records, first))
             first += run.records
         return made
+
+    @staticmethod
+    def _stopped(rows: Rows, lookup: Lookup, record: Record, conflicts: Sequence[Conflict]) -> ReplicatorError:
+        met = [each for each in conflicts if not (each.rule.completes and each.kind == "missing")]
+        conflict = met[0]  # a row that is missing is expected while a table is being filled
+        error = refusals.stopped(lookup, record, conflict)
+        by_key = conflict.expected if conflict.kind == "different" else None
+        image, owners = by_key or conflict.new or conflict.expected, rows.route.owners
+        shard = lookup.table.shard
+        if shard is None or not shard.disjoint or conflict.kind == "missing" or image is None or owners is None:
+            return error
+        return refusals.of_merged(error, conflict, lookup.table, owners(lookup.table, row_keys.of_image(lookup, image)))
 
     def _read(self, group: Sequence[Rows]) -> dict[str, TableRows]:
         """By the name at the target."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from replicator.schema.rewrite import Columns, NoRewrite, Rewritten, rewrite
+from replicator.schema.rewrite import Added, Columns, NoRewrite, Rewritten, rewrite
 from replicator.schema.token_cursor import Name
 
 
@@ -21,6 +21,9 @@ class Names:
         if name[0] != "shop" or name[1] == "secret":
             return None
         return "store", {"item": "article"}.get(name[1], name[1])
+
+    def added(self, name: Name) -> tuple[Added, ...]:
+        return self._columns.added if name[1] == "item" else ()
 
     def columns(self, name: Name) -> Columns:
         return self._columns if name[1] == "item" else Columns()
@@ -151,3 +154,59 @@ def test_left_out_parts_are_told() -> None:
 def test_columns_refused(text: str, reason: str) -> None:
     with pytest.raises(NoRewrite, match=reason):
         done(text, COLUMNS)
+
+
+ADDED = Columns(added=(Added("shard", key=True), Added("region")))
+DEFINED = (
+    "`shard` VARCHAR(63) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, "
+    "`region` VARCHAR(63) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "CREATE TABLE item (id INT NOT NULL, email TEXT, PRIMARY KEY (id) USING BTREE, UNIQUE KEY m (email(10)), "
+            "KEY k (id))",
+            "CREATE TABLE `store`.`article` (id INT NOT NULL, email TEXT, PRIMARY KEY (id, `shard`) USING BTREE, "
+            f"UNIQUE KEY m (email(10), `shard`), KEY k (id), {DEFINED})",
+        ),
+        (
+            "CREATE TABLE item (id INT PRIMARY KEY COMMENT 'the KEY', `key` INT UNIQUE KEY, u INT UNIQUE NULL) "
+            "ENGINE=InnoDB",
+            "CREATE TABLE `store`.`article` (id INT  COMMENT 'the KEY', `key` INT , u INT  NULL, "
+            f"{DEFINED}, PRIMARY KEY (`id`, `shard`), UNIQUE KEY (`key`, `shard`), UNIQUE KEY (`u`, `shard`)) "
+            "ENGINE=InnoDB",
+        ),
+        (
+            "CREATE TABLE item (id INT AUTO_INCREMENT KEY)",
+            f"CREATE TABLE `store`.`article` (id INT AUTO_INCREMENT , {DEFINED}, PRIMARY KEY (`id`, `shard`))",
+        ),
+        (
+            "ALTER TABLE item ADD UNIQUE (a, b DESC), ADD c INT FIRST, DROP PRIMARY KEY, ADD PRIMARY KEY (c)",
+            "ALTER TABLE `store`.`article` ADD UNIQUE (a, b DESC, `shard`), ADD c INT FIRST, DROP PRIMARY KEY, "
+            "ADD PRIMARY KEY (c, `shard`)",
+        ),
+        ("CREATE UNIQUE INDEX u ON item (a)", "CREATE UNIQUE INDEX u ON `store`.`article` (a, `shard`)"),
+        ("CREATE INDEX u ON item (a)", "CREATE INDEX u ON `store`.`article` (a)"),
+        ("CREATE TABLE item LIKE item", "CREATE TABLE `store`.`article` LIKE `store`.`article`"),
+    ],
+)
+def test_added_columns(text: str, expected: str) -> None:
+    assert done(text, ADDED).sql == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ALTER TABLE item ADD c INT UNIQUE", "key of c lacks"),
+        ("ALTER TABLE item ADD (c INT PRIMARY KEY)", "key of c lacks"),
+        ("ALTER TABLE item ADD FOREIGN KEY (a) REFERENCES b (id)", "foreign key lacks shard"),
+        ("CREATE TABLE item (a INT REFERENCES b (id))", "foreign key lacks shard"),
+        ("CREATE TABLE b LIKE item", "add other columns"),
+    ],
+)
+def test_added_columns_refused(text: str, reason: str) -> None:
+    with pytest.raises(NoRewrite, match=reason):
+        done(text, ADDED)

@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replicator.sink.mysql.conflicts.resolve import CONVERGE, Comparison, Conflict, Policy, Rule, TableRows
+from replicator.sink.mysql.conflicts.resolve import (
+    COMPLETE,
+    CONVERGE,
+    MISSING,
+    Comparison,
+    Conflict,
+    Policy,
+    Rule,
+    TableRows,
+)
 from replicator.sink.mysql.image_values import Change, Layout, values
 
 LAYOUT = Layout((1, 1, -1), (0,), (1,))
@@ -215,3 +224,38 @@ def test_equal_times_are_decided_by_the_values(one: Row) -> None:
         apply(server, [(None, image(ours))], Rule("newest_wins", 2))
         results.append(server.rows)
     assert results[0] == results[1]
+
+
+BEFORE, AFTER = (1, None, "before"), (1, None, "after")
+
+
+@pytest.mark.parametrize(
+    ("there", "change", "rule", "expected"),
+    [
+        ([], (BEFORE, AFTER), COMPLETE, [AFTER]),
+        ([BEFORE], (BEFORE, AFTER), COMPLETE, [AFTER]),
+        ([], (BEFORE, None), COMPLETE, []),
+        ([(1, None, "other")], (BEFORE, AFTER), COMPLETE, "different"),
+        ([(1, None, "other")], (BEFORE, None), COMPLETE, "different"),
+        ([(1, None, "other")], (None, AFTER), COMPLETE, "exists"),
+        ([AFTER], (None, AFTER), COMPLETE, "exists"),
+        ([(2, 7, "other")], (None, (1, 7, "")), COMPLETE, "unique"),
+        ([], (None, AFTER), MISSING, [AFTER]),
+        ([AFTER], (None, AFTER), MISSING, [AFTER]),
+        ([BEFORE], (None, AFTER), MISSING, "exists"),
+        ([(2, 7, "other")], (None, (1, 7, "")), MISSING, "unique"),
+    ],
+)
+def test_rows_of_merged_tables_that_are_being_filled(
+    there: list[Row], change: tuple[Row | None, Row | None], rule: Rule, expected: list[Row] | str
+) -> None:
+    """A row that is there and is not what this table had is one of another table."""
+    server = Server(there)
+    before, after = (None if row is None else image(row) for row in change)
+    done, conflicts = TableRows(comparison(), [image(row) for row in there]).apply((before, after), rule)
+    if isinstance(expected, str):
+        assert [conflict.kind for conflict in conflicts] == [expected] and not done
+        return
+    for each in done:
+        server.execute(each)
+    assert not conflicts and sorted(server.rows.values()) == expected

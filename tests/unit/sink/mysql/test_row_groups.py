@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from replicator import compiled
 from replicator.model.batch import Record
-from replicator.model.target_table import TargetTable
+from replicator.model.target_table import Shard, TargetTable
 from replicator.sink.mysql import events
 from replicator.sink.mysql.image_values import Layout
 from replicator.sink.mysql.net_layout import Joining
@@ -38,6 +38,11 @@ def route(table: str, layout: Layout | None, parents: frozenset[str] = frozenset
     )
 
 
+def merged(table: str, shard: Shard, form: bytes = b"same") -> Route:
+    stored = msgspec.structs.replace(STORED, shard=shard)
+    return msgspec.structs.replace(route(table, LAYOUT), stored=stored, form=form)
+
+
 ROUTES = {
     "a#0": route("a", LAYOUT),
     "a#1": route("a", LAYOUT),
@@ -46,6 +51,9 @@ ROUTES = {
     "wider#0": msgspec.structs.replace(route("wider", LAYOUT), transcode=lambda images, count, most: []),
     "parent#0": route("parent", LAYOUT),
     "child#0": route("child", None, frozenset({"shop.parent"})),
+    **{f"one#{n}": merged("one", Shard(("shard",), (str(n),))) for n in range(2)},
+    "one#wider": merged("one", Shard(("shard",), ("2",)), form=b"wider"),
+    **{f"all#{n}": merged("all", Shard()) for n in range(2)},
 }
 
 
@@ -55,7 +63,9 @@ def record(topic: str, operation: str, number: int, mark: bytes = b"") -> Record
     return topic, None, mark + operation.encode() + value, b"p", number, ()
 
 
-_topics = st.sampled_from([name for name in ROUTES if name not in ("a#1", "wider#0")])
+_topics = st.sampled_from(
+    [name for name in ROUTES if name not in ("a#1", "wider#0") and name[:3] not in ("one", "all")]
+)
 _records = st.lists(st.builds(record, _topics, st.sampled_from("IUD"), st.integers(0, 12)), min_size=1, max_size=20)
 
 
@@ -104,6 +114,9 @@ def transaction(room: int) -> Transaction:
         ([record("a#0", "I", 1), record("b#0", "I", 1)], 1 << 20, True),
         ([record("a#0", "I", 1), record("a#1", "I", 2)], 1 << 20, False),  # versions of one table
         ([record("a#0", "I", 1), record("wider#0", "I", 2)], 1 << 20, False),  # images are converted
+        ([record("one#0", "I", 1), record("one#1", "I", 2)], 1 << 20, True),  # merged tables with a column in their key
+        ([record("one#0", "I", 1), record("one#wider", "I", 2)], 1 << 20, False),  # they have other columns
+        ([record("all#0", "D", 1), record("all#1", "I", 1)], 1 << 20, False),  # keys move between merged tables
         ([record("a#0", "I" if number % 2 else "D", number) for number in range(200)], 6_000, False),  # too large
     ],
 )
@@ -111,6 +124,12 @@ def test_what_is_added_run_by_run(records: list[Record], room: int, taken: bool)
     (section,) = sections(records, MOST)
     routed = RoutedSection(section, {topic.topic: ROUTES[topic.topic] for topic in section.topics})
     assert transaction(room).add_section(routed) is taken
+
+
+@pytest.mark.parametrize(("other", "takes"), [("one#1", True), ("one#wider", False), ("all#1", True), ("a#1", True)])
+def test_a_group_takes_merged_tables_with_the_same_images(other: str, takes: bool) -> None:
+    first = record(f"{other[:3]}#0" if other != "a#1" else "b#0", "I", 1)
+    assert by_runs([first]).takes(Rows(ROUTES[other], runs([record(other, "I", 2)], MOST)[0], (), 0)) is takes
 
 
 def test_a_group_has_one_version_of_a_table_and_rows_with_checks_or_without() -> None:
