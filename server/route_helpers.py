@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import Depends, Header, Path, Request
+from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
 from replicator.config.load import load_task
@@ -124,6 +124,7 @@ async def _arguments(request: Request) -> dict[str, str]:
         raise ConfigError("E1001", f"the request can't be read: {error}", wanted="JSON") from None
 
 
+Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_operations)]
 PositionsOf = Annotated[Positions, Depends(_positions)]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]
