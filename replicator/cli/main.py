@@ -43,10 +43,32 @@ MEANINGS = {
     "compare": "verify",
     "diff": "verify",
 }
-_OF_TASK = (
-    "get list ls ps top describe status show apply create delete rm pause stop resume retry switchover failover "
-    "history position skip quarantine snapshot wait"
-).split()
+_OF_TASK = [
+    "get",
+    "list",
+    "ls",
+    "ps",
+    "top",
+    "describe",
+    "status",
+    "show",
+    "apply",
+    "create",
+    "delete",
+    "rm",
+    "pause",
+    "stop",
+    "resume",
+    "retry",
+    "switchover",
+    "failover",
+    "history",
+    "position",
+    "skip",
+    "quarantine",
+    "snapshot",
+    "wait",
+]
 
 
 def _meanings() -> dict[str, str]:

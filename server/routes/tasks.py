@@ -67,9 +67,9 @@ def delete_task(
     wait: Annotated[float, Query(ge=0, le=60, description="seconds")] = 10,
     reason: Reason = "",
 ) -> Response:
-    """Stops a task on all Cores and removes it with its position in ZooKeeper.
-    204 when it is removed; 202 if Cores still take part
-    in its election after `wait` seconds: it is removed when they have left."""
+    """Stops a task on all Cores and removes it with its position. 204 when it is removed; 202 if Cores still take part
+    in its election after `wait` seconds: it is removed when they have left. Its history is removed, too: `reason` is in
+    the log of the Server."""
     operations.task(name)
     if operations.delete(name, by, wait, reason):
         return Response(status_code=204)
