@@ -18,7 +18,14 @@ from server.task_operations import TaskOperations
 
 
 def set_quarantine(
-    operations: TaskOperations, definitions: DefinitionOperations, name: str, table: str, *, leave_out: bool, by: str
+    operations: TaskOperations,
+    definitions: DefinitionOperations,
+    name: str,
+    table: str,
+    *,
+    leave_out: bool,
+    by: str,
+    reason: str = "",
 ) -> bool:
     """Orders that the task leaves a table out, or goes on with it; its worker remembers where the table stops or goes
     on when it takes that up. False when nothing changes.
@@ -41,7 +48,7 @@ def set_quarantine(
             raise _not_in(view, table)
     if orders == before.orders:
         return False
-    operations.order(name, before, orders, by, f"{table}{'' if leave_out else ': release'}")
+    operations.order(name, before, orders, by, f"{table}{'' if leave_out else ': release'}", reason=reason)
     return True
 
 
@@ -73,7 +80,9 @@ def _not_in(view: TaskOverview, table: str) -> ProcessError:
     return ProcessError("E5007", f"{table} is not in quarantine in '{view.name}'", fix=fix)
 
 
-def replay_first(operations: TaskOperations, name: str, table: str, *, by: str, dry_run: bool) -> bool:
+def replay_first(
+    operations: TaskOperations, name: str, table: str, *, by: str, dry_run: bool, reason: str = ""
+) -> bool:
     """Orders the task to deliver the missing rows of `table` first, and then to continue with it. False: the table is
     not in quarantine.
 
@@ -87,7 +96,7 @@ def replay_first(operations: TaskOperations, name: str, table: str, *, by: str, 
     if orders is None:
         return False
     if not dry_run and orders != before.orders:
-        operations.order(name, before, orders, by, f"{table}: replay")
+        operations.order(name, before, orders, by, f"{table}: replay", reason=reason)
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import Depends, Header, Path, Request
+from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
 from replicator.config.load import load_task
@@ -129,6 +129,7 @@ async def _arguments(request: Request) -> dict[str, str]:
         ) from None
 
 
+Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_operations)]
 PositionsOf = Annotated[Positions, Depends(_positions)]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]

@@ -22,11 +22,12 @@ Verb: TypeAlias = Literal["pause", "resume", "stop"]
 
 class SnapshotStart(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """`tables`: as `database.table`, in full. `where`: SQL condition of the rows of each table, "" for all rows.
-    `chunk_rows`: maximum number of rows of one SELECT, 0: as configured."""
+    `chunk_rows`: maximum number of rows of one SELECT, 0: as configured. `reason`: recorded in the history."""
 
     tables: list[str]
     where: str | None = None
     chunk_rows: int = 0
+    reason: str = ""
 
 
 def start_snapshot(
@@ -57,11 +58,17 @@ def start_snapshot(
     condition = f" where {request.where}" if request.where else ""
     what = f"{request.id}: {', '.join(request.tables)}{condition}"
     operations.order(
-        name, before, msgspec.structs.replace(before.orders, snapshots=orders), by, what[:1000], "snapshot"
+        name,
+        before,
+        msgspec.structs.replace(before.orders, snapshots=orders),
+        by,
+        what[:1000],
+        "snapshot",
+        wanted.reason[:200],
     )
 
 
-def change_snapshot(operations: TaskOperations, name: str, verb: Verb, by: str) -> None:
+def change_snapshot(operations: TaskOperations, name: str, verb: Verb, by: str, reason: str = "") -> None:
     """Raises ProcessError E5007, there is none; VersionConflict E4006."""
     view, before = operations.task(name), operations.orders(name)
     present, progress = before.orders.snapshots, _progress(view)
@@ -73,7 +80,8 @@ def change_snapshot(operations: TaskOperations, name: str, verb: Verb, by: str) 
     else:
         orders = snapshot_orders.pause(present, paused=verb == "pause")
     if orders != present:
-        operations.order(name, before, msgspec.structs.replace(before.orders, snapshots=orders), by, verb, "snapshot")
+        changed = msgspec.structs.replace(before.orders, snapshots=orders)
+        operations.order(name, before, changed, by, verb, "snapshot", reason)
 
 
 def _progress(view: TaskOverview) -> SnapshotProgress | None:

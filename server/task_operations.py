@@ -26,9 +26,11 @@ from replicator.coordination.tasks.verifications import Verifications
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, ProcessError, VersionConflict
 from replicator.model.quarantine import TaskOrders
 from replicator.model.verification import VerificationReport
+from replicator.telemetry.log import get_logger
 from server.added_tables import orders_with
 
 _POLL = 0.1
+_log = get_logger("server")
 
 
 class TaskOperations:
@@ -62,7 +64,9 @@ class TaskOperations:
 
     # Configuration
 
-    def create(self, config: TaskConfig, by: str, dry_run: bool = False, orders: TaskOrders | None = None) -> None:
+    def create(
+        self, config: TaskConfig, by: str, dry_run: bool = False, orders: TaskOrders | None = None, reason: str = ""
+    ) -> None:
         """`orders`: of tables that are left out from its beginning.
 
         Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted)."""
@@ -74,9 +78,11 @@ class TaskOperations:
                     raise ProcessError("E5004", f"task '{config.name}' already exists")
             return
         self._registry.create(config.name, to_data(config), by, orders)
-        self._note(config.name, "created", by)
+        self._note(config.name, "created", by, reason)
 
-    def replace(self, name: str, config: TaskConfig, by: str, version: int | None, dry_run: bool = False) -> bool:
+    def replace(
+        self, name: str, config: TaskConfig, by: str, version: int | None, dry_run: bool = False, reason: str = ""
+    ) -> bool:
         """Writes a new configuration; False when it is the same already.
 
         Args:
@@ -111,7 +117,7 @@ class TaskOperations:
         if not dry_run:
             ordered, told = orders_with(self.task(name), self._ordered(name), old, config, present + 1)
             self._registry.configure(name, to_data(config), by, present, ordered)
-            self._note(name, "configured", by)
+            self._note(name, "configured", by, reason)
             if told:
                 self._note(name, "snapshot", by, told)
         return True
@@ -148,12 +154,19 @@ class TaskOperations:
         return self._orders.read(name)
 
     def order(
-        self, name: str, before: Ordered, orders: TaskOrders, by: str, what: str, kind: str = "quarantine"
+        self,
+        name: str,
+        before: Ordered,
+        orders: TaskOrders,
+        by: str,
+        what: str,
+        kind: str = "quarantine",
+        reason: str = "",
     ) -> None:
         """Writes orders, which the worker takes up at a transaction boundary. `kind`, `what`: of the history. Raises
         VersionConflict E4006 when they are not `before` any more."""
         self._orders.write(name, orders, before.version)
-        self._note(name, kind, by, what)
+        self._note(name, kind, by, f"{what}: {reason}" if reason else what)
 
     # Steering
 
@@ -170,7 +183,7 @@ class TaskOperations:
             # the order, with who and why; the Core's own entry ("paused", "resumed") says when it came about
             self._note(name, "pause" if desired == "paused" else "resume", by, reason)
 
-    def retry(self, name: str, by: str, take_over: bool = False) -> CommandRecord:
+    def retry(self, name: str, by: str, take_over: bool = False, reason: str = "") -> CommandRecord:
         """take_over: the sink's position, which is of a term that ZooKeeper does not know, is the task's own.
 
         Raises ProcessError E5007 unless the task is FAILED, and with `take_over` unless that is why.
@@ -195,7 +208,8 @@ class TaskOperations:
                 wanted="E3111",
                 fix=f"Omit --take-over: `replicator task retry {name}`.",
             )
-        return self._commands.submit(name, "retry", {"take_over": "true"} if take_over else {}, by)
+        arguments = {"take_over": "true" if take_over else "", "reason": reason}
+        return self._commands.submit(name, "retry", {key: value for key, value in arguments.items() if value}, by)
 
     def maintenance(self, name: str, on: bool, by: str, reason: str) -> None:
         """RUNNING stays and nobody is promoted, for one task or, with "", for all; or that is over."""
@@ -206,7 +220,9 @@ class TaskOperations:
             if changed:
                 self._note(task, "maintenance", by, f"{'on' if on else 'off'}{': ' + reason if reason else ''}")
 
-    def switchover(self, name: str, to: str, by: str, dry_run: bool = False) -> tuple[CommandRecord | None, str]:
+    def switchover(
+        self, name: str, to: str, by: str, dry_run: bool = False, reason: str = ""
+    ) -> tuple[CommandRecord | None, str]:
         """Asks the RUNNING instance to give way. Returns the command and the host that will take over.
 
         Args:
@@ -229,7 +245,7 @@ class TaskOperations:
         target = _target(view, to)
         if dry_run:
             return None, target.host
-        arguments = {"to": target.guid if to else "", "host": to}
+        arguments = {"to": target.guid if to else "", "host": to, **({"reason": reason} if reason else {})}
         record = self._commands.submit(name, "switchover", arguments, by)
         return record, target.host
 
@@ -242,10 +258,11 @@ class TaskOperations:
 
     # Deletion
 
-    def delete(self, name: str, by: str, wait: float) -> bool:
+    def delete(self, name: str, by: str, wait: float, reason: str = "") -> bool:
         """Lets the Cores withdraw, then removes the task. False when some still stand after `wait` seconds: the master
         goes on by itself (`sweep`)."""
-        self._status.set(name, "deleted", by)
+        self._status.set(name, "deleted", by, reason)
+        _log.info("deletion ordered", task=name, by=by, reason=reason)  # the history goes with the task
         deadline = time.monotonic() + wait
         while not self._removed(name):
             if time.monotonic() >= deadline:

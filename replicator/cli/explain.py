@@ -8,6 +8,7 @@ import textwrap
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from replicator.codes import CODES
 from replicator.config import reference
@@ -15,8 +16,17 @@ from replicator.config import reference
 _MEANING_COLUMN = 4
 
 
+def _complete(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Configuration keys one level further than what is typed, and error codes once a digit is."""
+    depth = incomplete.count(".")
+    words = [key for key in list(reference.keys()) if key.count(".") == depth]
+    if re.fullmatch(r"[Ee]\d+", incomplete):
+        words += CODES
+    return [CompletionItem(word) for word in words if word.lower().startswith(incomplete.lower())]
+
+
 @click.command("explain")
-@click.argument("what", default="task")
+@click.argument("what", default="task", shell_complete=_complete)
 def command(what: str) -> None:
     """Explain WHAT: a configuration key (task, task.source, sink.topic, ...) or an error code (E2104).
 

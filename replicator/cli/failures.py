@@ -48,8 +48,10 @@ def exit_status(error: ReplicatorError) -> int:
     return _STATUS.get(error.code, ERROR)
 
 
-def show(error: ReplicatorError, colour: bool | None = None) -> None:
-    """One line per problem on stderr. A task file with several shows them all."""
+def show(error: ReplicatorError, colour: bool | None = None, *, of: str = "") -> None:
+    """One line per problem on stderr. A task file with several shows them all. `of`: the task or the file, where the
+    command is of several."""
     for one in getattr(error, "errors", ()) or (error,):
         head, _, rest = " ".join(str(one).split()).partition(":")
-        click.echo(f"{click.style(head, fg='red', bold=True)}:{rest}", err=True, color=colour)
+        line = f"{click.style(head, fg='red', bold=True)}:{rest}"
+        click.echo(f"{of}: {line}" if of else line, err=True, color=colour)

@@ -13,7 +13,29 @@ from replicator.cli.loading import loading
 Load = Callable[[], click.Command]
 
 
-class LazyGroup(click.Group):
+class SuggestingGroup(click.Group):
+    """A group that answers an unknown command with the one that was probably meant. `meanings`: word of other tools ->
+    command, as it is typed after the name of this group."""
+
+    def __init__(self, *args: object, meanings: Mapping[str, str] | None = None, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self._meanings = meanings or {}
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not ctx.resilient_parsing and not name.startswith("-") and name not in self.list_commands(ctx):
+            meant = self._meanings.get(name.lower()) or next(
+                iter(difflib.get_close_matches(name, [*self.list_commands(ctx), *self._meanings], n=1, cutoff=0.5)), ""
+            )
+            meant = self._meanings.get(meant, meant)
+            hint = f" Did you mean {meant!r}?" if meant else ""
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(SuggestingGroup):
     """`lazy`: name -> (short help, module with an object `command`). The help is repeated here so that `--help` imports
     nothing. `more`: gives further commands by name (processes register themselves as entry points)."""
 
@@ -22,9 +44,10 @@ class LazyGroup(click.Group):
         *args: object,
         lazy: Mapping[str, tuple[str, str]],
         more: Callable[[], Mapping[str, Load]] | None = None,
+        meanings: Mapping[str, str] | None = None,
         **kwargs: object,
     ) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        super().__init__(*args, meanings=meanings, **kwargs)
         self._lazy = lazy
         self._more = more
 
@@ -43,16 +66,6 @@ class LazyGroup(click.Group):
         with loading():
             load = self._others().get(cmd_name)
             return load() if load else None
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if not ctx.resilient_parsing and not name.startswith("-") and name not in self.list_commands(ctx):
-            near = difflib.get_close_matches(name, self.list_commands(ctx), n=1, cutoff=0.5)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         rows = [(name, text) for name, (text, _) in self._lazy.items()]

@@ -36,6 +36,48 @@ LAZY = {
 }
 
 
+MEANINGS = {
+    "tasks": "task get",
+    "doctor": "check",
+    "validate": "check",
+    "compare": "verify",
+    "diff": "verify",
+}
+_OF_TASK = [
+    "get",
+    "list",
+    "ls",
+    "ps",
+    "top",
+    "describe",
+    "status",
+    "show",
+    "apply",
+    "create",
+    "delete",
+    "rm",
+    "pause",
+    "stop",
+    "resume",
+    "retry",
+    "switchover",
+    "failover",
+    "history",
+    "position",
+    "skip",
+    "quarantine",
+    "snapshot",
+    "wait",
+]
+
+
+def _meanings() -> dict[str, str]:
+    """Commands of tasks that were typed without `task`."""
+    from replicator.cli.task import MEANINGS as OF_TASK
+
+    return {word: f"task {OF_TASK.get(word, word)}" for word in _OF_TASK} | MEANINGS
+
+
 def open_table_definitions(store: HistoryStore, *, mariadb: bool) -> TableDefinitions:
     """For the Server, which imports no part of the data path. Imported at the first call: it takes as long to load as
     the Server does."""
@@ -133,6 +175,7 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     cls=Main,
     lazy=LAZY,
     more=_processes,
+    meanings=_meanings(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option("-v", "--debug", is_flag=True, help="Show tracebacks of errors (or REPLICATOR_DEBUG=1).")

@@ -113,7 +113,9 @@ def command(
     if snapshot_only:
         check_new(store.load(), orders.snapshots)
     source = build_source(config, server_id)
-    observer = LiveLine(config.name) if sys.stderr.isatty() and log_format == "text" else LogLines(config.name)
+    mixed = config.sink.type == "stdout" and os.isatty(1)  # a status line would be drawn over records
+    live = sys.stderr.isatty() and log_format == "text" and not mixed
+    observer = LiveLine(config.name) if live else LogLines(config.name)
     pipeline = build_pipeline(
         config,
         term=Term.unlimited(config.name, uid=store.uid, installation=run),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import unicodedata
@@ -23,8 +24,9 @@ def wants_colour(choice: str) -> bool | None:
 
 
 def interactive() -> bool:
-    """Somebody sits there who can be asked."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+    """Somebody sits there who can be asked. A standard stream that was closed before the start is None."""
+    streams = (sys.stdin, sys.stderr)
+    return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
 
 
 def width() -> int | None:
@@ -65,3 +67,21 @@ def fitting(header: Sequence[str], rows: Sequence[Sequence[str]], order: Sequenc
             break
         kept.remove(list(header).index(name))
     return kept
+
+
+_PIECE = re.compile(r"\x1b\[[0-9;]*m|.", re.DOTALL)
+
+
+def shortened(line: str, limit: int | None) -> str:
+    """`line` in at most `limit` columns, with `…` at its end where there was more. Colours take no column and end."""
+    if limit is None or cells(line) <= limit:
+        return line
+    kept, taken = [], 0
+    for piece in _PIECE.findall(line):
+        size = cells(piece)
+        if taken + size > limit - 1:
+            break
+        kept.append(piece)
+        taken += size
+    text = "".join(kept)
+    return f"{text}…" + ("\x1b[0m" if "\x1b[" in text else "")

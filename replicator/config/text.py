@@ -9,6 +9,7 @@ given twice is an error instead of a quiet win for the last one.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import yaml
@@ -37,13 +38,55 @@ def parse(text: str | bytes) -> Document:
     return _parse_yaml(decoded)
 
 
-def _decode(text: str | bytes) -> str:
+def documents(text: str | bytes, limit: int) -> list[str]:
+    """The documents of a YAML text, or a JSON text, without empty ones. Each is at its own line, so that errors name
+    the line of the whole text. `limit`: of the whole text, in bytes.
+
+    Raises ConfigError E1001, E1008.
+    """
+    decoded = _decode(text, limit)
+    if decoded.lstrip().startswith("{") and _is_json(decoded):
+        return [decoded]
+    loader = None
+    try:
+        loader = yaml.SafeLoader(decoded)
+        starts = list(_starts(loader))
+    except yaml.YAMLError as error:
+        raise _unparsed(error) from None
+    finally:
+        if loader is not None:
+            loader.dispose()
+    lines = decoded.splitlines(keepends=True)
+    ends = [line for line, _ in starts[1:]] + [len(lines)]
+    return [
+        "\n" * start + "".join(lines[start:end]) for (start, empty), end in zip(starts, ends, strict=True) if not empty
+    ]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _starts(loader: yaml.SafeLoader) -> Iterator[tuple[int, bool]]:
+    """(line, from 0; whether there is nothing in it) of each document."""
+    start: int | None = None
+    while loader.check_event():
+        event = loader.get_event()  # type: ignore[no-untyped-call]
+        if start is not None:
+            yield start, isinstance(event, yaml.ScalarEvent) and _place(event.start_mark) == _place(event.end_mark)
+        mark: Any = event.start_mark
+        start = mark.line if isinstance(event, yaml.DocumentStartEvent) else None
+
+
+def _decode(text: str | bytes, limit: int = MAX_BYTES) -> str:
     try:
         raw = text.encode() if isinstance(text, str) else bytes(text)
-        if len(raw) > MAX_BYTES:
-            raise ConfigError(
-                "E1008", "the text is too large", found=f"{len(raw)} bytes", wanted=f"at most {MAX_BYTES}"
-            )
+        if len(raw) > limit:
+            raise ConfigError("E1008", "the text is too large", found=f"{len(raw)} bytes", wanted=f"at most {limit}")
         return raw.decode("utf-8-sig")
     except UnicodeError as error:
         raise ConfigError(
@@ -135,12 +178,8 @@ def _parse_yaml(text: str) -> Document:
         node = loader.get_single_node()
         lines: dict[Path, int] = {}
         return Document(_build(loader, node, (), lines) if node is not None else None, lines)
-    except yaml.MarkedYAMLError as error:
-        problem = ", ".join(part for part in (error.context, error.problem) if part)
-        where = error.problem_mark or error.context_mark
-        raise _syntax(problem, _place(where) if where else "") from None
     except yaml.YAMLError as error:
-        raise _syntax(str(error).splitlines()[0][:200], "") from None
+        raise _unparsed(error) from None
     except RecursionError:
         raise _too_deep() from None
     finally:
@@ -179,6 +218,14 @@ def _key(node: yaml.Node) -> str:
 
 def _place(mark: Any) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}"
+
+
+def _unparsed(error: yaml.YAMLError) -> ConfigError:
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return _syntax(str(error).splitlines()[0][:200], "")
+    problem = ", ".join(part for part in (error.context, error.problem) if part)
+    where = error.problem_mark or error.context_mark
+    return _syntax(problem, _place(where) if where else "")
 
 
 def _syntax(problem: str, place: str) -> ConfigError:

@@ -116,9 +116,9 @@ class ReplicaIdRecord(Record):
 
 
 class CommandRecord(Record):
-    """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or ""}), "retry"
-    ({} or {"take_over": "true"}), "skip" ({"transaction": the one of the present error, "reason"}), "position"
-    ({"checkpoint": JSON of the Checkpoint, "stood": JSON of the position that it replaces, "null" for none,
+    """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or "", "reason"}),
+    "retry" ({"reason"}, {"take_over": "true"}), "skip" ({"transaction": the one of the present error, "reason"}),
+    "position" ({"checkpoint": JSON of the Checkpoint, "stood": JSON of the position that it replaces, "null" for none,
     "reason"})."""
 
     id: str

@@ -21,12 +21,14 @@ DryRun = Annotated[bool, Query(description="only show which host would take over
 _RETRY = body_of(
     {
         "type": "object",
-        "properties": {"take_over": {"type": "string", "enum": ["true", "false"]}},
+        "properties": {"take_over": {"type": "string", "enum": ["true", "false"]}, "reason": _TEXT},
         "additionalProperties": False,
     },
     required=False,
 )
-_TO = body_of({"type": "object", "properties": {"to": _TEXT}, "additionalProperties": False}, required=False)
+_TO = body_of(
+    {"type": "object", "properties": {"to": _TEXT, "reason": _TEXT}, "additionalProperties": False}, required=False
+)
 
 
 @router.post(
@@ -57,7 +59,8 @@ def resume(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -
 def switchover(operations: OperationsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
     """Hands a task over to a standby ({"to": host}, by default the next in the queue). 409 E5007 if no standby is
     healthy."""
-    record, host = operations.switchover(name, only(arguments, "to").get("to", ""), by, dry_run)
+    given = only(arguments, "to", "reason")
+    record, host = operations.switchover(name, given.get("to", ""), by, dry_run, given.get("reason", "")[:200])
     return reply(responses.Accepted(id=record.id if record else "", task=name, verb="switchover", to=host), 202)
 
 
@@ -104,5 +107,6 @@ def _flag(arguments: dict[str, str], key: str, default: str) -> bool:
 def retry(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -> Response:
     """Retries a FAILED task. 409 E5007 if it is not FAILED. With {"take_over": "true"} a task that failed with E3111
     continues from the position at the sink, with a higher epoch; 409 E5007 if it failed for another reason."""
-    record = operations.retry(name, by, _flag(only(arguments, "take_over"), "take_over", "false"))
+    given = only(arguments, "take_over", "reason")
+    record = operations.retry(name, by, _flag(given, "take_over", "false"), given.get("reason", "")[:200])
     return reply(responses.Accepted(id=record.id, task=name, verb=record.verb), 202)

@@ -25,7 +25,7 @@ def _body(**fields: object) -> dict[str, object]:
 
 _SET = _body(file=_TEXT, offset=_TEXT, gtid=_LONG, offsets=_LONG, at=_TEXT, transaction_start=_TEXT, reason=_TEXT)
 _SKIP = _body(transaction=_TEXT, reason=_TEXT)
-_FORK = _body(name=_TEXT, at=_TEXT)
+_FORK = _body(name=_TEXT, at=_TEXT, reason=_TEXT)
 DryRun = Annotated[bool, Query(description="only show what would be sent again or skipped")]
 
 
@@ -107,8 +107,8 @@ def fork(
 ) -> Response:
     """Creates a task, {"name": ...}, with the configuration and the quarantined tables of this one. It starts at the
     position that this task had {"at": time}."""
-    given = only(arguments, "name", "at")
+    given = only(arguments, "name", "at", "reason")
     data, orders = positions.forked(name, given.get("name", ""), given.get("at", ""))
     config = parse_task(data)
-    operations.create(config, by, dry_run, orders)
+    operations.create(config, by, dry_run, orders, given.get("reason", "")[:200])
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

@@ -20,8 +20,8 @@ def _body(**fields: object) -> dict[str, object]:
     return body_of({"type": "object", "properties": fields, "additionalProperties": False}, required=True)
 
 
-_QUARANTINE = _body(table=_TEXT, release=_TEXT)
-_REPLAY = _body(table=_TEXT, name=_TEXT)
+_QUARANTINE = _body(table=_TEXT, release=_TEXT, reason=_TEXT)
+_REPLAY = _body(table=_TEXT, name=_TEXT, reason=_TEXT)
 DryRun = Annotated[bool, Query(description="check everything, but write nothing")]
 
 
@@ -37,13 +37,14 @@ def quarantine(
     """Puts {"table": "database.table"} in quarantine: its rows are left out from the position at which the task
     receives the command. {"release": "true"} ends the quarantine. Applying a configuration does not change it. 422
     E1003 or E2205 for a table that the task does not replicate or does not know."""
-    given = only(arguments, "table", "release")
+    given = only(arguments, "table", "release", "reason")
     release = given.get("release", "false")
     if release not in ("true", "false"):
         raise ConfigError(
             "E1003", "`release` is neither true nor false", found=repr(release[:40]), wanted="true, false"
         )
-    set_quarantine(operations, definitions, name, given.get("table", ""), leave_out=release == "false", by=by)
+    table, reason = given.get("table", ""), given.get("reason", "")[:200]
+    set_quarantine(operations, definitions, name, table, leave_out=release == "false", by=by, reason=reason)
     return reply(responses.task(operations.task(name)))
 
 
@@ -60,9 +61,10 @@ def replay_table(
     """Delivers the rows of {"table": ...} that a quarantine has left out. During the quarantine the task itself
     delivers them, in order, and then continues with the table. After the release a new task, {"name": ...} or
     NAME.replay-TABLE, delivers them to the same topics, and then stops (FAILED with E5015)."""
-    given = only(arguments, "table", "name")
-    if replay_first(operations, name, given.get("table", ""), by=by, dry_run=dry_run):
+    given = only(arguments, "table", "name", "reason")
+    table, reason = given.get("table", ""), given.get("reason", "")[:200]
+    if replay_first(operations, name, table, by=by, dry_run=dry_run, reason=reason):
         return Response(status_code=204) if dry_run else reply(responses.task(operations.task(name)))
-    config = replay(operations.task(name), given.get("table", ""), given.get("name", ""))
-    operations.create(config, by, dry_run)
+    config = replay(operations.task(name), table, given.get("name", ""))
+    operations.create(config, by, dry_run, reason=reason)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from replicator.errors import ConfigError
 from server import responses
-from server.route_helpers import By, DefinitionsOf, Name, OperationsOf, body_of, documented, reply
+from server.route_helpers import Arguments, By, DefinitionsOf, Name, OperationsOf, body_of, documented, only, reply
 from server.snapshots import SnapshotStart, Verb, change_snapshot, start_snapshot
 
 router = APIRouter(tags=["snapshots"])
@@ -22,11 +22,22 @@ _START = body_of(
             "tables": {"type": "array", "items": {"type": "string", "maxLength": 200}},
             "where": {"type": "string"},
             "chunk_rows": {"type": "integer", "minimum": 1},
+            "reason": {"type": "string", "maxLength": 200},
         },
         "required": ["tables"],
         "additionalProperties": False,
     },
     required=True,
+)
+
+
+_REASON = body_of(
+    {
+        "type": "object",
+        "properties": {"reason": {"type": "string", "maxLength": 200}},
+        "additionalProperties": False,
+    },
+    required=False,
 )
 
 
@@ -61,25 +72,40 @@ def start(operations: OperationsOf, definitions: DefinitionsOf, name: Name, by: 
     return reply(responses.task(operations.task(name)))
 
 
-@router.post("/tasks/{name}/snapshot/pause", responses=documented(responses.Task), operation_id="pauseSnapshot")
-def pause(operations: OperationsOf, name: Name, by: By) -> Response:
+@router.post(
+    "/tasks/{name}/snapshot/pause",
+    responses=documented(responses.Task),
+    openapi_extra=_REASON,
+    operation_id="pauseSnapshot",
+)
+def pause(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -> Response:
     """Reads no more rows of snapshots until they are resumed. The task continues to replicate changes."""
-    return _change(operations, name, "pause", by)
+    return _change(operations, name, "pause", by, arguments)
 
 
-@router.post("/tasks/{name}/snapshot/resume", responses=documented(responses.Task), operation_id="resumeSnapshot")
-def resume(operations: OperationsOf, name: Name, by: By) -> Response:
+@router.post(
+    "/tasks/{name}/snapshot/resume",
+    responses=documented(responses.Task),
+    openapi_extra=_REASON,
+    operation_id="resumeSnapshot",
+)
+def resume(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -> Response:
     """Continues the paused snapshot after the last row that was delivered."""
-    return _change(operations, name, "resume", by)
+    return _change(operations, name, "resume", by, arguments)
 
 
-@router.post("/tasks/{name}/snapshot/stop", responses=documented(responses.Task), operation_id="stopSnapshot")
-def stop(operations: OperationsOf, name: Name, by: By) -> Response:
+@router.post(
+    "/tasks/{name}/snapshot/stop",
+    responses=documented(responses.Task),
+    openapi_extra=_REASON,
+    operation_id="stopSnapshot",
+)
+def stop(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -> Response:
     """Ends the snapshot, also the one that a task begins with, and withdraws those that wait. Rows that were delivered
     stay."""
-    return _change(operations, name, "stop", by)
+    return _change(operations, name, "stop", by, arguments)
 
 
-def _change(operations: OperationsOf, name: str, verb: Verb, by: str) -> Response:
-    change_snapshot(operations, name, verb, by)
+def _change(operations: OperationsOf, name: str, verb: Verb, by: str, arguments: dict[str, str]) -> Response:
+    change_snapshot(operations, name, verb, by, only(arguments, "reason").get("reason", "")[:200])
     return reply(responses.task(operations.task(name)))

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from server import responses
-from server.route_helpers import By, Config, Name, OperationsOf, Version, body_of, documented, reply
+from server.route_helpers import By, Config, Name, OperationsOf, Reason, Version, body_of, documented, reply
 
 router = APIRouter(tags=["tasks"])
 _BODY = body_of(
@@ -24,9 +24,11 @@ def list_tasks(operations: OperationsOf) -> Response:
 
 
 @router.post("/tasks", status_code=201, responses=documented(responses.Task, 201), openapi_extra=_BODY)
-def create_task(operations: OperationsOf, config: Config, by: By, dry_run: DryRun = False) -> Response:
+def create_task(
+    operations: OperationsOf, config: Config, by: By, dry_run: DryRun = False, reason: Reason = ""
+) -> Response:
     """Creates a task from its configuration (YAML or JSON). 409 E5004 if the task exists."""
-    operations.create(config, by, dry_run)
+    operations.create(config, by, dry_run, reason=reason)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)
 
 
@@ -38,11 +40,17 @@ def read_task(operations: OperationsOf, name: Name) -> Response:
 
 @router.put("/tasks/{name}", responses=documented(responses.Task), openapi_extra=_BODY, operation_id="replaceTask")
 def replace_task(
-    operations: OperationsOf, name: Name, config: Config, by: By, version: Version, dry_run: DryRun = False
+    operations: OperationsOf,
+    name: Name,
+    config: Config,
+    by: By,
+    version: Version,
+    dry_run: DryRun = False,
+    reason: Reason = "",
 ) -> Response:
     """Replaces the configuration. The running task applies it without a restart. 409 E4006 if If-Match (or ?version=)
     is not the current version, 409 E1009 for keys that cannot be changed."""
-    operations.replace(name, config, by, version, dry_run)
+    operations.replace(name, config, by, version, dry_run, reason)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(name)))
 
 
@@ -53,11 +61,16 @@ def replace_task(
     responses=documented(responses.Task, 202, "deletion not finished"),
 )
 def delete_task(
-    operations: OperationsOf, name: Name, by: By, wait: Annotated[float, Query(ge=0, le=60, description="seconds")] = 10
+    operations: OperationsOf,
+    name: Name,
+    by: By,
+    wait: Annotated[float, Query(ge=0, le=60, description="seconds")] = 10,
+    reason: Reason = "",
 ) -> Response:
     """Stops a task on all Cores and removes it with its position. 204 when it is removed; 202 if Cores still take part
-    in its election after `wait` seconds: it is removed when they have left."""
+    in its election after `wait` seconds: it is removed when they have left. Its history is removed, too: `reason` is in
+    the log of the Server."""
     operations.task(name)
-    if operations.delete(name, by, wait):
+    if operations.delete(name, by, wait, reason):
         return Response(status_code=204)
     return reply(responses.task(operations.task(name)), 202)

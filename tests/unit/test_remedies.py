@@ -159,7 +159,7 @@ def test_every_key_that_a_string_names_is_in_the_schema() -> None:
         ("task skip NAME --dry-run", ""),
         ("replicator task unskip NAME", "no command 'unskip'"),
         ("replicator task skip NAME --transactions X", "No such option"),
-        ("replicator task pause A B", "too many arguments"),
+        ("replicator task history A B", "too many arguments"),
         ("replicator task position set --file X", ""),
         ("replicator core --zookeeper zk1:2181", ""),
         ("replicator core --zoo zk1:2181", "No such option"),

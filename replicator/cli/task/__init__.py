@@ -30,7 +30,42 @@ LAZY = {
 }
 
 
-@click.group("task", cls=LazyGroup, lazy=LAZY)
+MEANINGS = {
+    "list": "get",
+    "ls": "get",
+    "ps": "get",
+    "top": "get --watch",
+    "watch": "get --watch",
+    "rm": "delete",
+    "remove": "delete",
+    "drop": "delete",
+    "status": "describe",
+    "show": "describe",
+    "info": "describe",
+    "inspect": "describe",
+    "stop": "pause",
+    "suspend": "pause",
+    "start": "resume",
+    "continue": "resume",
+    "unpause": "resume",
+    "restart": "retry",
+    "failover": "switchover",
+    "move": "switchover",
+    "create": "apply",
+    "add": "apply",
+    "edit": "apply",
+    "update": "apply",
+    "clone": "fork",
+    "copy": "fork",
+    "log": "history",
+    "logs": "history",
+    "events": "history",
+    "offset": "position",
+    "reset": "position set",
+}
+
+
+@click.group("task", cls=LazyGroup, lazy=LAZY, meanings=MEANINGS)
 def command() -> None:
     """Create, monitor and control tasks through the Server.
 

@@ -1,79 +1,116 @@
-"""`replicator task apply`: creates or changes a task."""
+"""`replicator task apply`: creates or changes tasks."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 
+from replicator.cli import failures
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import with_client
+from replicator.cli.task.options import reason_option, with_client
+from replicator.cli.task.selection import for_each
+from replicator.cli.task.task_files import Refused, TaskFile, read_tasks
 from replicator.cli.terminal import clean
-from replicator.config.load import load_task, parse_task, to_data
+from replicator.config.load import parse_task, to_data
 from replicator.config.table_choice import added, choice_of
 from replicator.config.task import TaskConfig
-from replicator.config.text import MAX_BYTES
 from replicator.errors import ConfigError
 
 
 @click.command("apply")
-@click.option("-f", "--file", "path", required=True, help="YAML or JSON file; - reads standard input.")
+@click.option(
+    "-f",
+    "--file",
+    "paths",
+    required=True,
+    multiple=True,
+    metavar="PATH",
+    help=(
+        "YAML or JSON file, also with several YAML documents; a directory: its .yaml, .yml and .json files; - reads "
+        "standard input. May be repeated."
+    ),
+)
 @click.option("--dry-run", is_flag=True, help="Check everything and show the changes, but write nothing.")
+@reason_option
 @with_client
-def command(path: str, dry_run: bool, client: Client) -> None:
-    """Create the task that FILE describes, or change it to match FILE.
+def command(paths: tuple[str, ...], dry_run: bool, reason: str, client: Client) -> None:
+    """Create the tasks that the files describe, or change them to match.
 
-    Prints `NAME created`, `NAME configured` or `NAME unchanged`. A change reaches the running task at a transaction
-    boundary, without a restart.
+    All files are validated before the first task is sent. Then prints `NAME created`, `NAME configured` or `NAME
+    unchanged` for each task; an error of one task does not prevent the others. A change reaches a running task at a
+    transaction boundary, without a restart.
     """
-    text = _read(path)
-    config = load_task(text)
-    _refuse_misfits(config)
-    _warn_of_names(config)
-    outcome = _apply(client, text, config, dry_run)
-    click.echo(f"{clean(config.name)} {outcome}{' (dry run)' if dry_run else ''}")
+    tasks, refused = read_tasks(paths)
+    refused += _misfits(tasks)
+    if refused:
+        _refuse(refused, len(tasks))
+    by_name = {task.config.name: task for task in tasks}
+
+    def apply(name: str) -> None:
+        outcome = _apply(client, by_name[name], dry_run, reason)
+        click.echo(f"{clean(name)} {outcome}{' (dry run)' if dry_run else ''}")
+
+    for_each(list(by_name), apply)
 
 
-def _refuse_misfits(config: TaskConfig) -> None:
+def _refuse(refused: Sequence[Refused], tasks: int) -> None:
+    """Raises the error of the only task; of several all are shown."""
+    if len(refused) == 1 and tasks <= 1:
+        raise refused[0].error
+    for one in refused:
+        failures.show(one.error, of=one.label)
+    click.echo("No task was applied.", err=True)
+    click.get_current_context().exit(failures.ERROR)
+
+
+def _misfits(tasks: Sequence[TaskFile]) -> list[Refused]:
+    """Tasks that do not fit the tables of their sources."""
+    found = []
+    for task in tasks:
+        label = clean(task.config.name) if len(tasks) > 1 else ""
+        try:
+            _refuse_misfits(task.config, label)
+        except ConfigError as error:
+            found.append(Refused(task.label, error))
+            continue
+        _warn_of_names(task.config, label)
+    return found
+
+
+def _refuse_misfits(config: TaskConfig, label: str) -> None:
     """Transforms that do not fit the source's tables. Where the source or its password can't be had from here, the
     task finds out by itself, with the first row."""
     from replicator.assembly.task_checks import check_transforms
 
     found = check_transforms(config)
     if found is None:
-        click.echo("transforms: not checked, because the source can't be reached from here", err=True)
+        _say(label, "transforms: not checked, because the source can't be reached from here")
     for finding in found or ():
         if finding.severity == "fail" and finding.id != "transforms.keys":
             raise ConfigError("E1011", finding.found, wanted=finding.wanted, fix=finding.fix)
         if finding.severity == "warn":
-            click.echo(f"warning: {clean(finding.found)}; wanted: {clean(finding.wanted)}", err=True)
+            _say(label, f"warning: {clean(finding.found)}; wanted: {clean(finding.wanted)}")
 
 
-def _warn_of_names(config: TaskConfig) -> None:
+def _warn_of_names(config: TaskConfig, label: str) -> None:
     """Tables that a snapshot names may be created later, so they are not refused. The task says so, too."""
     from replicator.assembly.snapshot_checks import check_names
 
     for finding in check_names(config) or ():
-        click.echo(f"warning: {clean(finding.found)}; {clean(finding.fix)}", err=True)
+        _say(label, f"warning: {clean(finding.found)}; {clean(finding.fix)}")
 
 
-def _read(path: str) -> bytes:
-    try:
-        if path == "-":
-            return sys.stdin.buffer.read(MAX_BYTES + 1)
-        with Path(path).open("rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ConfigError("E1014", f"{path} can't be read", found=error.strerror or str(error)) from None
+def _say(label: str, text: str) -> None:
+    click.echo(f"{label}: {text}" if label else text, err=True)
 
 
-def _apply(client: Client, text: bytes, config: TaskConfig, dry_run: bool) -> str:
+def _apply(client: Client, task: TaskFile, dry_run: bool, reason: str) -> str:
+    config = task.config
     present = client.find(config.name)
     if present is None:
-        client.create(text, dry_run)
+        client.create(task.text, dry_run, reason)
         return "created"
     old = present["config"]
     if old is not None and _same(old, config):
@@ -82,7 +119,7 @@ def _apply(client: Client, text: bytes, config: TaskConfig, dry_run: bool) -> st
         click.echo(line, err=True)
     for line in _snapshots(present, config):
         click.echo(line, err=True)
-    client.replace(config.name, text, present["version"], dry_run)
+    client.replace(config.name, task.text, present["version"], dry_run, reason)
     return "configured"
 
 

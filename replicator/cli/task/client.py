@@ -74,23 +74,25 @@ class Client:
                 return None
             raise
 
-    def create(self, text: bytes, dry_run: bool) -> dict[str, Any]:
-        return self._ask("POST", "/tasks", content=text, params=_flag(dry_run))
+    def create(self, text: bytes, dry_run: bool, reason: str = "") -> dict[str, Any]:
+        return self._ask("POST", "/tasks", content=text, params=_flag(dry_run) | _because(reason))
 
-    def replace(self, name: str, text: bytes, version: int, dry_run: bool) -> dict[str, Any]:
+    def replace(self, name: str, text: bytes, version: int, dry_run: bool, reason: str = "") -> dict[str, Any]:
         headers = {"if-match": f'"{version}"'}
-        return self._of(name, "PUT", content=text, headers=headers, params=_flag(dry_run))
+        return self._of(name, "PUT", content=text, headers=headers, params=_flag(dry_run) | _because(reason))
 
-    def delete(self, name: str, wait: float) -> bool:
+    def delete(self, name: str, wait: float, reason: str = "") -> bool:
         """True when the task is gone."""
-        return not self._of(name, "DELETE", params={"wait": str(wait)})
+        return not self._of(name, "DELETE", params={"wait": str(wait)} | _because(reason))
 
     def act(self, task: str, verb: str, *, dry_run: bool = False, **arguments: str) -> dict[str, Any]:
         given = {key: value for key, value in arguments.items() if value}
         return self._of(task, "POST", f"/{verb}", json=given, params=_flag(dry_run))
 
-    def start_snapshot(self, name: str, tables: list[str], where: str | None, chunk_rows: int | None) -> dict[str, Any]:
-        wanted = {"tables": tables, "where": where, "chunk_rows": chunk_rows}
+    def start_snapshot(
+        self, name: str, tables: list[str], where: str | None, chunk_rows: int | None, reason: str
+    ) -> dict[str, Any]:
+        wanted = {"tables": tables, "where": where, "chunk_rows": chunk_rows, "reason": reason or None}
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
 
@@ -181,6 +183,10 @@ def _path(name: str) -> str:
 
 def _flag(dry_run: bool) -> dict[str, str]:
     return {"dry_run": "true"} if dry_run else {}
+
+
+def _because(reason: str) -> dict[str, str]:
+    return {"reason": reason} if reason else {}
 
 
 def _user() -> str:

@@ -1,14 +1,17 @@
-"""`replicator task delete`: deletes a task."""
+"""`replicator task delete`: deletes tasks."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import click
 
+from replicator.cli.task.ask import confirmation_options, confirmed, type_name
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import name_argument, timeout_option, with_client
-from replicator.cli.terminal import clean, interactive
+from replicator.cli.task.options import names_argument, state_option, timeout_option, with_client
+from replicator.cli.task.selection import chosen, for_each, is_one
+from replicator.cli.terminal import clean
 from replicator.errors import ProcessError
 
 _POLL = 0.5
@@ -16,33 +19,58 @@ _SERVER_WAITS = 10.0
 
 
 @click.command("delete")
-@name_argument
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--no-input", is_flag=True, help="Never ask; without -y the command is refused.")
+@names_argument
+@state_option
+@click.option("--reason", default="", help="Recorded in the log of the Server.")
+@confirmation_options
 @timeout_option(60)
 @with_client
-def command(name: str, yes: bool, no_input: bool, timeout: float, client: Client) -> None:
-    """Stop NAME on every Core and remove it, with its position and history. Records that it has sent are not removed.
+def command(
+    names: tuple[str, ...],
+    states: tuple[str, ...],
+    reason: str,
+    yes: bool,
+    no_input: bool,
+    timeout: float,
+    client: Client,
+) -> None:
+    """Stop tasks on every Core and remove them, with their positions in ZooKeeper and their histories. Records that
+    they have sent, and topics, are not removed.
 
-    In a terminal the name must be typed as confirmation; elsewhere -y is required.
+    The position at the sink stays there: a task that is created again under the name stops with E3109, unless its
+    source.start is a position.
+
+    In a terminal the name must be typed as confirmation, or the list of several tasks confirmed; elsewhere -y is
+    required.
     """
-    client.task(name)
+    picked = chosen(client, names, states)
+    one = is_one(names, states)
+    if one:
+        client.task(picked[0])
     if not yes:
-        _confirm(name, no_input)
-    deadline = time.monotonic() + timeout
-    if not client.delete(name, min(_SERVER_WAITS, timeout)):
-        _wait(client, name, deadline)
-    click.echo(f"{clean(name)} deleted")
+        _confirm(picked, no_input, one=one)
+
+    def delete(name: str) -> None:
+        deadline = time.monotonic() + timeout
+        if not client.delete(name, min(_SERVER_WAITS, timeout), reason):
+            _wait(client, name, deadline)
+        click.echo(f"{clean(name)} deleted")
+
+    for_each(picked, delete)
 
 
-def _confirm(name: str, no_input: bool) -> None:
-    if no_input or not interactive():
-        raise click.UsageError(f"Confirmation is not possible here: give -y to delete '{clean(name)}'.")
-    typed = click.prompt(
-        f"Delete '{clean(name)}' and its position? Type its name", default="", show_default=False, err=True
-    )
-    if typed != name:
-        raise click.UsageError("That is another name; nothing was deleted.")
+def _confirm(names: Sequence[str], no_input: bool, *, one: bool) -> None:
+    if one:
+        name = clean(names[0])
+        question, instead = f"Delete '{name}' and its position? Type its name", f"Give -y to delete '{name}'."
+        type_name(question, names[0], no_input=no_input, instead=instead)
+        return
+    click.echo("".join(f"{clean(name)}\n" for name in names), nl=False, err=True)
+    count = f"{len(names)} task" + ("s" if len(names) > 1 else "")
+    if not confirmed(
+        f"Delete the {count} above and their positions?", no_input=no_input, instead=f"Give -y to delete {count}."
+    ):
+        raise ProcessError("E5007", "no task was deleted: not confirmed", fix="Answer y, or give -y.")
 
 
 def _wait(client: Client, name: str, deadline: float) -> None:

@@ -11,7 +11,8 @@ import click
 from replicator.cli import snapshot_line, verification_line
 from replicator.cli.task import history, render
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import name_argument, output_option, with_client
+from replicator.cli.task.options import names_argument, output_option, state_option, with_client
+from replicator.cli.task.selection import chosen, for_each, is_one, matching
 from replicator.cli.terminal import clean, table, width
 from replicator.errors import ReplicatorError
 
@@ -19,17 +20,31 @@ _RECENT = 5
 
 
 @click.command("describe")
-@name_argument
+@names_argument
+@state_option
 @output_option("text", "json", "yaml")
 @with_client
-def command(name: str, output: str, client: Client) -> None:
-    """Show NAME in detail: state, Cores, problems with their remedies, configuration, recent history."""
-    task = client.task(name)
-    if output != "text":
-        click.echo(render.structured(task, output), nl=False)
+def command(names: tuple[str, ...], states: tuple[str, ...], output: str, client: Client) -> None:
+    """Show tasks in detail: state, Cores, problems with their remedies, configuration, recent history."""
+    picked = chosen(client, names, states)
+    if output != "text" and not is_one(names, states):
+        answer = client.tasks()
+        answer["items"] = matching(answer["items"], picked, ())
+        click.echo(render.structured(answer, output), nl=False)
         return
-    recent = client.history(name, _RECENT)["items"]
-    click.echo("\n".join(_lines(task, recent)))
+    shown = 0
+
+    def describe(name: str) -> None:
+        nonlocal shown
+        task = client.task(name)
+        if output != "text":
+            click.echo(render.structured(task, output), nl=False)
+            return
+        recent = client.history(name, _RECENT)["items"]
+        click.echo("\n".join([*([""] if shown else []), *_lines(task, recent)]))
+        shown += 1
+
+    for_each(picked, describe)
 
 
 def _lines(task: dict[str, Any], recent: list[dict[str, Any]]) -> Iterator[str]:

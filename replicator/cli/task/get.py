@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from typing import Any
 
 import click
@@ -11,67 +9,64 @@ import click
 from replicator.cli import terminal
 from replicator.cli.task import render
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import interval_option, optional_name_argument, output_option, with_client
-
-_HOME_AND_CLEAR = "\x1b[H\x1b[2J"
+from replicator.cli.task.options import interval_option, names_argument, output_option, state_option, with_client
+from replicator.cli.task.selection import is_one, matching
+from replicator.cli.task.watch import Shown, watch_tasks
 
 
 @click.command("get")
-@optional_name_argument
+@names_argument
+@state_option
 @output_option("table", "wide", "json", "yaml", "name")
 @click.option(
-    "-w", "--watch", is_flag=True, help="Repeat until Ctrl-C: redraw in a terminal, print only changed tasks in a pipe."
+    "-w",
+    "--watch",
+    is_flag=True,
+    help="Repeat until Ctrl-C: redraw in a terminal, tasks with problems first; print only changed tasks in a pipe.",
 )
 @click.option("--no-headers", is_flag=True, help="Print no header line.")
 @interval_option
 @with_client
-def command(name: str | None, output: str, watch: bool, no_headers: bool, interval: float, client: Client) -> None:
-    """List all tasks, or show only NAME.
+def command(
+    names: tuple[str, ...],
+    states: tuple[str, ...],
+    output: str,
+    watch: bool,
+    no_headers: bool,
+    interval: float,
+    client: Client,
+) -> None:
+    """List all tasks, or show only those that are named.
 
-    A narrow terminal omits the least important columns; `-o wide` and a pipe show all of them.
+    NAME may be a quoted pattern such as 'shop_*'. A narrow terminal omits the least important columns; `-o wide` and a
+    pipe show all of them. --watch shows the age of its table when the Server does not answer, and reconnects.
     """
     if watch:
-        _watch(client, name, output, not no_headers, interval)
+        watch_tasks(client, Shown(names, states, output, not no_headers), interval)
         return
-    answer = client.task(name) if name else client.tasks()
-    items = [answer] if name else answer["items"]
+    if is_one(names, states):
+        answer = client.task(names[0])
+        items = [answer]
+    else:
+        answer = client.tasks()
+        items = answer["items"] = _chosen(answer["items"], names, states)
     if output in ("json", "yaml"):
         click.echo(render.structured(answer, output), nl=False)
+    elif items:
+        click.echo(text(items, output, not no_headers), nl=False)
+    elif states:
+        click.echo(f"No task is {' or '.join(states)}.", err=True)
     else:
-        if not items:
-            click.echo("No tasks yet. Make one: replicator task apply -f FILE", err=True)
-            return
-        click.echo(_text(items, output, not no_headers), nl=False)
+        click.echo("No tasks yet. Create one: replicator task apply -f FILE", err=True)
 
 
-def _text(items: list[dict[str, Any]], output: str, heading: bool) -> str:
+def _chosen(items: list[dict[str, Any]], names: tuple[str, ...], states: tuple[str, ...]) -> list[dict[str, Any]]:
+    """A list without tasks in a state is an answer, other than a name without a task. Raises ProcessError E5003."""
+    named = matching(items, names, ())
+    return [item for item in named if not states or item["state"] in states]
+
+
+def text(items: list[dict[str, Any]], output: str, heading: bool) -> str:
     if output == "name":
         return "".join(f"{terminal.clean(item['name'])}\n" for item in items)
     return render.tasks_table(items, output, heading)
-
-
-def _watch(client: Client, name: str | None, output: str, heading: bool, interval: float) -> None:
-    redraw = terminal.width() is not None and output in ("table", "wide")
-    seen: dict[str, str] = {}
-    while True:
-        items = [client.task(name)] if name else client.tasks()["items"]
-        if redraw:
-            click.echo(f"{_HOME_AND_CLEAR}{_text(items, output, heading)}", nl=False)
-        else:
-            heading = _changes(items, output, heading, seen)
-        time.sleep(interval)
-
-
-def _changes(items: list[dict[str, Any]], output: str, heading: bool, seen: dict[str, str]) -> bool:
-    """Prints the tasks that are not as they were `seen` last. Returns whether the heading is still to be printed."""
-    for item in items:
-        if output in ("json", "yaml"):
-            text = f"{json.dumps(item, ensure_ascii=False)}\n" if output == "json" else f"---\n{render.as_yaml(item)}"
-        else:
-            text = _text([item], output, heading=False)
-        if seen.get(item["name"]) == text:
-            continue
-        seen[item["name"]] = text
-        click.echo(_text([item], output, heading) if output in ("table", "wide") else text, nl=False)
-        heading = False
-    return heading

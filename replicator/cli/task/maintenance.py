@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
 from replicator.cli.task.client import Client
+from replicator.cli.task.selection import chosen, for_each
 from replicator.cli.terminal import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,12 +21,20 @@ def maintenance_options(function: F) -> F:
     return click.option("--all", "everything", is_flag=True, help="With --maintenance: apply to all tasks.")(function)
 
 
-def maintain(client: Client, name: str | None, everything: bool, *, on: bool, reason: str) -> None:
-    """Of the task `name`, or of all."""
-    if (name is None) != everything:
-        raise click.UsageError("give the NAME of one task, or --all")
-    if name is None:
+def maintain(
+    client: Client, names: Sequence[str], states: Sequence[str], everything: bool, *, on: bool, reason: str
+) -> None:
+    """Of the chosen tasks, or of all, later ones included."""
+    if bool(names or states) == everything:
+        raise click.UsageError("Give the NAME of each task, or --all.")
+    word = "on" if on else "off"
+    if everything:
         client.maintain_all(on, reason)
-    else:
+        click.echo(f"all tasks: maintenance {word}")
+        return
+
+    def change(name: str) -> None:
         client.act(name, "maintenance", on="true" if on else "false", reason=reason)
-    click.echo(f"{clean(name) if name else 'all tasks'}: maintenance {'on' if on else 'off'}")
+        click.echo(f"{clean(name)}: maintenance {word}")
+
+    for_each(chosen(client, names, states), change)

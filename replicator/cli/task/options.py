@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from replicator.cli.address_types import SERVER_URL
 from replicator.cli.task.client import DEFAULT_SERVER, Client, find_token
-from replicator.errors import ReplicatorError
+from replicator.cli.task.completion import complete_task
+from replicator.coordination.leadership.state import State
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,18 +46,26 @@ def with_client(function: F) -> Callable[..., Any]:
     return opened
 
 
-def _complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of tasks, or nothing when the Server does not answer within a second."""
-    with contextlib.suppress(ReplicatorError):
-        server = ctx.params.get("server") or DEFAULT_SERVER
-        with Client(server, find_token(ctx.params.get("token_file")), timeout=1.0) as client:
-            names = [item["name"] for item in client.tasks()["items"]]
-            return [CompletionItem(name) for name in names if name.startswith(incomplete)]
-    return []
+def _not_empty(_ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
+    """An empty name is a shell variable without a value: never all tasks, and no task either."""
+    if any(not name.strip() for name in ([value] if isinstance(value, str) else value or ())):
+        raise click.BadParameter("The name of a task is empty.")
+    return value
 
 
-name_argument = click.argument("name", shell_complete=_complete)
-optional_name_argument = click.argument("name", required=False, shell_complete=_complete)
+name_argument = click.argument("name", shell_complete=complete_task, callback=_not_empty)
+names_argument = click.argument(
+    "names", metavar="[NAME]...", nargs=-1, shell_complete=complete_task, callback=_not_empty
+)
+"""Names and quoted patterns; see `selection`."""
+state_option = click.option(
+    "--state",
+    "states",
+    type=click.Choice(sorted(state.value for state in State)),
+    multiple=True,
+    help="Only tasks in this state; may be repeated. Without NAME: all tasks in it.",
+)
+reason_option = click.option("--reason", default="", help="Recorded in the history of the task.")
 
 
 def output_option(*kinds: str) -> Callable[[F], F]:

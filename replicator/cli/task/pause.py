@@ -1,4 +1,4 @@
-"""`replicator task pause`: stops a task at a transaction boundary."""
+"""`replicator task pause`: stops tasks at a transaction boundary."""
 
 from __future__ import annotations
 
@@ -6,24 +6,44 @@ import click
 
 from replicator.cli.task.client import Client
 from replicator.cli.task.maintenance import maintain, maintenance_options
-from replicator.cli.task.options import optional_name_argument, with_client
-from replicator.cli.terminal import clean
+from replicator.cli.task.options import names_argument, reason_option, state_option, timeout_option, with_client
+from replicator.cli.task.selection import chosen
+from replicator.cli.task.wait import order_and_wait
 
 
 @click.command("pause")
-@optional_name_argument
-@click.option("--reason", default="", help="Recorded in the history of the task.")
+@names_argument
+@state_option
+@reason_option
+@click.option("--wait", is_flag=True, help="Wait until the tasks are paused, or no Core takes part in their election.")
+@timeout_option(60)
 @maintenance_options
 @with_client
-def command(name: str | None, reason: str, maintenance: bool, everything: bool, client: Client) -> None:
-    """Stop NAME at a transaction boundary. It stays paused, also after a fail-over, until it is resumed.
+def command(
+    names: tuple[str, ...],
+    states: tuple[str, ...],
+    reason: str,
+    wait: bool,
+    timeout: float,
+    maintenance: bool,
+    everything: bool,
+    client: Client,
+) -> None:
+    """Stop tasks at a transaction boundary. They stay paused, also after a fail-over, until they are resumed.
 
-    With --maintenance, NAME is not stopped: the RUNNING instance continues, but no standby is promoted.
+    NAME may be a quoted pattern such as 'shop_*'. With --maintenance, tasks are not stopped: the RUNNING instances
+    continue, but no standby is promoted.
     """
     if maintenance:
-        maintain(client, name, everything, on=True, reason=reason)
+        maintain(client, names, states, everything, on=True, reason=reason)
         return
-    if name is None or everything:
-        raise click.UsageError("give the NAME of one task; --all is for --maintenance")
-    client.act(name, "pause", reason=reason)
-    click.echo(f"{clean(name)} pausing")
+    if everything:
+        raise click.UsageError("--all is for --maintenance; give the NAME of each task, or '*'.")
+    order_and_wait(
+        client,
+        chosen(client, names, states),
+        lambda name: client.act(name, "pause", reason=reason),
+        begun="pausing",
+        reached="paused",
+        timeout=timeout if wait else None,
+    )

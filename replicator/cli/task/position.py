@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from replicator.cli.lazy import SuggestingGroup
 from replicator.cli.task import render
+from replicator.cli.task.ask import confirmation_options, confirmed
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import name_argument, output_option, with_client
+from replicator.cli.task.options import name_argument, output_option, reason_option, with_client
 from replicator.cli.terminal import clean, fitting, table, width
 from replicator.errors import ProcessError
 
+_MEANINGS = {"show": "get", "list": "history", "ls": "history", "reset": "set", "move": "set"}
 
-@click.group("position")
+
+@click.group("position", cls=SuggestingGroup, meanings=_MEANINGS)
 def command() -> None:
     """Show or set the position of a task."""
 
@@ -82,9 +87,9 @@ def history(name: str, output: str, client: Client) -> None:
         "Start of the transaction at the current position: all of it is sent again, whatever position the sink holds."
     ),
 )
-@click.option("--reason", default="", help="Recorded in the history of the task.")
+@reason_option
 @click.option("--dry-run", is_flag=True, help="Only show what would be sent again or never be sent.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@confirmation_options
 @with_client
 def set_(
     name: str,
@@ -97,6 +102,7 @@ def set_(
     reason: str,
     dry_run: bool,
     yes: bool,
+    no_input: bool,
     client: Client,
 ) -> None:
     """Set the position from which NAME continues. The task must be paused, failed, or without any Core.
@@ -122,10 +128,19 @@ def set_(
         click.echo(line, err=not dry_run)
     if dry_run:
         return
-    if not yes and not click.confirm("Set it?", err=True):
+    if not yes and not confirmed("Set it?", no_input=no_input):
         raise ProcessError("E5007", f"the position of '{name}' was not set: not confirmed", fix="Answer y, or give -y.")
     client.set_position(name, target, dry_run=False)
     click.echo(f"{clean(name)} position set to {clean(preview['after']['position'])}")
+    _next_step(client, name)
+
+
+def _next_step(client: Client, name: str) -> None:
+    task = client.task(name)
+    if task["state"] == "failed":
+        click.echo(f"now: replicator task retry {shlex.quote(clean(name))}", err=True)
+    elif task["desired"] == "paused":
+        click.echo(f"now: replicator task resume {shlex.quote(clean(name))}", err=True)
 
 
 def _unchecked(name: str, target: dict[str, str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import click
 
 from replicator.cli.task import render
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import name_argument, with_client
+from replicator.cli.task.options import name_argument, reason_option, with_client
 from replicator.cli.terminal import clean, table
 
 
@@ -23,8 +23,9 @@ from replicator.cli.terminal import clean, table
 @click.option(
     "--list", "listing", is_flag=True, help="List the tables that are or were in quarantine, with their positions."
 )
+@reason_option
 @with_client
-def command(name: str, which: str, release: bool, listing: bool, client: Client) -> None:
+def command(name: str, which: str, release: bool, listing: bool, reason: str, client: Client) -> None:
     """Stop replicating one table of NAME; the other tables continue.
 
     The position at which the table stopped is stored before any later position counts as delivered. `replicator task
@@ -36,7 +37,7 @@ def command(name: str, which: str, release: bool, listing: bool, client: Client)
     if listing:
         click.echo(_listed(client.task(name)["quarantined"]), nl=False)
         return
-    client.act(name, "quarantine", table=which, release="true" if release else "")
+    client.act(name, "quarantine", table=which, release="true" if release else "", reason=reason)
     click.echo(f"{clean(which)} {'released from' if release else 'put into'} quarantine of {clean(name)}")
 
 

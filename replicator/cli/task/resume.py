@@ -1,4 +1,4 @@
-"""`replicator task resume`: resumes a paused task."""
+"""`replicator task resume`: resumes paused tasks."""
 
 from __future__ import annotations
 
@@ -6,21 +6,43 @@ import click
 
 from replicator.cli.task.client import Client
 from replicator.cli.task.maintenance import maintain, maintenance_options
-from replicator.cli.task.options import optional_name_argument, with_client
-from replicator.cli.terminal import clean
+from replicator.cli.task.options import names_argument, reason_option, state_option, timeout_option, with_client
+from replicator.cli.task.selection import chosen
+from replicator.cli.task.wait import order_and_wait
 
 
 @click.command("resume")
-@optional_name_argument
-@click.option("--reason", default="", help="Recorded in the history of the task.")
+@names_argument
+@state_option
+@reason_option
+@click.option("--wait", is_flag=True, help="Wait until the tasks are running.")
+@timeout_option(60)
 @maintenance_options
 @with_client
-def command(name: str | None, reason: str, maintenance: bool, everything: bool, client: Client) -> None:
-    """Resume NAME from the position at which it was paused. With --maintenance, standbys can be promoted again."""
+def command(
+    names: tuple[str, ...],
+    states: tuple[str, ...],
+    reason: str,
+    wait: bool,
+    timeout: float,
+    maintenance: bool,
+    everything: bool,
+    client: Client,
+) -> None:
+    """Resume tasks from the positions at which they were paused. With --maintenance, standbys can be promoted again.
+
+    NAME may be a quoted pattern such as 'shop_*'.
+    """
     if maintenance:
-        maintain(client, name, everything, on=False, reason=reason)
+        maintain(client, names, states, everything, on=False, reason=reason)
         return
-    if name is None or everything:
-        raise click.UsageError("give the NAME of one task; --all is for --maintenance")
-    client.act(name, "resume", reason=reason)
-    click.echo(f"{clean(name)} resuming")
+    if everything:
+        raise click.UsageError("--all is for --maintenance; give the NAME of each task, or '*'.")
+    order_and_wait(
+        client,
+        chosen(client, names, states),
+        lambda name: client.act(name, "resume", reason=reason),
+        begun="resuming",
+        reached="running",
+        timeout=timeout if wait else None,
+    )

@@ -1,30 +1,55 @@
-"""`replicator task retry`: retries a failed task."""
+"""`replicator task retry`: retries failed tasks."""
 
 from __future__ import annotations
 
 import click
 
+from replicator.cli.task.ask import confirmation_options, confirmed
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import name_argument, with_client
+from replicator.cli.task.options import names_argument, reason_option, state_option, with_client
+from replicator.cli.task.selection import chosen, for_each, is_one
 from replicator.cli.terminal import clean
 from replicator.errors import ProcessError
 
 
 @click.command("retry")
-@name_argument
+@names_argument
+@state_option
 @click.option("--take-over", is_flag=True, help="After E3111: accept the position at the sink as this task's own.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
+@reason_option
+@confirmation_options
 @with_client
-def command(name: str, take_over: bool, yes: bool, client: Client) -> None:
-    """Retry NAME after the cause of its failure has been removed. Exit status is 4 if the task has not failed.
+def command(
+    names: tuple[str, ...],
+    states: tuple[str, ...],
+    take_over: bool,
+    reason: str,
+    yes: bool,
+    no_input: bool,
+    client: Client,
+) -> None:
+    """Retry tasks after the cause of their failure has been removed. Exit status is 4 if a task has not failed.
 
-    --take-over continues from a position at the sink that is unknown to ZooKeeper, because ZooKeeper was restored from
-    a backup. The writer of that position is fenced: make sure that no copy of this installation is running.
+    `--state failed` retries all failed tasks. --take-over, for one task, continues from a position at the sink that is
+    unknown to ZooKeeper, because ZooKeeper was restored from a backup. The writer of that position is fenced: make sure
+    that no copy of this installation is running.
     """
-    if take_over and not yes:
-        for problem in client.task(name).get("problems", []):
-            click.echo(f"{clean(problem['code'])} {clean(problem['what'])}: {clean(problem['found'])}", err=True)
-        if not click.confirm("No other process runs this task, and it continues from there?", err=True):
-            raise ProcessError("E5007", f"'{name}' was not taken over: not confirmed", fix="Answer y, or give -y.")
-    client.act(name, "retry", take_over="true" if take_over else "")
-    click.echo(f"{clean(name)} retrying")
+    if take_over:
+        if not is_one(names, states):
+            raise click.UsageError("--take-over accepts the position of one task: give its NAME.")
+        _confirm(client, names[0], yes, no_input)
+
+    def retry(name: str) -> None:
+        client.act(name, "retry", take_over="true" if take_over else "", reason=reason)
+        click.echo(f"{clean(name)} retrying")
+
+    for_each(chosen(client, names, states), retry)
+
+
+def _confirm(client: Client, name: str, yes: bool, no_input: bool) -> None:
+    if yes:
+        return
+    for problem in client.task(name).get("problems", []):
+        click.echo(f"{clean(problem['code'])} {clean(problem['what'])}: {clean(problem['found'])}", err=True)
+    if not confirmed("No other process runs this task, and it continues from there?", no_input=no_input):
+        raise ProcessError("E5007", f"'{name}' was not taken over: not confirmed", fix="Answer y, or give -y.")

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from replicator.cli.task.ask import confirmation_options, type_name
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import name_argument, with_client
-from replicator.cli.terminal import clean, interactive
+from replicator.cli.task.options import name_argument, reason_option, with_client
+from replicator.cli.terminal import clean
 
 
 @click.command("skip")
@@ -17,10 +18,9 @@ from replicator.cli.terminal import clean, interactive
 @click.option(
     "--transaction", default="", metavar="GTID|FILE:OFFSET", help="Transaction of the error; required with -y."
 )
-@click.option("--reason", default="", help="Recorded in the history of the task.")
+@reason_option
 @click.option("--dry-run", is_flag=True, help="Only show what would never be delivered.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--no-input", is_flag=True, help="Never ask; without -y the command is refused.")
+@confirmation_options
 @with_client
 def command(name: str, transaction: str, reason: str, dry_run: bool, yes: bool, no_input: bool, client: Client) -> None:
     """Skip the transaction that NAME has failed at, and retry the task. The changes of that transaction never reach the
@@ -37,7 +37,8 @@ def command(name: str, transaction: str, reason: str, dry_run: bool, yes: bool, 
     if dry_run:
         return
     if not yes:
-        _confirm(name, no_input)
+        question = f"Skip it? Type the task's name, '{clean(name)}'"
+        type_name(question, name, no_input=no_input, instead="Give -y and --transaction.")
     ordered = client.act(name, "skip", transaction=preview["transaction"], reason=reason)
     click.echo(f"{clean(name)} skips {clean(ordered['transaction'])} and tries again")
 
@@ -52,11 +53,3 @@ def _lines(preview: dict[str, Any]) -> Iterator[str]:
         yield f"{'Delivered:':<14}{preview['rows']} rows of it, which consumers keep"
     yield f"{'Position:':<14}{clean(preview['begins'])}"
     yield click.style(f"{'NEVER sent:':<14}transaction {clean(preview['transaction'])}, with all its tables", fg="red")
-
-
-def _confirm(name: str, no_input: bool) -> None:
-    if no_input or not interactive():
-        raise click.UsageError("Confirmation is not possible here: give -y and --transaction.")
-    typed = click.prompt(f"Skip it? Type the task's name, '{clean(name)}'", default="", show_default=False, err=True)
-    if typed != name:
-        raise click.UsageError("That is another name; nothing was skipped.")

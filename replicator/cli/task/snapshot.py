@@ -9,15 +9,17 @@ from typing import Any
 import click
 
 from replicator.cli import snapshot_line, terminal
+from replicator.cli.lazy import SuggestingGroup
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import interval_option, name_argument, output_option, with_client
+from replicator.cli.task.options import interval_option, name_argument, output_option, reason_option, with_client
 from replicator.cli.terminal import clean
 
 _BAR = 24
 _MOVING = ("running", "paused")
+_MEANINGS = {"show": "status", "get": "status", "list": "status", "order": "start", "cancel": "stop", "rm": "stop"}
 
 
-@click.group("snapshot")
+@click.group("snapshot", cls=SuggestingGroup, meanings=_MEANINGS)
 def command() -> None:
     """Deliver the rows that tables of a running task have now. Changes are replicated meanwhile.
 
@@ -30,13 +32,16 @@ def command() -> None:
 @click.option("--table", "tables", metavar="DATABASE.TABLE", multiple=True, required=True, help="May be repeated.")
 @click.option("--where", metavar="SQL", help="Condition of the rows of each table; default: all rows.")
 @click.option("--chunk-rows", type=click.IntRange(1, 1_000_000), help="Maximum number of rows of one SELECT.")
+@reason_option
 @with_client
-def start(name: str, tables: tuple[str, ...], where: str | None, chunk_rows: int | None, client: Client) -> None:
+def start(
+    name: str, tables: tuple[str, ...], where: str | None, chunk_rows: int | None, reason: str, client: Client
+) -> None:
     """Deliver the rows of some tables of NAME. The task reads them when earlier snapshots are complete.
 
     Consumers receive each row as of a moment of the stream, never an older state after a newer one.
     """
-    task = client.start_snapshot(name, list(tables), where, chunk_rows)
+    task = client.start_snapshot(name, list(tables), where, chunk_rows, reason)
     asked = task["snapshot_requests"][-1]
     before = len(task["snapshot_requests"]) - 1
     more = f", after {before} other{'s' if before > 1 else ''}" if before else ""
@@ -46,9 +51,10 @@ def start(name: str, tables: tuple[str, ...], where: str | None, chunk_rows: int
 def _verb(verb: str, done: str, text: str) -> None:
     @command.command(verb, help=text)
     @name_argument
+    @reason_option
     @with_client
-    def change(name: str, client: Client) -> None:
-        client.act(name, f"snapshot/{verb}")
+    def change(name: str, reason: str, client: Client) -> None:
+        client.act(name, f"snapshot/{verb}", reason=reason)
         click.echo(f"{clean(name)} snapshot {done}")
 
 

@@ -1,41 +1,73 @@
-"""`replicator task switchover`: hands a task over to a standby."""
+"""`replicator task switchover`: hands tasks over to standbys."""
 
 from __future__ import annotations
 
 import time
 
 import click
+from click.shell_completion import CompletionItem
 
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import name_argument, timeout_option, with_client
+from replicator.cli.task.completion import asked
+from replicator.cli.task.options import names_argument, reason_option, state_option, timeout_option, with_client
+from replicator.cli.task.selection import chosen, for_each
 from replicator.cli.terminal import clean
 from replicator.errors import ProcessError
 
 _POLL = 0.05
 
 
+def _complete_host(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Standbys of the tasks that are named before it; without a name those of all tasks."""
+    names = ctx.params.get("names") or ()
+    items = [item for item in asked(ctx, Client.tasks).get("items", ()) if not names or item["name"] in names]
+    hosts = sorted({host for item in items for host in item["standbys"]})
+    return [CompletionItem(host) for host in hosts if host.startswith(incomplete)]
+
+
 @click.command("switchover")
-@name_argument
-@click.option("--to", default="", metavar="HOST", help="Host of the standby; default: the next in the queue.")
+@names_argument
+@state_option
+@click.option(
+    "--to",
+    default="",
+    metavar="HOST",
+    shell_complete=_complete_host,
+    help="Host of the standby; default: the next in the queue.",
+)
+@reason_option
 @click.option("--no-wait", is_flag=True, help="Do not wait until the standby runs the task.")
 @click.option("--dry-run", is_flag=True, help="Only show which host would take over.")
 @timeout_option(30)
 @with_client
-def command(name: str, to: str, no_wait: bool, dry_run: bool, timeout: float, client: Client) -> None:
-    """Hand NAME over to a standby. The task is drained to a transaction boundary; no row is lost or sent twice.
+def command(
+    names: tuple[str, ...],
+    states: tuple[str, ...],
+    to: str,
+    reason: str,
+    no_wait: bool,
+    dry_run: bool,
+    timeout: float,
+    client: Client,
+) -> None:
+    """Hand tasks over to a standby, one after the other. Each is drained to a transaction boundary; no row is lost or
+    sent twice.
 
-    Exit status is 4 if the task is not running or the host is not a healthy standby.
+    Exit status is 4 if a task is not running or the host is not a healthy standby.
     """
-    before = client.task(name)
-    started = time.monotonic()
-    target = client.act(name, "switchover", dry_run=dry_run, to=to)["to"]
-    if dry_run:
-        click.echo(f"{clean(name)} {clean(before['host'])} -> {clean(target)} (dry run)")
-        return
-    if not no_wait:
-        host = _wait(client, name, before["epoch"], started + timeout)
-        target = f"{host} in {time.monotonic() - started:.2f} s"
-    click.echo(f"{clean(name)} {clean(before['host'])} -> {clean(target)}")
+
+    def switch(name: str) -> None:
+        before = client.task(name)
+        started = time.monotonic()
+        target = client.act(name, "switchover", dry_run=dry_run, to=to, reason=reason)["to"]
+        if dry_run:
+            target = f"{target} (dry run)"
+        elif not no_wait:
+            host = _wait(client, name, before["epoch"], started + timeout)
+            target = f"{host} in {time.monotonic() - started:.2f} s"
+        click.echo(f"{clean(name)} {clean(before['host'])} -> {clean(target)}")
+
+    for_each(chosen(client, names, states), switch)
 
 
 def _wait(client: Client, name: str, epoch: int, deadline: float) -> str:

@@ -106,6 +106,7 @@ class Retry(Action, frozen=True):
     kind: Literal["resumed", "configured", "retry"]
     by: str = ""
     take_over: bool = False
+    reason: str = ""
 
 
 class ConfirmFencing(Action, frozen=True):
@@ -122,6 +123,7 @@ class Release(Action, frozen=True):
     Attributes:
         successor: guid, or "" for the next in the queue.
         command: path of the command that asked for it, or "".
+        why: the operator's reason, or "".
     """
 
     reason: str
@@ -129,6 +131,7 @@ class Release(Action, frozen=True):
     host: str = ""
     command: str = ""
     by: str = ""
+    why: str = ""
 
 
 class Complete(Action, frozen=True):

@@ -26,6 +26,7 @@ from replicator.coordination.leadership.host_faults import pass_on
 from replicator.coordination.leadership.progress_lease import give_up
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Config, TaskView
+from replicator.coordination.records import CommandRecord
 from replicator.coordination.tasks.commands import Pending
 from replicator.coordination.tasks.commits import behind
 from replicator.coordination.tasks.position_changes import stood
@@ -146,7 +147,7 @@ def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Acti
         case "switchover":
             return _switchover(facts, view, pending, now)
         case "retry" if facts.state is State.FAILED:
-            return _retry(facts, pending, record.by, record.arguments.get("take_over") == "true")
+            return _retry(facts, pending, record)
         case "retry":
             return [Complete(pending.path, "refused", f"retry: the task is {facts.state.value}", record.by)]
         case "position":
@@ -156,10 +157,11 @@ def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Acti
     return [Complete(pending.path, "refused", f"unknown command '{record.verb}'", record.by)]
 
 
-def _retry(facts: Facts, pending: Pending, by: str, take_over: bool) -> Actions:
+def _retry(facts: Facts, pending: Pending, record: CommandRecord) -> Actions:
+    by, take_over = record.by, record.arguments.get("take_over") == "true"
     if take_over and not (facts.failure is not None and facts.failure.epoch):
         return [Complete(pending.path, "refused", "retry: there is no position to take over", by)]
-    return [Retry("retry", by, take_over), Complete(pending.path, "retry", "", by)]
+    return [Retry("retry", by, take_over, record.arguments.get("reason", "")), Complete(pending.path, "retry", "", by)]
 
 
 def _set_position(facts: Facts, view: TaskView, pending: Pending) -> Action:
@@ -223,7 +225,8 @@ def _hand_over(facts: Facts, view: TaskView, pending: Pending, successor: Conten
     record = view.commit.record
     if record is None or record.epoch != facts.czxid:
         return Withdraw("switchover")
-    return Release("switchover", successor.guid, successor.host, pending.path, by)
+    why = pending.record.arguments.get("reason", "") if pending.record is not None else ""
+    return Release("switchover", successor.guid, successor.host, pending.path, by, why)
 
 
 def _names(contender: Contender | None, target: str) -> bool:

@@ -129,13 +129,14 @@ class Steps:
                 self.note("paused")
             case Unconfigure():
                 owner.move(Event.UNCONFIGURE)
-            case Retry(kind, by, take_over):
+            case Retry(kind, by, take_over, reason):
                 if take_over:
                     self._take_over()
                 event = Event.RETRY if owner.facts.opened else Event.REOPEN
                 owner.move(event, failure=None, restart_at=0.0, fencings=())
                 if kind != "configured":
-                    self.note(kind, by=by, reason="take over" if take_over else "")
+                    taken = "take over" if take_over else ""
+                    self.note(kind, by=by, reason=": ".join(part for part in (taken, reason) if part))
             case ConfirmFencing():
                 self._confirm_fencing()
             case Fail(error):
@@ -291,7 +292,8 @@ class Steps:
         if action.successor and not action.command:
             self.note("gave up", reason=f"{action.reason}; to {action.host}", seconds=seconds)
         elif action.command:
-            self.note("switchover", reason=f"to {action.host}", by=action.by, seconds=seconds)
+            why = f": {action.why}" if action.why else ""
+            self.note("switchover", reason=f"to {action.host}{why}", by=action.by, seconds=seconds)
         else:
             self.note("released", reason=action.reason, seconds=seconds)
 

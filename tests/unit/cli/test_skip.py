@@ -46,7 +46,7 @@ def test_the_preview_says_what_is_lost(cli: Cli, failed: World) -> None:
 
 def test_the_name_is_typed(cli: Cli, failed: World, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli("task", "skip", NAME).exit_code == 2, "nobody can be asked"
-    monkeypatch.setattr("replicator.cli.task.skip.interactive", lambda: True)
+    monkeypatch.setattr("replicator.cli.task.ask.interactive", lambda: True)
     assert cli("task", "skip", NAME, "--no-input").exit_code == 2
     assert cli("task", "skip", NAME, input="y\n").exit_code == 2
     assert ordered(failed) == []

@@ -1,0 +1,41 @@
+"""Shell completion from the Server: bounded in time, and without any error."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from replicator.cli.task.client import DEFAULT_SERVER, Client, find_token
+from replicator.errors import ReplicatorError
+
+SECONDS = 1.0
+"""For connecting, the request and the answer together: a shell waits for it."""
+
+
+def asked(ctx: click.Context, question: Callable[[Client], dict[str, Any]]) -> dict[str, Any]:
+    """The Server's answer, {} without one in time."""
+    found: list[dict[str, Any]] = []
+    server = ctx.params.get("server") or DEFAULT_SERVER
+
+    def ask() -> None:
+        try:
+            with Client(server, find_token(ctx.params.get("token_file")), timeout=SECONDS) as client:
+                found.append(question(client))
+        except ReplicatorError:
+            return
+
+    thread = threading.Thread(target=ask, name="completion", daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    return found[0] if found else {}
+
+
+def complete_task(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of tasks, without those that are given already."""
+    given = ctx.params.get("names") or ()
+    names = [item["name"] for item in asked(ctx, Client.tasks).get("items", ())]
+    return [CompletionItem(name) for name in names if name.startswith(incomplete) and name not in given]

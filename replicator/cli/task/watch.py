@@ -1,0 +1,208 @@
+"""`replicator task get --watch`: a table that fits the screen, or the changes in a pipe.
+
+Requests are made in a separate thread: a Server that does not answer must not stop the clock that says so.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from replicator.cli import failures, terminal
+from replicator.cli.task import render
+from replicator.cli.task.client import Client
+from replicator.cli.task.selection import is_one, matching
+from replicator.errors import ReplicatorError
+
+Item = dict[str, Any]
+_HOME_AND_CLEAR = "\x1b[H\x1b[2J"
+SILENT_SECONDS = 3.0
+"""Age of what is shown after which it is said to be old; more with a longer interval."""
+
+
+class Shown(NamedTuple):
+    """What is asked for, and how it is printed."""
+
+    names: tuple[str, ...]
+    states: tuple[str, ...]
+    output: str
+    heading: bool
+
+
+class Feed:
+    """The last answer, its time, and the error since. `ended`: an error that repeating does not remove."""
+
+    def __init__(self, fetch: Callable[[], list[Item]], clock: Callable[[], float] = time.monotonic) -> None:
+        self._fetch = fetch
+        self._clock = clock
+        self._since = clock()
+        self.items: list[Item] | None = None
+        self.answers = 0
+        self.error: ReplicatorError | None = None
+        self.ended: BaseException | None = None
+
+    def age(self) -> float:
+        """Seconds since the last answer, or since the beginning."""
+        return self._clock() - self._since
+
+    def ask(self) -> None:
+        """Once. Without a connection the next attempt may succeed; any other error ends it."""
+        try:
+            asked = self._clock()
+            self.items, self.error = self._fetch(), None
+            self._since = asked
+            self.answers += 1
+        except ReplicatorError as error:
+            if failures.exit_status(error) == failures.UNREACHABLE:
+                self.error = error
+            else:
+                self.ended = error
+        except Exception as error:
+            self.ended = error
+
+
+def watch_tasks(client: Client, shown: Shown, interval: float) -> None:
+    """Until Ctrl-C, or an error that repeating does not remove."""
+    redraw = terminal.width() is not None and shown.output in ("table", "wide")
+    screen: Screen | Changes = Screen(shown, client.server) if redraw else Changes(shown)
+    silent_after = max(SILENT_SECONDS, 2 * interval)
+    feed = Feed(lambda: _fetch(client, shown, again=feed.answers > 0))
+
+    def ask() -> None:
+        while feed.ended is None:
+            feed.ask()
+            time.sleep(interval)
+
+    threading.Thread(target=ask, name="requests", daemon=True).start()
+    pause = min(interval, 0.1)
+    next_draw, answers = 0.0, 0
+    while feed.ended is None:
+        now = time.monotonic()
+        if feed.answers != answers or now >= next_draw:
+            answers, next_draw = feed.answers, now + min(interval, 1.0)
+            screen.show(feed, silent=feed.age() > silent_after)
+        time.sleep(pause)
+    raise feed.ended
+
+
+def _fetch(client: Client, shown: Shown, *, again: bool) -> list[Item]:
+    """Raises ProcessError E5003 without such a task; `again`: several of which the last one was deleted are none."""
+    if is_one(shown.names, shown.states):
+        return [client.task(shown.names[0])]
+    try:
+        items = matching(client.tasks()["items"], shown.names, ())
+    except ReplicatorError as error:
+        if again and error.code == "E5003":
+            return []
+        raise
+    return [item for item in items if not shown.states or item["state"] in shown.states]
+
+
+class Screen:
+    """The whole table again, tasks with problems first, as many as there is room for."""
+
+    def __init__(self, shown: Shown, server: str) -> None:
+        self._shown = shown
+        self._server = server
+
+    def show(self, feed: Feed, *, silent: bool) -> None:
+        click.echo(f"{_HOME_AND_CLEAR}{self.text(feed, silent=silent, lines=_height())}", nl=False)
+
+    def text(self, feed: Feed, *, silent: bool, lines: int) -> str:
+        """At most `lines` - 1 lines: behind the last one is the cursor."""
+        limit, shown = terminal.width(), self._shown
+        head = _silence(feed, self._server) if silent or (feed.items is None and feed.error) else []
+        if feed.items is None:
+            rows = [] if head else ["Connecting ..."]
+        elif not feed.items:
+            rows = ["No such task." if shown.names or shown.states else "No tasks."]
+        else:
+            rows = render.tasks_table(by_trouble(feed.items), shown.output, shown.heading).splitlines()
+        space = max(lines - 1 - len(head), 2)
+        if len(rows) > space:
+            hidden = by_trouble(feed.items or [])[space - 1 - shown.heading :]
+            rows = [*rows[: space - 1], _more(hidden)]
+        return "".join(f"{terminal.shortened(line, limit)}\n" for line in [*head, *rows])
+
+
+class Changes:
+    """Tasks that are not as they were printed last, for a pipe. Silence and its end are said once, on stderr."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        self._heading = shown.heading
+        self._seen: dict[str, str] = {}
+        self._silent = False
+
+    def show(self, feed: Feed, *, silent: bool) -> None:
+        if silent and not self._silent:
+            click.echo(
+                f"The Server has not answered for {render.duration(feed.age())}; retrying. {_why(feed)}", err=True
+            )
+        elif self._silent and not silent:
+            click.echo("The Server answers again.", err=True)
+        self._silent = silent
+        for item in feed.items or ():
+            self._print(item)
+
+    def _print(self, item: Item) -> None:
+        output = self._shown.output
+        if output in ("json", "yaml"):
+            text = f"{json.dumps(item, ensure_ascii=False)}\n" if output == "json" else f"---\n{render.as_yaml(item)}"
+        elif output == "name":
+            text = f"{terminal.clean(item['name'])}\n"
+        else:
+            text = render.tasks_table([item], output, heading=False)
+        if self._seen.get(item["name"]) == text:
+            return
+        self._seen[item["name"]] = text
+        if output in ("table", "wide") and self._heading:
+            text = render.tasks_table([item], output, heading=True)
+        self._heading = False
+        click.echo(text, nl=False)
+
+
+def by_trouble(items: Sequence[Item]) -> list[Item]:
+    """Failed and not configured tasks, those with no Core, others that do not run as ordered, running ones with
+    problems, running ones, paused ones; by name within each."""
+    return sorted(items, key=lambda item: (_rank(item), item["name"]))
+
+
+def _rank(item: Item) -> int:
+    state, desired = item["state"], item["desired"]
+    if state in ("failed", "unconfigured"):
+        return 0
+    if state == "absent" and desired == "running":
+        return 1
+    if state == desired:
+        return (3 if item["problems"] else 4) if state == "running" else 5
+    return 2
+
+
+def _silence(feed: Feed, server: str) -> list[str]:
+    age = render.duration(feed.age())
+    what = f"shown as of {age} ago" if feed.items is not None else f"no answer for {age}"
+    lines = [f"NO CURRENT STATE from {terminal.clean(server)}: {what}, retrying", _why(feed)]
+    return [click.style(line, fg="red", bold=True) for line in lines if line]
+
+
+def _why(feed: Feed) -> str:
+    return terminal.clean(str(feed.error)) if feed.error is not None else ""
+
+
+def _more(hidden: Sequence[Item]) -> str:
+    """`and 43 more: 40 running, 3 paused`"""
+    counts: dict[str, int] = {}
+    for item in hidden:
+        counts[item["state"]] = counts.get(item["state"], 0) + 1
+    return f"and {len(hidden)} more: {', '.join(f'{count} {state}' for state, count in counts.items())}"
+
+
+def _height() -> int:
+    return shutil.get_terminal_size((80, 24)).lines
