@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
@@ -47,6 +48,7 @@ class BackgroundWork:
         """One round."""
         self._watch_connection()
         self._membership.keep()
+        self._watch_reports()
         if not self._membership.is_master:
             return
         try:
@@ -55,6 +57,10 @@ class BackgroundWork:
             return  # the next turn tries again
         except CoordinationError as error:
             _log.warning("deletions can't be completed", code=error.code, error=str(error))
+
+    def _watch_reports(self) -> None:
+        with contextlib.suppress(NotConnected):
+            self._operations.watch_reports()
 
     def _watch_connection(self) -> None:
         if self._coordinator.connection is Connection.CONNECTED:

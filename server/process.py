@@ -37,16 +37,17 @@ def run(
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     layout = Layout(root)
+    operations = TaskOperations(coordinator, layout)
     background_work: list[BackgroundWork] = []
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url)
-        background_work.append(BackgroundWork(coordinator, TaskOperations(coordinator, layout), membership))
+        background_work.append(BackgroundWork(coordinator, operations, membership))
         background_work[0].start()
         click.echo(real.url)
 
     try:
-        serve(create_app(coordinator, layout, token, open_definitions), listen, "server", ready=ready)
+        serve(create_app(coordinator, layout, token, open_definitions, operations), listen, "server", ready=ready)
     finally:
         for one in background_work:
             one.stop()

@@ -60,6 +60,10 @@ class TaskOperations:
     def machines(self) -> list[MachineNode]:
         return self._overview.machines()
 
+    def watch_reports(self) -> None:
+        """See `Overview.watch_reports`."""
+        self._overview.watch_reports()
+
     # Configuration
 
     def create(self, config: TaskConfig, by: str, dry_run: bool = False, orders: TaskOrders | None = None) -> None:

@@ -67,11 +67,12 @@ def _changes(items: list[dict[str, Any]], output: str, heading: bool, seen: dict
     for item in items:
         if output in ("json", "yaml"):
             text = f"{json.dumps(item, ensure_ascii=False)}\n" if output == "json" else f"---\n{render.as_yaml(item)}"
+            known = json.dumps({**item, "figures_age_s": None})  # the age alone is no change
         else:
-            text = _text([item], output, heading=False)
-        if seen.get(item["name"]) == text:
+            text = known = _text([item], output, heading=False)
+        if seen.get(item["name"]) == known:
             continue
-        seen[item["name"]] = text
+        seen[item["name"]] = known
         click.echo(_text([item], output, heading) if output in ("table", "wide") else text, nl=False)
         heading = False
     return heading

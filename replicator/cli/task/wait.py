@@ -40,11 +40,16 @@ def command(name: str, wanted: str, timeout: float, client: Client) -> None:
         if wanted == "running" and failed_since is not None and now - failed_since >= _FAILED_FOR:
             raise _failed(name, task)
         if now >= deadline:
-            raise ProcessError("E5009", f"'{name}' is not {wanted} after {timeout:g} s", found=render.state(task))
+            found = ": ".join(text for text in (render.state(task), _why(task)) if text)
+            raise ProcessError("E5009", f"'{name}' is not {wanted} after {timeout:g} s", found=found)
         time.sleep(_POLL)
 
 
 def _failed(name: str, task: dict[str, Any]) -> ProcessError:
+    fix = task["problems"][0].get("fix", "") if task["problems"] else ""
+    return ProcessError("E5007", f"'{name}' has failed", found=_why(task), fix=fix)
+
+
+def _why(task: dict[str, Any]) -> str:
     problem = task["problems"][0] if task["problems"] else {}
-    found = f"{problem.get('code', '')} {problem.get('what', '')}".strip()
-    return ProcessError("E5007", f"'{name}' has failed", found=found, fix=problem.get("fix", ""))
+    return f"{problem.get('code', '')} {problem.get('what', '')}".strip()
