@@ -136,6 +136,17 @@ def test_what_waited_is_over_once_it_is_acknowledged_in_another_session() -> Non
     assert told.lag == 0.0
 
 
+def test_a_session_that_begins_anew_has_read_nothing_of_what_the_last_one_had() -> None:
+    told = Told()
+    told.read(change(9, NOW - 60_000))
+    told.status.delivered(NOW - 60_000, 0, outstanding=True, progress=False)
+    told.status.ended(SinkUnavailable("E3002", "late"))
+    told.status.opened(at(4), polls=False)
+    told.status.asked(at(9), told.status.asking())
+    assert told.lag == 60.0
+    assert not told.status.flowing
+
+
 def test_what_was_delivered_after_all_is_not_read_again() -> None:
     """A commit whose outcome was not known: the next session begins behind it."""
     told = Told()
