@@ -18,7 +18,7 @@ from core.expiry_checks import ExpiryChecks, Look
 from core.lease_renewal import LeaseRenewal
 from core.machine_status import MachineStatus
 from core.pipe_reader import PipeReader, Speaker
-from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Progress
+from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Progress, Status
 from core.reachability import Reachability
 from core.schema_history_service import SchemaHistoryService
 from core.task_runner import TaskRunner
@@ -124,6 +124,9 @@ class Agent:
             return
         if isinstance(message, LoadSchemaHistory | AppendSchemaHistory):
             self._context.schema_history.submit(task, message)
+            return
+        if isinstance(message, Status):
+            runner.gauge.status(message)
             return
         if isinstance(message, Progress):
             runner.on_progress(message)

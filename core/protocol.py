@@ -13,7 +13,9 @@ import msgspec
 
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.lag import LagFacts
 from replicator.model.quarantine import TaskOrders
+from replicator.model.retrying import Blocked
 from replicator.model.schema_history import SchemaRecord
 
 
@@ -87,10 +89,18 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
     rows: int = 0
     transactions: int = 0
     bytes: int = 0
-    lag_s: float = 0.0
     last_event_ms: int = 0
     retention_headroom_s: float | None = None
     pieces: int = 0
+
+
+class Status(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent, twice a second while something waits, else when it changes and every few seconds. `blocked`: a
+    side that does not answer; `flowing`: data flows, or would if there were any."""
+
+    lag: LagFacts
+    blocked: Blocked | None = None
+    flowing: bool = False
 
 
 class Streaming(msgspec.Struct, frozen=True, tag=True):
@@ -121,4 +131,6 @@ class Drained(msgspec.Struct, frozen=True, tag=True):
 
 
 ToWorker: TypeAlias = Drain | Saved | SchemaHistoryAnswer
-FromWorker: TypeAlias = Progress | Streaming | Waiting | Failed | Drained | LoadSchemaHistory | AppendSchemaHistory
+FromWorker: TypeAlias = (
+    Progress | Status | Streaming | Waiting | Failed | Drained | LoadSchemaHistory | AppendSchemaHistory
+)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from replicator.errors import ReplicatorError
@@ -34,17 +36,26 @@ class Speed:
         return max(0.0, (source_ms - last[1]) / 1000 / (now - last[0]))
 
 
-def watch_retention(source: Source, store: Progressing, interval: float = INTERVAL) -> None:
-    """Runs in a thread of its own for as long as the process. A source that does not answer leaves the last figure."""
-    speed = Speed()
-    time.sleep(min(FIRST_SECONDS, interval))
-    while True:
-        checkpoint = store.load()
-        if checkpoint is not None:
-            behind = max(0.0, time.time() - checkpoint.source_ms / 1000) if checkpoint.source_ms else 0.0
-            try:
-                pace = speed.over(time.monotonic(), checkpoint.source_ms)
-                store.retention_headroom_s = source.retention_headroom(checkpoint.position, behind, pace)
-            except ReplicatorError:
-                pass  # the data path meets the same source, and says so
-        time.sleep(interval)
+class RetentionWatch:
+    """Asks the source now and then. One that does not answer leaves the last figure: the data path meets the same
+    source, and says so."""
+
+    def __init__(self, source: Source, store: Progressing, clock: Callable[[], float] = time.monotonic) -> None:
+        self._source = source
+        self._store = store
+        self._clock = clock
+        self._speed = Speed()
+        self._due = clock() + FIRST_SECONDS
+
+    def round(self) -> None:
+        """Asks, if that is due."""
+        now, checkpoint = self._clock(), self._store.load()
+        if now < self._due:
+            return
+        self._due = now + INTERVAL
+        if checkpoint is None:
+            return
+        behind = max(0.0, time.time() - checkpoint.source_ms / 1000) if checkpoint.source_ms else 0.0
+        pace = self._speed.over(now, checkpoint.source_ms)
+        with contextlib.suppress(ReplicatorError):
+            self._store.retention_headroom_s = self._source.retention_headroom(checkpoint.position, behind, pace)

@@ -1,4 +1,4 @@
-"""Position and rates of one task, from the messages of its worker."""
+"""Position, rates, lag and retries of one task, from the messages of its worker."""
 
 from __future__ import annotations
 
@@ -6,27 +6,37 @@ import threading
 import time
 from collections.abc import Callable
 
-from core.protocol import Progress
+from core.protocol import Progress, Status
+from core.retries import Retries
+from replicator.coordination.clock import now_ms
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.lag import Lag, lag
+from replicator.model.retrying import Retrying
 
 STALE_SECONDS = 3.0
 """Rates over a longer pause than this begin anew."""
+_FRESH_MS = 1500
+"""A status that is not older holds as of its own time: what waited then is delivered since, or comes with the next."""
 
 
 class TaskGauge:
     """Thread-safe. Rates are over the time between two readings."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, wall_ms: Callable[[], int] = now_ms) -> None:
         self._clock = clock
+        self._wall_ms = wall_ms
         self._lock = threading.Lock()
+        self.retries = Retries()
         self.reset()
 
-    def reset(self) -> None:
-        """A new worker counts from nothing."""
+    def reset(self, sink: str = "", *, same_term: bool = False) -> None:
+        """A new worker counts from nothing. What is retried remains during a term: until something flows, nothing has
+        changed for consumers. `sink`: type of the task's sink."""
         with self._lock:
             self.last: Progress | None = None
             self.position = ""
-            self.waiting: dict[str, str] | None = None
+            self._status: Status | None = None
+            self.retries.begin(sink, same_term=same_term)
             self._read_at = 0.0
             self._read_rows = self._read_bytes = 0
             self._rates = (0.0, 0.0)
@@ -38,13 +48,34 @@ class TaskGauge:
 
     def streaming(self, position: str) -> None:
         with self._lock:
-            self.waiting = None
             if self.last is None:
                 self.position = position
 
     def wait(self, error: dict[str, str]) -> None:
         with self._lock:
-            self.waiting = error
+            self.retries.failed(error, self._wall_ms())
+
+    def status(self, status: Status) -> None:
+        with self._lock:
+            self._status = status
+            self.retries.seen(status, self._wall_ms())
+
+    def lag(self) -> Lag:
+        with self._lock:
+            facts, now = self._status.lag if self._status else None, self._wall_ms()
+        fresh = facts is not None and abs(now - facts.at_ms) < _FRESH_MS
+        return lag(facts, facts.at_ms if facts is not None and fresh else now)
+
+    @property
+    def skew_s(self) -> float | None:
+        """Seconds that the source's clock is ahead of ours."""
+        with self._lock:
+            skew_ms = self._status.lag.skew_ms if self._status else None
+        return None if skew_ms is None else skew_ms / 1000
+
+    def retrying(self) -> Retrying | None:
+        with self._lock:
+            return self.retries.present(self._wall_ms())
 
     @property
     def checkpoint(self) -> Checkpoint | None:

@@ -43,6 +43,7 @@ class TaskRunner:
         self._worker: WorkerProcess | None = None
         self._watchdog = Watchdog()
         self._pieces = 0
+        self._epoch = 0  # of the last worker's term
         self._since_ms = now_ms()
         self._reported = State.ABSENT
         self._reported_error: dict[str, str] | None = None
@@ -82,7 +83,9 @@ class TaskRunner:
             raise refused from error
         self._worker = worker
         self._watchdog = Watchdog()
-        self.gauge.reset()
+        sink = config.data.get("sink", {}).get("type", "")
+        self.gauge.reset(sink, same_term=term.epoch == self._epoch)
+        self._epoch = term.epoch
         interval = float(config.data.get("checkpoint_interval_ms", 1000)) / 1000
         progress = TermProgress(
             context.coordinator,
@@ -174,6 +177,7 @@ class TaskRunner:
             self.participant.on_lease_over()
             return
         self._log.warning("worker died", code="E5008")
+        self.gauge.wait(ProcessError("E5008", f"the worker of '{self.task}' ended without a message").to_dict())
         self.participant.on_died()
 
     def on_write_failed(self, error: CoordinationError) -> None:
@@ -234,7 +238,7 @@ class TaskRunner:
         figures.late_consumers = report.late_consumers
         worker, last = self._worker, gauge.last
         if worker is not None or facts.state is State.STARTING:
-            figures.waiting = gauge.waiting
+            figures.retrying = gauge.retrying()
         if checkpoint is not None:
             figures = msgspec.structs.replace(
                 figures,
@@ -251,7 +255,12 @@ class TaskRunner:
                 rows_per_s=round(rows_per_s, 1),
                 bytes_per_s=round(bytes_per_s, 1),
             )
+        if worker is not None:
+            lag = gauge.lag()
+            figures.lag_s, figures.lag_at_most, figures.lag_note = lag.seconds, lag.at_most, lag.note
+            figures.clock_skew_s = gauge.skew_s
+        else:
+            figures.lag_note = f"the task is {facts.state.value}"
         if worker is not None and last is not None:
-            figures = msgspec.structs.replace(figures, lag_s=last.lag_s, last_event_ms=last.last_event_ms)
-            figures = msgspec.structs.replace(figures, retention_headroom_s=last.retention_headroom_s)
+            figures.last_event_ms, figures.retention_headroom_s = last.last_event_ms, last.retention_headroom_s
         return figures

@@ -11,6 +11,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -25,26 +26,30 @@ from core.protocol import (
     Progress,
     Saved,
     SchemaHistoryAnswer,
+    Status,
     Streaming,
     ToWorker,
     Waiting,
     WorkerSpec,
 )
-from core.retention import watch_retention
 from core.role_log import watched
 from core.schema_history_client import SchemaHistoryClient
+from core.source_watch import watch_source
 from replicator.assembly.pipeline import build_pipeline, build_sink, build_source
 from replicator.config.load import parse_task
 from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced, UnknownTerm
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.lag import LagFacts
 from replicator.model.position import Position
 from replicator.model.target_table import TargetTables
 from replicator.model.term import Term
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.malloc import IdleRelease
+from replicator.pipeline.status import PipelineStatus
 from replicator.telemetry import log
 
 PROGRESS_SECONDS = 0.2
+STATUS_SECONDS = 0.5
 _UNCHANGED_SECONDS = 5.0
 """After as much, what has not changed is said again: idle tasks leave their agent alone."""
 _SAVED_SECONDS = 30.0
@@ -123,7 +128,6 @@ class AgentStore:
                 rows=figures.rows,
                 transactions=figures.transactions,
                 bytes=figures.bytes,
-                lag_s=figures.lag_s,
                 last_event_ms=figures.last_event_ms,
                 retention_headroom_s=self.retention_headroom_s,
                 pieces=figures.pieces,
@@ -225,7 +229,11 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
             save_interval=PROGRESS_SECONDS,
         )
         threading.Thread(target=link.listen, args=(pipeline.drain,), name="agent", daemon=True).start()
-        threading.Thread(target=watch_retention, args=(source, store), name="retention", daemon=True).start()
+        if spec.checkpoint is not None:
+            pipeline.status.place = spec.checkpoint.position
+        threading.Thread(target=report_status, args=(pipeline.status, link.send), name="status", daemon=True).start()
+        watch = threading.Thread(target=watch_source, args=(source, store, pipeline.status), name="source", daemon=True)
+        watch.start()
         last, end = pipeline.run(), pipeline.end
         if last is not None and end is not None and last.position.order >= end.order:
             return Failed(
@@ -241,6 +249,23 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
     except Exception as error:
         logger.exception("failed", code="E5011")
         return Failed(ProcessError("E5011", f"{type(error).__name__}: {error}").to_dict())
+
+
+def report_status(
+    status: PipelineStatus, send: Callable[[FromWorker], None], wait: Callable[[float], object] = time.sleep
+) -> None:
+    """Runs in a thread of its own: the thread that delivers may be blocked in the sink, and that has to be seen."""
+    told, told_at = Status(LagFacts()), 0.0
+    while True:
+        facts, blocked = status.facts(), status.blocked()
+        present = Status(facts, blocked, status.flowing)
+        same = msgspec.structs.replace(told.lag, at_ms=facts.at_ms) == facts and told.flowing == present.flowing
+        quiet = same and not facts.waiting_ms and not facts.unread_ms and blocked is told.blocked is None
+        now = time.monotonic()
+        if not quiet or now - told_at >= _UNCHANGED_SECONDS:
+            send(present)
+            told, told_at = present, now
+        wait(STATUS_SECONDS)
 
 
 def _watch_lease(term: Term, beat: Any) -> None:

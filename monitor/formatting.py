@@ -27,11 +27,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
-def lag(seconds: float | None) -> str:
+def lag(seconds: float | None, *, at_most: bool = False) -> str:
     """Lag below a tenth of a second is noise of two clocks."""
     if seconds is None:
-        return "–"
-    return "< 0.1 s" if seconds < 0.1 else duration(seconds)
+        return "unknown"
+    return "< 0.1 s" if seconds < 0.1 else f"{'≤ ' if at_most else ''}{duration(seconds)}"
 
 
 def count(number: float) -> str:

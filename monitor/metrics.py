@@ -65,7 +65,13 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     yield per_task("task_running_members", "Cores that report RUNNING: at most 1.", [t.running for t in tasks])
     yield per_task("task_standby_members", "Cores that can take over.", [len(t.standbys) for t in tasks])
     yield per_task("task_maintenance", "1 while no standby can be promoted.", [bool(t.maintenance) for t in tasks])
-    yield per_task("task_lag_seconds", "Replication lag.", [t.lag_s for t in tasks])
+    yield per_task("task_lag_seconds", "Age of the oldest change that is not delivered.", [t.lag_s for t in tasks])
+    yield per_task(
+        "task_lag_unknown", "1 while a task is RUNNING and its lag is unknown.", [_unknown(t) for t in tasks]
+    )
+    yield per_task("task_figures_age_seconds", "Age of the Core's report.", [t.figures_age_s for t in tasks])
+    yield per_task("task_clock_skew_seconds", "Clock of the source minus the Core's.", [t.clock_skew_s for t in tasks])
+    yield from _retries(tasks)
     yield per_task(
         "source_retention_headroom_seconds",
         "Time until the source purges binlog that the task needs.",
@@ -87,7 +93,7 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     yield per_task(
         "lease_remaining_seconds",
         "Remaining lease of the RUNNING Core.",
-        [t.lease_left_s if t.leads else None for t in tasks],
+        [t.lease_left_s if t.leads and not t.figures_old else None for t in tasks],
     )
     yield per_task("task_epoch", "Epoch of the current term.", [t.epoch for t in tasks])
     yield per_task("tables_quarantined", "Tables in quarantine.", [len(t.quarantined) for t in tasks])
@@ -114,6 +120,20 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         "Rows of the target that were not what the source says they were; see replicator_conflicts.",
         [(t.name, t.conflicts) for t in tasks],
     )
+
+
+def _unknown(task: TaskRow) -> float | None:
+    return float(task.lag_s is None) if task.state == "RUNNING" else None
+
+
+def _retries(tasks: list[TaskRow]) -> Iterator[Metric]:
+    waits = [((task.name, task.retrying.side or "other"), task.retrying) for task in tasks if task.retrying]
+    for name, text, values in (
+        ("task_retrying_seconds", "Time for which a task retries its source or sink.", [r.seconds for _, r in waits]),
+        ("task_retry_attempts", "Failed attempts since then.", [float(r.attempts) for _, r in waits]),
+    ):
+        rows = [(labels, value) for (labels, _), value in zip(waits, values, strict=True)]
+        yield _gauge(name, text, ["task", "side"], rows)
 
 
 def _snapshots(tasks: list[TaskRow]) -> Iterator[Metric]:

@@ -27,6 +27,7 @@ TROUBLE = {
     "FAILED": 90,
     "NO RUNNING": 80,
     "lag bad": 60,
+    "no report": 55,
     "on the way": 50,
     "config refused": 45,
     "lag": 40,
@@ -36,7 +37,7 @@ TROUBLE = {
     "late consumers": 41,
     "certificate": 30,
     "checkpoint": 35,
-    "retrying": 35,
+    "retrying": 46,
     "maintenance": 25,
     "no standby": 20,
     "PAUSED": 10,
@@ -124,7 +125,8 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
     if state not in OFF and state not in ("RUNNING", "PAUSING", "DELETING"):
         notes.append((TROUBLE["on the way"], "not yet RUNNING"))
     if task.figures and state == "RUNNING":
-        notes += [*_figures(task.figures), *_outlook(task.figures, now_ms)]
+        notes += [*_lag(task), *_figures(task.figures), *_outlook(task.figures, now_ms)]
+    notes += [*_retrying(task), *_age(task)]
     if any(instance.figures and instance.figures.config_error for instance in task.instances):
         notes.append((TROUBLE["config refused"], "new configuration refused, the previous one is in use"))
     if task.maintenance == "task":  # that of all tasks stands above them all
@@ -143,16 +145,37 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
 
 def _figures(figures: TaskFigures) -> list[tuple[int, str]]:
     notes = []
-    lag_s = figures.lag_s or 0.0
-    if lag_s > LAG_WARN_S:
-        notes.append((TROUBLE["lag bad" if lag_s > LAG_BAD_S else "lag"], "behind the source"))
     if figures.last_event_ms - figures.checkpoint_ms > CHECKPOINT_WARN_S * 1000:
         notes.append((TROUBLE["checkpoint"], "checkpoint overdue"))
     if figures.retention_headroom_s is not None and figures.retention_headroom_s < RETENTION_WARN_S:
         notes.append((TROUBLE["retention"], f"required binlog is purged in {duration(figures.retention_headroom_s)}"))
-    if figures.error or figures.waiting:
-        notes.append((TROUBLE["retrying"], "retrying"))
     return notes
+
+
+def _lag(task: TaskOverview) -> list[tuple[int, str]]:
+    lag_s = task.lag_s
+    if lag_s is None:
+        return [(0, f"lag unknown: {task.lag_note}")] if task.lag_note and task.retrying is None else []
+    if lag_s <= LAG_WARN_S:
+        return []
+    how = "at most " if task.lag_at_most else ""
+    return [(TROUBLE["lag bad" if lag_s > LAG_BAD_S else "lag"], f"{how}{duration(lag_s)} behind the source")]
+
+
+def _retrying(task: TaskOverview) -> list[tuple[int, str]]:
+    """Also of a task that is not RUNNING yet."""
+    retrying = task.retrying
+    if retrying is None:
+        return []
+    what = {"registry": "schema registry"}.get(retrying.side, retrying.side)
+    code = f" ({retrying.code})" if retrying.code else ""
+    return [(TROUBLE["retrying"], f"retrying{' the ' + what if what else ''} for {duration(retrying.seconds)}{code}")]
+
+
+def _age(task: TaskOverview) -> list[tuple[int, str]]:
+    if not task.figures_old or task.figures_age_s is None:
+        return []
+    return [(TROUBLE["no report"], f"no report for {duration(task.figures_age_s)}")]
 
 
 def _outlook(figures: TaskFigures, now_ms: int) -> list[tuple[int, str]]:
@@ -179,7 +202,7 @@ def _errors(task: TaskOverview, reported: list[TaskFigures]) -> tuple[Error, ...
     """Each once, whoever reports it."""
     errors = list(task.problems)
     for figures in reported:
-        errors += [error for error in (figures.error, figures.config_error, figures.waiting) if error]
+        errors += [error for error in (figures.error, figures.config_error) if error]
     distinct: dict[tuple[str, str, str], Error] = {}
     for error in errors:
         distinct.setdefault((error.get("code", ""), error.get("what", ""), error.get("found", "")), error)

@@ -41,7 +41,8 @@ class TaskRow(LiveFigures, kw_only=True):
             what its first contender is doing on the way to RUNNING (WAITING, STARTING) or from it (DRAINING, PAUSING).
         trouble: 0 is fine; the table is sorted by it, descending.
         notes: short texts that say why `trouble` is not 0, worst first.
-        lag_s: seconds behind the source, None when no Core is RUNNING.
+        lag_s: None: unknown, or no Core is RUNNING.
+        figures_age_s, figures_old: see `TaskState`.
         dead_letters: of the rows' records, those that were too large for the sink.
         conflicts: rows at the target that were not what the source says they were.
         skipped: transactions that were left out because a task has written them.
@@ -68,6 +69,8 @@ class TaskRow(LiveFigures, kw_only=True):
     host: str = ""
     leads: bool = False
     pid: int = 0
+    figures_age_s: float | None = None
+    figures_old: bool = False
     members: tuple[MemberView, ...] = ()
     standbys: tuple[str, ...] = ()
     running: int = 0
@@ -121,7 +124,9 @@ class MaintenanceView(msgspec.Struct, frozen=True):
 
 
 class Tiles(msgspec.Struct, frozen=True):
-    """The figures on top. worst_lag_s is None when no task is RUNNING. Stopped machines are not counted."""
+    """The figures on top. worst_lag_s is None when no task is RUNNING, or no lag is known; lag_unknown: tasks that are
+    RUNNING and whose lag is not known; retrying: tasks that wait for a source or a sink. Stopped machines are not
+    counted."""
 
     tasks: int = 0
     running: int = 0
@@ -132,6 +137,8 @@ class Tiles(msgspec.Struct, frozen=True):
     offline: int = 0
     worst_lag_s: float | None = None
     worst_lag_task: str = ""
+    lag_unknown: int = 0
+    retrying: int = 0
     rows_per_s: float = 0.0
 
 

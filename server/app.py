@@ -44,14 +44,25 @@ ROUTERS = (
 )
 
 
-def create_app(coordinator: Coordinator, layout: Layout, token: str, open_definitions: OpenDefinitions) -> App:
+def create_app(
+    coordinator: Coordinator,
+    layout: Layout,
+    token: str,
+    open_definitions: OpenDefinitions,
+    operations: TaskOperations | None = None,
+) -> App:
     """The guarded application. `token`: what every request but health must bear."""
     return access_control.authenticated(
-        access_control.limited(create_routes(coordinator, layout, open_definitions)), token
+        access_control.limited(create_routes(coordinator, layout, open_definitions, operations)), token
     )
 
 
-def create_routes(coordinator: Coordinator, layout: Layout, open_definitions: OpenDefinitions) -> FastAPI:
+def create_routes(
+    coordinator: Coordinator,
+    layout: Layout,
+    open_definitions: OpenDefinitions,
+    operations: TaskOperations | None = None,
+) -> FastAPI:
     """The routes without their guard; the OpenAPI document is made from these."""
     app = FastAPI(
         title="mysql-replicator",
@@ -62,7 +73,7 @@ def create_routes(coordinator: Coordinator, layout: Layout, open_definitions: Op
         redirect_slashes=False,
     )
     app.state.coordinator = coordinator
-    app.state.operations = TaskOperations(coordinator, layout)
+    app.state.operations = operations or TaskOperations(coordinator, layout)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:

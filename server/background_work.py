@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 
 from replicator.errors import CoordinationError, NotConnected
@@ -39,6 +40,7 @@ class BackgroundWork:
     def run_once(self) -> None:
         """One round."""
         self._membership.keep()
+        self._watch_reports()
         if not self._membership.is_master:
             return
         try:
@@ -47,3 +49,7 @@ class BackgroundWork:
             return  # the next turn tries again
         except CoordinationError as error:
             _log.warning("deletions can't be completed", code=error.code, error=str(error))
+
+    def _watch_reports(self) -> None:
+        with contextlib.suppress(NotConnected):
+            self._operations.watch_reports()

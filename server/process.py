@@ -58,18 +58,18 @@ def _run(
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     layout = Layout(root)
     outages = OutageLog(coordinator, log.get_logger("server")).start()
+    operations = TaskOperations(coordinator, layout)
     background_work: list[BackgroundWork] = []
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url)
-        background_work.append(BackgroundWork(TaskOperations(coordinator, layout), membership))
+        background_work.append(BackgroundWork(operations, membership))
         background_work[0].start()
         click.echo(real.url)
 
     try:
-        serve(
-            create_app(coordinator, layout, token, open_definitions), listen, "server", ready=ready, stopping=stopping
-        )
+        app = create_app(coordinator, layout, token, open_definitions, operations)
+        serve(app, listen, "server", ready=ready, stopping=stopping)
     finally:
         outages.stop()
         for one in background_work:

@@ -61,7 +61,12 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     one. These are taken from lastCommit. `snapshot_requests`: ordered snapshots that are not done. `position`,
     `gtid`: of the RUNNING instance, else of lastCommit. `maintenance`: "task" or "cluster" while no standby can be
     promoted. `retention_headroom_s`: seconds until the source may purge binlog that the task still needs.
-    `problems`: errors, most basic first. `verification`: the last result of `replicator verify`, null without one."""
+    `lag_s`: age of the oldest change that the source has and the sink has not acknowledged, 0 without one, null if
+    unknown; `lag_at_most`: it is an upper bound; `lag_note`: why it is unknown or a bound. `clock_skew_s`: seconds that
+    the source's clock is ahead of the Core's. `figures_age_s`: seconds since the Core wrote these figures;
+    `figures_old`: more than 3, so that lag and rate are unknown. `retrying`: what does not answer, since when, with
+    which error and effect, null if nothing. `problems`: errors, most basic first, also those that are retried.
+    `verification`: the last result of `replicator verify`, null without one."""
 
     api_version: str = API_VERSION
     kind: str = "Task"
@@ -103,9 +108,11 @@ class HistoryList(View, kw_only=True):
 
 
 class Machine(msgspec.Struct, kw_only=True):
-    """A Core process that is online. All fields are 0 or empty if its znode cannot be read."""
+    """A Core process that is online. All fields are 0 or empty if its znode cannot be read. `age_s`: seconds since its
+    last report."""
 
     name: str
+    age_s: float = 0.0
     host: str = ""
     pid: int = 0
     version: str = ""
@@ -328,9 +335,10 @@ def history_event(entry: Entry) -> HistoryEvent:
 def machine(node: MachineNode) -> Machine:
     record = node.record
     if record is None:
-        return Machine(name=node.name)
+        return Machine(name=node.name, age_s=round(node.age_s, 1))
     return Machine(
         name=node.name,
+        age_s=round(node.age_s, 1),
         host=record.host,
         pid=record.pid,
         version=record.version,

@@ -62,6 +62,10 @@ class TaskOperations:
     def machines(self) -> list[MachineNode]:
         return self._overview.machines()
 
+    def watch_reports(self) -> None:
+        """See `Overview.watch_reports`."""
+        self._overview.watch_reports()
+
     # Configuration
 
     def create(

@@ -33,7 +33,8 @@ from replicator.model.snapshot import SnapshotProgress
 from replicator.model.snapshot_orders import SnapshotOrders
 from replicator.model.target_table import TargetTables
 from replicator.model.term import Term
-from replicator.pipeline.pipeline import Observer, Pipeline
+from replicator.pipeline.observer import Observer
+from replicator.pipeline.pipeline import Pipeline
 from replicator.pipeline.ports import (
     Catalog,
     CheckpointStore,

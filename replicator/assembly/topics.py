@@ -20,7 +20,8 @@ from replicator.mysql import table_facts
 from replicator.mysql.hosts import Hosts
 from replicator.mysql.server import read_server
 from replicator.mysql.session import Session
-from replicator.pipeline.pipeline import Observer, Pipeline
+from replicator.pipeline.observer import Observer
+from replicator.pipeline.pipeline import Pipeline
 from replicator.pipeline.ports import CheckpointStore, Decoder, Sink, Source, Stream
 
 if TYPE_CHECKING:

@@ -93,7 +93,7 @@ class LogLines:
             "progress",
             rows=figures.rows,
             rows_per_s=round(rate),
-            lag_s=round(figures.lag_s, 3),
+            lag_s=None if figures.lag_s is None else round(figures.lag_s, 3),
             position=str(checkpoint.position),
             **_of_snapshot(checkpoint),
         )
@@ -128,9 +128,10 @@ class LiveLine:
 
     def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None:
         rate = self._rate.add(figures.rows)
+        lag = "unknown" if figures.lag_s is None else f"{figures.lag_s:.1f} s"
         self._live.update(
             Text(
-                f"{self._task}  {figures.rows:,} rows  {rate:,.0f} rows/s  lag {figures.lag_s:.1f} s  "
+                f"{self._task}  {figures.rows:,} rows  {rate:,.0f} rows/s  lag {lag}  "
                 f"{checkpoint.position}{_beside(checkpoint)}",
                 no_wrap=True,
                 overflow="ellipsis",

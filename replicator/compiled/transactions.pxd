@@ -51,7 +51,7 @@ cdef class Transactions:
     cdef public bint standalone, skipped
     cdef public int64_t finished_records, finished_rows, finished_size, finished_transactions, finished_skipped
     cdef public int64_t pending_rows, pending_size, pending_messages
-    cdef public int64_t source_ms
+    cdef public int64_t source_ms, first_ms
     cdef public bint moved
     cdef public int64_t inflated
     cdef public int64_t most_pending

@@ -28,6 +28,7 @@ class Transactions:
     pending_size: int
     pending_messages: int
     source_ms: int
+    first_ms: int
     moved: bool
     inflated: int
     most_pending: int

@@ -291,6 +291,8 @@ cdef class Transactions:
         self.boundary, self.boundary_at, self.boundary_s = behind, self.offset, self.stamp
         self.phase = BETWEEN
         self.source_ms = self.commit_us // 1000 if self.commit_us >= 1000 else <int64_t>timestamp * 1000
+        if not self.finished_records:
+            self.first_ms = self.source_ms
         self.moved = True
         self.finished_records = self.arena.count
         self.finished_rows += self.pending_rows - self.pending_messages

@@ -10,6 +10,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Contender, Election
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode, Machines
+from replicator.coordination.machines.report_ages import ReportAges
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommitRecord, DeliveryFigures, StatusRecord, TaskFigures
 from replicator.coordination.tasks.commits import Commit, Commits
@@ -21,13 +22,17 @@ from replicator.coordination.tasks.verifications import Verifications
 from replicator.errors import CoordinationError, NodeMissing
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import TaskOrders
+from replicator.model.retrying import Retrying
 from replicator.model.verification import Verification
+
+OLD_SECONDS = 3.0
+"""Age from which on figures are shown as old: a Core writes them once a second."""
 
 
 class InstanceOverview(msgspec.Struct, kw_only=True):
     """One Core that is a contender for a task. `machine`: name of its node under /machines (`HOST~xxxx` when another
     process has its host name), "" when that is not there; `state`: a value of `State`; `running`: it has the smallest
-    sequence; `figures`: at most about a second old, None without a machine."""
+    sequence; `figures`: None without a machine; `figures_age_s`: since they were written."""
 
     host: str
     guid: str
@@ -41,6 +46,7 @@ class InstanceOverview(msgspec.Struct, kw_only=True):
     machine: str = ""
     machine_time_ms: int = 0
     figures: TaskFigures | None = None
+    figures_age_s: float = 0.0
 
 
 class TaskState(DeliveryFigures, kw_only=True):
@@ -52,6 +58,9 @@ class TaskState(DeliveryFigures, kw_only=True):
         maintenance: "task" or "cluster" while no standby may be promoted, else ""; `maintenance_*`: by whom and why.
         state: of the first instance, "absent" without one; `host`: of the same, which is RUNNING or about to be.
         position, gtid: live, or else of lastCommit.
+        figures_age_s: seconds since the Core that runs the task wrote its figures, by the clock of the reader; None:
+            there are none.
+        figures_old: they are older than a Core that works lets them become. Lag and rates are unknown then.
         problems: `ReplicatorError.to_dict()` of everything that is wrong: unreadable nodes, foreign children, errors of
             the task and of its configuration; most basic first.
         verification: of the target, the last one; None without one.
@@ -69,6 +78,8 @@ class TaskState(DeliveryFigures, kw_only=True):
     maintenance_reason: str = ""
     state: str = State.ABSENT.value
     host: str = ""
+    figures_age_s: float | None = None
+    figures_old: bool = False
     problems: list[dict[str, str]] = msgspec.field(default_factory=list)
     verification: Verification | None = None
     config: dict[str, Any] | None = None
@@ -111,12 +122,20 @@ class Overview:
         self._election = Election(coordinator, layout)
         self._commits = Commits(coordinator, layout)
         self._machines = Machines(coordinator, layout)
+        self._ages = ReportAges()
         self._maintenance = Maintenance(coordinator, layout)
         self._orders = OrdersStore(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
 
     def machines(self) -> list[MachineNode]:
-        return self._machines.list()
+        found = self._machines.list()
+        self._ages.see({machine.name: machine.stat for machine in found if machine.stat is not None})
+        return [msgspec.structs.replace(machine, age_s=self._ages.of(machine.name)) for machine in found]
+
+    def watch_reports(self) -> None:
+        """Looks which machines have reported, so that ages are right whenever they are asked for. Call it once a
+        second."""
+        self._ages.see(self._machines.stats())
 
     def tasks(self, machines: list[MachineNode] | None = None) -> list[TaskOverview]:
         """Every task, by name. Raises NotConnected; whatever else is wrong with a task stands in its `problems`."""
@@ -222,6 +241,7 @@ class Overview:
         view.state, view.figures = first.state, first.figures
         if first.figures is not None:
             view.problems += [error for error in (first.figures.error, first.figures.config_error) if error]
+            view.problems += _retried(first.figures.retrying)
 
 
 def _instance(task: str, contender: Contender, first: bool, machine: MachineNode | None) -> InstanceOverview:
@@ -241,18 +261,33 @@ def _instance(task: str, contender: Contender, first: bool, machine: MachineNode
         machine=machine.name if machine else "",
         machine_time_ms=vitals.time_ms if vitals else 0,
         figures=figures,
+        figures_age_s=machine.age_s if machine else 0.0,
     )
 
 
+def _retried(retrying: Retrying | None) -> list[dict[str, str]]:
+    if retrying is None:
+        return []
+    return [{name: getattr(retrying, name) for name in ("code", "what", "found", "fix")}]
+
+
 def _add_figures(view: TaskOverview) -> None:
-    figures = view.figures or DeliveryFigures()
+    figures = view.figures or DeliveryFigures(lag_note="no Core reports figures of the task")
+    if view.figures is not None and view.running is not None:
+        view.figures_age_s = round(view.running.figures_age_s, 1)
+        view.figures_old = view.figures_age_s > OLD_SECONDS
+    if view.figures_old:
+        note = f"the figures are {view.figures_age_s:.0f} s old: the Core does not report"
+        figures = msgspec.structs.replace(figures, lag_s=None, lag_note=note, rows_per_s=None)
     checkpoint = view.checkpoint
     view.position, view.gtid = figures.position, figures.gtid
     if checkpoint is not None:
         view.position = view.position or str(checkpoint.position)
         view.gtid = view.gtid or checkpoint.position.gtid
     view.rows, view.transactions, view.rows_per_s = figures.rows, figures.transactions, figures.rows_per_s
-    view.lag_s, view.retention_headroom_s = figures.lag_s, figures.retention_headroom_s
+    view.lag_s, view.lag_at_most, view.lag_note = figures.lag_s, figures.lag_at_most, figures.lag_note
+    view.clock_skew_s, view.retention_headroom_s = figures.clock_skew_s, figures.retention_headroom_s
+    view.retrying = figures.retrying
     view.last_event_ms, view.checkpoint_ms = figures.last_event_ms, figures.checkpoint_ms
 
 

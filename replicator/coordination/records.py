@@ -14,6 +14,7 @@ import msgspec
 from replicator.errors import CoordinationError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import TaskOrders
+from replicator.model.retrying import Retrying
 from replicator.model.verification import Verification
 
 VERSION = 1
@@ -150,9 +151,12 @@ class HistoryRecord(Record):
 class DeliveryFigures(msgspec.Struct, kw_only=True):
     """How far a task has delivered: in the znode of a machine, in the API and on the dashboard. Times in ms since the
     epoch, rates per second. rows, transactions: delivered since the task was created. `position`: delivered up to here;
-    `gtid`: the executed set before it. last_event_ms: commit time of the last delivered event; checkpoint_ms: time of
-    the last checkpoint, 0 without one. `retention_headroom_s`: seconds until the source may purge a binlog file that
-    the task still needs; None: never, or unknown."""
+    `gtid`: the executed set before it. lag_s: age of the oldest change that the source has and the sink has not
+    acknowledged, 0 without one, None: unknown; lag_at_most: it is an upper bound; lag_note: why it is unknown or a
+    bound, else "". clock_skew_s: seconds that the source's clock is ahead of the Core's, None: not measured.
+    last_event_ms: commit time of the last delivered event; checkpoint_ms: time of the last checkpoint, 0 without one.
+    `retention_headroom_s`: seconds until the source may purge a binlog file that the task still needs; None: never, or
+    unknown. `retrying`: what the task retries, None: nothing."""
 
     epoch: int = 0
     position: str = ""
@@ -161,9 +165,13 @@ class DeliveryFigures(msgspec.Struct, kw_only=True):
     transactions: int = 0
     rows_per_s: float | None = None
     lag_s: float | None = None
+    lag_at_most: bool = False
+    lag_note: str = ""
+    clock_skew_s: float | None = None
     retention_headroom_s: float | None = None
     last_event_ms: int = 0
     checkpoint_ms: int = 0
+    retrying: Retrying | None = None
 
 
 class LiveFigures(DeliveryFigures, kw_only=True):
@@ -183,7 +191,7 @@ class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
     rest of the lease at any renewal of this term. `reach`: whether this host reaches the "source", the "sink" and,
     where the task has one, the "registry" of schemas. `late_consumers`: see `ExpiryReport`. `error`:
     `ReplicatorError.to_dict()` of a FAILED task; `config_error`: of a configuration that was refused while an older one
-    remains in use; `waiting`: of a transient error that the worker retries."""
+    remains in use."""
 
     state: str
     guid: str = ""
@@ -194,7 +202,6 @@ class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
     worker_pid: int = 0
     error: dict[str, str] | None = None
     config_error: dict[str, str] | None = None
-    waiting: dict[str, str] | None = None
 
 
 class MachineRecord(Record):

@@ -39,6 +39,7 @@ class Batch(msgspec.Struct):
         length: bytes in the binlog of the transaction that the batch ends inside of; 0 when unknown.
         skipped: of its transactions, those whose rows are left out because a task has written them.
         barrier: it begins with a statement of the source; everything before it has to be committed first.
+        first_ms: the same of the first transaction with records; 0: there is none, or it is unknown.
         filling: tables that a snapshot has not completed; None: no snapshot is open.
     """
 
@@ -53,3 +54,4 @@ class Batch(msgspec.Struct):
     barrier: bool = False
     skipped: int = 0
     filling: Filling | None = None
+    first_ms: int = 0

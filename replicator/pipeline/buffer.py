@@ -141,6 +141,7 @@ def joined(first: Batch, second: Batch) -> Batch:
         first.barrier,
         first.skipped + second.skipped,
         first.filling or second.filling,
+        first.first_ms or second.first_ms,
     )
 
 

@@ -10,17 +10,18 @@ import msgspec
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.pipeline.status import PipelineStatus
 
 
 class DeliveryCounters(msgspec.Struct):
-    """What a pipeline has done since it was made. lag_s: seconds between commit at the source and delivery; 0 when
-    everything read is delivered and the source is quiet. last_event_ms: commit time of the last delivered event.
-    pieces: acknowledged ones of what was in flight at the end; a position may wait for many."""
+    """What a pipeline has done since it was made. lag_s: when this was reported, None: unknown. last_event_ms: commit
+    time of the last delivered event. pieces: acknowledged ones of what was in flight at the end; a position may wait
+    for many."""
 
     rows: int = 0
     transactions: int = 0
     bytes: int = 0
-    lag_s: float = 0.0
+    lag_s: float | None = None
     last_event_ms: int = 0
     pieces: int = 0
 
@@ -31,9 +32,16 @@ class DeliveryProgress:
     see `Checkpoint`, of what is acknowledged, as is `by_sql`."""
 
     def __init__(
-        self, base: Checkpoint, figures: DeliveryCounters, *, in_sink: bool = False, by_sql: bool = False
+        self,
+        base: Checkpoint,
+        figures: DeliveryCounters,
+        status: PipelineStatus,
+        *,
+        in_sink: bool = False,
+        by_sql: bool = False,
     ) -> None:
         self.figures = figures
+        self._status = status
         self._by_sql = by_sql
         self._in_sink = in_sink
         self.last = base
@@ -42,10 +50,24 @@ class DeliveryProgress:
         self._bytes, self._source_ms, self._dead = 0, base.source_ms, base.dead_letters
         self._conflicts, self._skipped = base.conflicts, base.skipped
         self._marks: deque[tuple[Position, int, int, int, int, int, int, int]] = deque()
+        self._made = self._gone = 0  # numbers of the next mark, and of the next one to be acknowledged
+        self._changes: deque[tuple[int, int]] = deque()  # number of the mark, commit time of the first change before it
 
     @property
     def outstanding(self) -> bool:
         return bool(self._marks)
+
+    @property
+    def waiting_ms(self) -> int:
+        """Commit time of the oldest change that was written and is not acknowledged, ms; 0: there is none. Rows of
+        a snapshot are no changes."""
+        return self._changes[0][1] if self._changes else 0
+
+    def writing(self, batch: Batch) -> None:
+        """The batch is given to the sink, which may take long to take it."""
+        if batch.records and batch.source_ms and (not self._changes or self._changes[-1][0] != self._made):
+            self._changes.append((self._made, batch.first_ms or _now_ms()))
+        self._tell(0, progress=False)
 
     def written(self, batch: Batch, dead_letters: int = 0) -> None:
         """`dead_letters`: records of the batch that went there."""
@@ -62,14 +84,21 @@ class DeliveryProgress:
         counted = self._rows, self._transactions, self._source_ms, self._bytes, self._dead, self._conflicts
         self._marks.append((position, *counted, self._skipped))
         self._bytes = 0
+        self._made += 1
 
-    def acknowledged(self, position: Position | None, epoch: int, idle: bool) -> None:
-        """Everything up to the mark of `position` is durable. `idle`: the source had nothing more to give."""
-        if position is not None and any(mark[0] == position for mark in self._marks):
+    def _tell(self, changed_ms: int, *, progress: bool) -> None:
+        self._status.delivered(self.waiting_ms, changed_ms, outstanding=self.outstanding, progress=progress)
+
+    def acknowledged(self, position: Position | None, epoch: int) -> None:
+        """Everything up to the mark of `position` is durable."""
+        changed = 0  # commit time of the last change that is acknowledged with it, ms
+        done = position is not None and any(mark[0] == position for mark in self._marks)
+        if done:
             size = 0
             while True:
                 reached, rows, transactions, source_ms, bytes_, dead, met, skipped = self._marks.popleft()
                 size += bytes_
+                self._gone += 1
                 if reached == position:
                     break
             now, figures = _now_ms(), self.figures
@@ -77,13 +106,14 @@ class DeliveryProgress:
             figures.transactions += transactions - self.last.transactions
             figures.bytes += size
             figures.last_event_ms = source_ms
-            figures.lag_s = max(0.0, (now - source_ms) / 1000) if source_ms else 0.0
+            while self._changes and self._changes[0][0] < self._gone:
+                self._changes.popleft()
+                changed = source_ms or now
             marks = self.last.quarantined
             counts, seen = (rows, transactions, dead), (met, skipped)
             self.last = Checkpoint(reached, epoch, now, source_ms, *counts, marks, self._in_sink, *seen, self._by_sql)
             self.advanced = True
-        if idle and not self._marks:
-            self.figures.lag_s = 0.0
+        self._tell(changed, progress=done)
 
 
 def _now_ms() -> int:

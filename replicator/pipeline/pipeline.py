@@ -5,8 +5,7 @@ A reader thread turns bytes of the source into batches (decode, transform and en
 is bounded in bytes, so that a slow sink stops the reading.
 
 A *session* is one open source with one open sink. Any transient error ends the session; the next one starts at the
-position that the sink holds, else at the last acknowledged one. There is no other way to recover, so the way that is
-taken after a crash is the same that is taken after a lost connection.
+position that the sink holds, else at the last acknowledged one. A crash is recovered from like a lost connection.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -35,10 +34,13 @@ from replicator.pipeline.buffer import Buffer
 from replicator.pipeline.catch_up import CatchUpSession
 from replicator.pipeline.delivery_progress import DeliveryCounters, DeliveryProgress
 from replicator.pipeline.new_snapshot import NewSnapshot, with_marks, with_new_snapshot
+from replicator.pipeline.observer import Observer
 from replicator.pipeline.ports import CheckpointStore, Decoder, Sink, Source, Stream
 from replicator.pipeline.quarantine import Quarantine
 from replicator.pipeline.reader import Reader
 from replicator.pipeline.snapshot.session import SnapshotSession
+from replicator.pipeline.status import PipelineStatus
+from replicator.pipeline.timed_sink import TimedSink
 
 _FIRST_SECONDS, _MOST_SECONDS = 0.02, 0.2
 """While there is a backlog, a commit waits no longer for more: at first not long, as somebody may wait for the first
@@ -49,23 +51,10 @@ _LARGE_BYTES = 4 << 20  # after which memory is given back as soon as nothing co
 _SWITCH_SECONDS = 0.0005
 """Reading, delivering and the client's sender come back from the system all the time; with Python's 5 ms each waits as
 long for the others, which cost a fifth of the rate of 1-row transactions."""
-_GROWTH = 4
-"""Records have about as many bytes for each one of the binlog."""
-_WRITE_BYTES = 3 << 20
-"""What waits is written together up to this size: fewer and fuller batches of records."""
-
+_GROWTH = 4  # records have about as many bytes for each one of the binlog
+_WRITE_BYTES = 3 << 20  # up to which what waits is written together: fewer and fuller batches of records
 
 OpenSnapshot: TypeAlias = Callable[[SnapshotProgress, Stream, Decoder], SnapshotSession]
-
-
-class Observer(Protocol):
-    """Receives what happens, to show it: the worker's link to its agent, or the live line of `replicator run`."""
-
-    def streaming(self, position: Position) -> None: ...
-
-    def waiting(self, error: ReplicatorError) -> None: ...
-
-    def progress(self, checkpoint: Checkpoint, figures: DeliveryCounters) -> None: ...
 
 
 class Pipeline:
@@ -116,7 +105,9 @@ class Pipeline:
     ) -> None:
         self._source = source
         self._make_decoder = make_decoder
-        self._sink = sink
+        self.status = PipelineStatus()
+        """Lag, and what is waited for. For any thread."""
+        self._sink = TimedSink(sink, self.status.sink)
         self._store = store
         self._term = term
         self._observer = observer
@@ -204,6 +195,7 @@ class Pipeline:
         buffer = Buffer(self._buffer_bytes)
         reader: Reader | None = None
         stream: Stream | None = None
+        status, ended_by = self.status, None
         try:
             if callable(self._until):
                 self._until = self._until()
@@ -211,7 +203,8 @@ class Pipeline:
             behind = self._catching_up = CatchUpSession(position) if position.catch_up is not None else None
             if behind is None and self._reached(position):
                 return True
-            stream = self._stream = self._source.open(behind.start if behind is not None else position)
+            with status.source:
+                stream = self._stream = self._source.open(behind.start if behind is not None else position)
             if behind is None:
                 self._remember_server(stream.position.server)
             # Before anybody is told: the first decoder of a task reads the tables' definitions, and they shall be those
@@ -220,12 +213,14 @@ class Pipeline:
             if behind is None:
                 self._snapshot = self._begun_snapshot(position, stream, decoder)
             self._observer.streaming(stream.position)
+            status.opened(stream.position, polls=stream.framing == "file")
             reader = self._reader(stream, decoder, buffer)
             self._deliver(reader)
             return behind is None and not self._another
         except SessionRenewed:
             return False
         except ReplicatorError as error:
+            ended_by = error
             if error.transient or isinstance(error, SinkFenced | LeadershipLost) or reader is None:
                 raise
             if not isinstance(error, SinkError) and not self._bound:
@@ -237,6 +232,7 @@ class Pipeline:
             reader.careful = 2 * self._buffer_bytes + self._max_batch_bytes
             return False
         finally:
+            status.ended(ended_by)
             self._stream = None
             buffer.abandon()
             if stream is not None:
@@ -268,6 +264,7 @@ class Pipeline:
             careful=self._careful,
             snapshot=self._snapshot,
             catch_up=self._catching_up,
+            status=self.status,
         )
 
     def _seen(self) -> Callable[[Position, bool], Position] | None:
@@ -319,10 +316,11 @@ class Pipeline:
 
     def _progress_of(self, known: Checkpoint) -> DeliveryProgress:
         sink = self._sink
-        return DeliveryProgress(known, self.figures, in_sink=sink.holds_position, by_sql=sink.by_sql)
+        return DeliveryProgress(known, self.figures, self.status, in_sink=sink.holds_position, by_sql=sink.by_sql)
 
     def _beginning(self) -> Position:
-        position = self._source.start_position()
+        with self.status.source:
+            position = self._source.start_position()
         if not self._snapshot_first:
             return position
         after = before_initial(self._snapshot_orders)
@@ -400,7 +398,7 @@ class Pipeline:
                 if ready is not None:
                     self._commit(ready)
                     ready, size = None, 0
-                self._acknowledge(idle=reader.idle)
+                self._acknowledge()
                 if used > _LARGE_BYTES and not self._delivery_or_raise.outstanding:
                     malloc.release()
                     used = 0
@@ -417,6 +415,7 @@ class Pipeline:
                 ready = None
             self._term.check()
             dead = self._sink.dead_letters
+            self._delivery_or_raise.writing(batch)
             self._sink.write(batch)
             self._delivery_or_raise.written(batch, self._sink.dead_letters - dead)
             since = since if size else time.monotonic()
@@ -478,9 +477,9 @@ class Pipeline:
         self._delivery_or_raise.committed(position, self._sink.conflicts - conflicts)
         self._acknowledge()
 
-    def _acknowledge(self, *, idle: bool = False, force: bool = False) -> None:
+    def _acknowledge(self, *, force: bool = False) -> None:
         delivery = self._delivery_or_raise
-        delivery.acknowledged(self._sink.acknowledged(), self._term.epoch, idle)
+        delivery.acknowledged(self._sink.acknowledged(), self._term.epoch)
         now = time.monotonic()
         if not force and now < self._next_save:
             return
@@ -488,6 +487,7 @@ class Pipeline:
         if delivery.advanced and (self._saved is None or delivery.last.position != self._saved.position):
             self._store.save(delivery.last)
             self._saved = delivery.last
+        delivery.figures.lag_s = self.status.lag().seconds
         self._observer.progress(delivery.last, delivery.figures)
 
     @property

@@ -18,6 +18,7 @@ from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
 from replicator.model.snapshot import Bound, Marker, OpenTable, RowImages, SnapshotMoment, SnapshotProgress
 from replicator.model.snapshot_steps import SnapshotStep
+from replicator.model.source_end import SourceEnd
 from replicator.model.table import Table
 from replicator.model.term import Term
 
@@ -50,11 +51,12 @@ class Source(Protocol):
 
     def start_position(self) -> Position:
         """The position that the configured `start` means now. Raises SourceError."""
-        ...
 
     def end_position(self) -> Position:
-        """Where the source's log ends now: for lag and for `--until-current`. Raises SourceError."""
-        ...
+        """Where the source's log ends now: for `--until-current`. Raises SourceError."""
+
+    def observe(self) -> SourceEnd:
+        """Of the server that is read, for lag. From any thread. Raises SourceUnavailable, SourceError."""
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         """Seconds until the source may purge what comes after `position`; None when it never does.
@@ -65,11 +67,9 @@ class Source(Protocol):
 
         Raises SourceUnavailable, SourceError.
         """
-        ...
 
     def open(self, position: Position) -> Stream:
         """Raises SourceUnavailable (try again) or SourceError (purged, refused: stop)."""
-        ...
 
 
 class TableChanged(Exception):

@@ -19,6 +19,7 @@ from replicator.pipeline.buffer import Buffer, joined
 from replicator.pipeline.catch_up import CatchUpSession
 from replicator.pipeline.ports import Decoder, Stream
 from replicator.pipeline.snapshot.session import SnapshotSession
+from replicator.pipeline.status import PipelineStatus
 
 _HELD_BYTES = 1 << 20
 _BACKLOG_BYTES = 16 << 10  # a read that brings as much is not the last one for now
@@ -44,6 +45,7 @@ class Reader:
         careful: bytes of the source that are to be delivered transaction by transaction.
         snapshot: puts rows between transactions; None: there is none.
         catch_up: instead of a snapshot.
+        status: told of what is read.
 
     Attributes:
         careful: what is left of those.
@@ -62,7 +64,9 @@ class Reader:
         careful: int,
         snapshot: SnapshotSession | None = None,
         catch_up: CatchUpSession | None = None,
+        status: PipelineStatus | None = None,
     ) -> None:
+        self._status = status or PipelineStatus()
         self.careful = careful
         self._snapshot = snapshot
         self._fills = snapshot or catch_up
@@ -104,13 +108,8 @@ class Reader:
             return None
 
     @property
-    def idle(self) -> bool:
-        """Nothing that was read waits to be taken."""
-        return self._buffer.empty
-
-    @property
     def low(self) -> bool:
-        """Neither that, nor does more follow at once."""
+        """Nothing that was read waits to be taken, and no more follows at once."""
         return self._buffer.empty and not self._buffer.more and not self._decoder.more
 
     def finished(self) -> bool:
@@ -166,6 +165,7 @@ class Reader:
             self._decoder.end()
             raise
         self._buffer.more = len(data) >= _BACKLOG_BYTES
+        self._status.read(len(data), timeout, backlog=self._buffer.more)
         if self._buffer.more:
             self._backlog_until = time.monotonic() + _BACKLOG_SECONDS
         if snapshot is not None and snapshot.waiting:
@@ -176,6 +176,7 @@ class Reader:
         """Rows of an unfinished transaction wait for its end while they are few, so that a commit need not come before
         each of them."""
         for batch in self._pieces(data):
+            self._status.decoded(batch)
             whole = batch if self._held is None else joined(self._held, batch)
             self._held = None
             if not whole.boundary and whole.size < _HELD_BYTES:
@@ -189,6 +190,7 @@ class Reader:
             yield whole
             if whole.boundary:
                 self._place = place
+                self._status.place = place
                 yield from self._inserted(between=False)
                 if self._is_end(place) or self._held_back:
                     self._ended = True

@@ -10,6 +10,7 @@ from typing import Literal
 
 from replicator.errors import PositionGone, ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
+from replicator.model.source_end import SourceEnd
 from replicator.source.binlog_layout import HEADER, MAGIC, opening, packets, split_events
 
 _CHUNK = 256 << 10
@@ -181,6 +182,9 @@ class MemorySource:
 
     def end_position(self) -> Position:
         return self._server.end()
+
+    def observe(self) -> SourceEnd:
+        return SourceEnd(self._server.end(), 0)
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         """Nothing is purged behind our back."""

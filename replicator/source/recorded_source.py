@@ -9,6 +9,7 @@ from typing import BinaryIO, Literal
 
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
+from replicator.model.source_end import SourceEnd
 from replicator.source.binlog_layout import HEADER, opening, starts_transaction
 
 _CHUNK = 1 << 20
@@ -35,6 +36,9 @@ class RecordedSource:
 
     def end_position(self) -> Position:
         return Position(self._files[-1].name, self._size(self._files[-1]))
+
+    def observe(self) -> SourceEnd:
+        return SourceEnd(self.end_position())
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         """Nothing is purged behind our back."""

@@ -230,6 +230,14 @@ def test_end_position_moves_with_each_transaction(rig: Rig) -> None:
     assert start == rig.source().end_position(), "which is for comparing, and names no server"
 
 
+def test_what_is_observed_is_the_end_of_the_log_and_the_clock(rig: Rig) -> None:
+    """All are on this host, so the clocks agree."""
+    rig.commit()
+    seen = rig.source().observe()
+    assert seen.position == rig.source().end_position()
+    assert seen.skew_ms is None or abs(seen.skew_ms) < 2_000
+
+
 def test_a_rotated_log_goes_on(rig: Rig) -> None:
     position = rig.source().end_position()
     rig.commit()

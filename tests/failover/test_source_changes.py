@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable
 
@@ -82,7 +81,7 @@ def test_36_a_replica_that_lacks_what_was_delivered_is_refused(make_bus: MakeBus
 
 def _waiting(bus: Bus, code: str) -> str:
     figures = bus.look().figures
-    text = json.dumps(figures.waiting) if figures and figures.waiting else ""
+    text = str(figures.retrying) if figures and figures.retrying else ""
     return text if code in text else ""
 
 

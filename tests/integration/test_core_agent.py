@@ -350,11 +350,11 @@ def test_a_process_that_can_not_fork_tries_again(site):
     a.launcher.refuse = True
     site.registry.create("other", {"name": "other"}, "me")
     site.wait("host-a", "starting", "other")
-    waiting = eventually(lambda: (figures := site.task("other").figures) and figures.waiting)
-    assert waiting["code"] == "E5018"
+    waiting = eventually(lambda: (figures := site.task("other").figures) and figures.retrying)
+    assert (waiting.code, waiting.side) == ("E5018", "host")
     a.launcher.refuse = False
     site.wait("host-a", "running", "other")
-    eventually(lambda: not site.task("other").figures.waiting)
+    eventually(lambda: not site.task("other").figures.retrying)
 
 
 def test_a_host_that_can_not_fork_hands_over(site):

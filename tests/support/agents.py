@@ -10,12 +10,13 @@ from typing import Any
 
 from core.agent import Agent
 from core.channel import AgentEnd, WorkerEnd, pair
-from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Streaming, ToWorker, WorkerSpec
+from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Status, Streaming, ToWorker, WorkerSpec
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.errors import ConfigError
 from replicator.model import lease_clock
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.lag import LagFacts
 from replicator.model.position import Position
 from tests.support.waiting import eventually
 
@@ -40,6 +41,7 @@ class FakeWorker:
         self.saved = 0
         self.killed = self.drained = False
         self.say(Streaming(str(self.offset)))
+        self.say(Status(LagFacts(), flowing=True))
 
     def say(self, message: FromWorker) -> None:
         self._far.send(message)

@@ -16,6 +16,7 @@ from replicator.errors import (
 from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.model.source_end import SourceEnd
 from replicator.model.term import Term
 from replicator.pipeline import ports
 from replicator.pipeline.delivery_progress import DeliveryCounters
@@ -53,6 +54,9 @@ class Script:
 
     def end_position(self) -> Position:
         return Position("b.1", 0)
+
+    def observe(self) -> SourceEnd:
+        return SourceEnd(Position("b.1", 0))
 
     def retention_headroom(self, position: Position, behind_s: float, speed: float) -> float | None:
         return None

@@ -80,7 +80,9 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         **_maintenance(task),
         "Running on": task["host"] or "-",
         "Standbys": ", ".join(task["standbys"]) or "none",
-        "Lag": render.lag(task),
+        **_retrying(task),
+        "Lag": f"{render.lag(task)}{_because(task)}",
+        **_clock(task),
         "Retention headroom": f"{render.duration(task['retention_headroom_s'])} until required binlog may be purged"
         if task.get("retention_headroom_s") is not None
         else "-",
@@ -102,6 +104,29 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
     for key, value in facts.items():
         text = value if key == "State" else clean(value)
         yield from _wrapped(f"{key + ':':<13}", str(text))
+
+
+def _because(task: dict[str, Any]) -> str:
+    return f" ({task['lag_note']})" if task.get("lag_note") and render.lag(task) != "-" else ""
+
+
+def _retrying(task: dict[str, Any]) -> dict[str, str]:
+    retried = task.get("retrying")
+    if not retried:
+        return {}
+    side = {"": "the task", "registry": "the schema registry"}.get(retried["side"], f"the {retried['side']}")
+    attempts = f", {retried['attempts']} failed attempts" if retried["attempts"] else ""
+    error = " ".join(text for text in (retried["code"], retried["what"]) if text)
+    return {"Retrying": f"{side} for {render.duration(retried['seconds'])}{attempts}: {error}. {retried['effect']}"}
+
+
+def _clock(task: dict[str, Any]) -> dict[str, str]:
+    """Where it matters."""
+    skew = task.get("clock_skew_s") or 0.0
+    if abs(skew) < 1:
+        return {}
+    where = "ahead of" if skew > 0 else "behind"
+    return {"Clock skew": f"the source's clock is {render.duration(abs(skew))} {where} the Core's"}
 
 
 def _chosen(config: dict[str, Any]) -> dict[str, Any]:

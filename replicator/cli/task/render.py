@@ -29,12 +29,14 @@ def state(item: Item) -> str:
         return "unconfigured"
     stands = now in ("failed", "unconfigured")
     code = item["problems"][0].get("code", "") if stands and item["problems"] else ""
-    return " ".join(word for word in (now, code, *_beside(item)) if word)
+    told = f"{now}{', retrying' if item.get('retrying') and not stands else ''}"
+    return " ".join(word for word in (told, code, *_beside(item)) if word)
 
 
 def _beside(item: Item) -> list[str]:
     taken = item.get("snapshot") or {}
     return [
+        *([f"(no report for {duration(item['figures_age_s'])})"] if item.get("figures_old") else []),
         *(["(maintenance)"] if item.get("maintenance") else []),
         *(
             [f"(snapshot {taken['percent']} %{_UNFINISHED[taken['state']]})"]
@@ -64,12 +66,15 @@ def age(time_ms: int) -> str:
 
 
 def moving(item: Item) -> bool:
-    """Lag and rate of a task that stands still are old, whatever their number."""
-    return item["state"] in ("running", "draining")
+    """The rate of a task that stands still is old, whatever its number."""
+    return item["state"] in ("running", "draining") and not item.get("figures_old")
 
 
 def lag(item: Item) -> str:
-    return duration(item["lag_s"]) if moving(item) and item["lag_s"] is not None else "-"
+    """`0.4s`; `<= 45s` where it is an upper bound; `unknown`; `-` for a task that does nothing yet."""
+    if item["lag_s"] is not None:
+        return f"{'<= ' if item.get('lag_at_most') else ''}{duration(item['lag_s'])}"
+    return "-" if item["state"] in ("absent", "unconfigured") else "unknown"
 
 
 def rate(value: float | None) -> str:

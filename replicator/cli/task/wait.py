@@ -105,13 +105,17 @@ def wait_for(client: Client, name: str, wanted: str, deadline: float, timeout: f
             raise ProcessError(
                 "E5009",
                 f"'{name}' is not {wanted} after {timeout:g} s",
-                found=render.state(task),
+                found=": ".join(text for text in (render.state(task), _why(task)) if text),
                 fix=f"`replicator task describe {name}` shows why; --timeout waits longer.",
             )
         time.sleep(_POLL)
 
 
 def _failed(name: str, task: dict[str, Any]) -> ProcessError:
+    fix = task["problems"][0].get("fix", "") if task["problems"] else ""
+    return ProcessError("E5007", f"'{name}' has failed", found=_why(task), fix=fix)
+
+
+def _why(task: dict[str, Any]) -> str:
     problem = task["problems"][0] if task["problems"] else {}
-    found = f"{problem.get('code', '')} {problem.get('what', '')}".strip()
-    return ProcessError("E5007", f"'{name}' has failed", found=found, fix=problem.get("fix", ""))
+    return f"{problem.get('code', '')} {problem.get('what', '')}".strip()

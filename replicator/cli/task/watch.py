@@ -159,9 +159,10 @@ class Changes:
             text = f"{terminal.clean(item['name'])}\n"
         else:
             text = render.tasks_table([item], output, heading=False)
-        if self._seen.get(item["name"]) == text:
+        known = json.dumps({**item, "figures_age_s": None}) if output in ("json", "yaml") else text
+        if self._seen.get(item["name"]) == known:  # the age alone is no change
             return
-        self._seen[item["name"]] = text
+        self._seen[item["name"]] = known
         if output in ("table", "wide") and self._heading:
             text = render.tasks_table([item], output, heading=True)
         self._heading = False

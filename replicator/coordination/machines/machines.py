@@ -6,18 +6,21 @@ import msgspec
 
 from replicator.coordination.layout import Layout, unescape
 from replicator.coordination.machines.payload import pack, unpack
-from replicator.coordination.ports import Coordinator, Watcher
+from replicator.coordination.ports import Coordinator, Stat, Watcher
 from replicator.coordination.records import MachineRecord
 from replicator.errors import CoordinationError, NodeExists, NodeMissing
 
 
 class MachineNode(msgspec.Struct, frozen=True):
     """A Core process that is online. `name`: its host name, or `HOST~xxxx` for a second process of that name;
-    `owner`: its session; `record` None: its content is not understood."""
+    `owner`: its session; `record` None: its content is not understood. `stat`: of the node; `age_s`: seconds since the
+    record was written, see `ReportAges`."""
 
     name: str
     owner: int
     record: MachineRecord | None
+    stat: Stat | None = None
+    age_s: float = 0.0
 
 
 class Machines:
@@ -61,9 +64,9 @@ class Machines:
         except NodeMissing:
             return None
         try:
-            return MachineNode(name, node.stat.owner, unpack(node.data, path))
+            return MachineNode(name, node.stat.owner, unpack(node.data, path), node.stat)
         except CoordinationError:
-            return MachineNode(name, node.stat.owner, None)
+            return MachineNode(name, node.stat.owner, None, node.stat)
 
     def list(self, watch: Watcher | None = None) -> list[MachineNode]:
         """All that are online. `watch` fires when one comes or goes, not at each of their writes."""
@@ -73,6 +76,15 @@ class Machines:
             return []
         found = [self.read(unescape(child)) for child in children]
         return sorted((machine for machine in found if machine is not None), key=lambda machine: machine.name)
+
+    def stats(self) -> dict[str, Stat]:
+        """Of the nodes of all that are online, by name."""
+        try:
+            names = self._coordinator.children(self._layout.machines)
+        except NodeMissing:
+            return {}
+        found = {name: self._coordinator.exists(f"{self._layout.machines}/{name}") for name in names}
+        return {unescape(name): stat for name, stat in found.items() if stat is not None}
 
     def withdraw(self, name: str) -> None:
         """Deletes our own node. Fine when it is gone."""

@@ -14,6 +14,7 @@ import msgspec
 
 from replicator.coordination.records import MachineRecord, TaskFigures, dump, load
 from replicator.errors import CoordinationError
+from replicator.model.retrying import Retrying
 
 BUDGET: Final = 400_000
 """Bytes, as written. ZooKeeper's limit is 1 MB, and each Core writes as much once a second."""
@@ -77,7 +78,7 @@ def _reduced(figures: TaskFigures, step: Step) -> TaskFigures:
         late_consumers={cut(name, step.text): cut(said, step.text) for name, said in late.items()},
         error=_shortened(figures.error, step.text),
         config_error=_shortened(figures.config_error, step.text),
-        waiting=_shortened(figures.waiting, step.text),
+        retrying=_short_retrying(figures.retrying, step.text),
     )
     return kept if step.figures else _essential(kept)
 
@@ -86,22 +87,31 @@ def _shortened(error: dict[str, str] | None, most: int) -> dict[str, str] | None
     return {key: cut(text, most) for key, text in error.items()} if error is not None else None
 
 
+def _short_retrying(retrying: Retrying | None, most: int) -> Retrying | None:
+    if retrying is None:
+        return None
+    texts = {name: cut(getattr(retrying, name), most) for name in ("what", "found", "fix", "effect")}
+    return msgspec.structs.replace(retrying, **texts)
+
+
 def _essential(figures: TaskFigures) -> TaskFigures:
     def code(error: dict[str, str] | None) -> dict[str, str] | None:
         return {"code": error.get("code", ""), "what": error.get("what", "")} if error is not None else None
 
+    retrying = figures.retrying
     return TaskFigures(
         state=figures.state,
         guid=figures.guid,
         epoch=figures.epoch,
         since_ms=figures.since_ms,
         lag_s=figures.lag_s,
+        lag_at_most=figures.lag_at_most,
         checkpoint_ms=figures.checkpoint_ms,
         reach=figures.reach,
         worker_pid=figures.worker_pid,
         error=code(figures.error),
         config_error=code(figures.config_error),
-        waiting=code(figures.waiting),
+        retrying=msgspec.structs.replace(retrying, found="", fix="", effect="") if retrying is not None else None,
     )
 
 

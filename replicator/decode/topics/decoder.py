@@ -45,7 +45,7 @@ class TopicDecoder:
             raise self._error
         self._left += data
         records: list[Record] = []
-        at = rows = source_ms = transactions = 0
+        at = rows = source_ms = first_ms = transactions = 0
         while (found := split(self._left, at)) is not None:
             frame, end = found
             if isinstance(frame, RecordFrame):
@@ -59,6 +59,7 @@ class TopicDecoder:
                 rows += bool(made)
                 records += made
                 source_ms = change.source_ms if change is not None else source_ms
+                first_ms = first_ms or (source_ms if made else 0)
             self._advance(frame)
             at = end
         del self._left[:at]
@@ -67,7 +68,7 @@ class TopicDecoder:
         if not at:
             return []
         size = sum(len(record[2] or b"") for record in records)
-        return [Batch(records, self._position(), True, rows, transactions, size, source_ms=source_ms)]
+        return [Batch(records, self._position(), True, rows, transactions, size, source_ms, first_ms=first_ms)]
 
     def watch(self, watcher: Watcher | None) -> None:
         if watcher is not None:

@@ -171,6 +171,8 @@ class BatchCollector:
         progress.settle()
         state.phase = Phase.BETWEEN
         state.source_ms = state.commit_us // 1000 or timestamp * 1000
+        if not state.finished_records:
+            state.first_ms = state.source_ms
         state.moved = True
         state.finished_records = len(self._records)
         state.finished_rows += state.pending_rows - state.pending_messages
@@ -320,14 +322,17 @@ class BatchCollector:
             done = self._records[: state.finished_records]
             counts = state.finished_rows, state.finished_transactions, state.finished_size
             place, skipped = progress.boundary(), state.finished_skipped
-            batches.append(Batch(done, place, True, *counts, state.source_ms, barrier=self._barrier, skipped=skipped))
+            batch = Batch(done, place, True, *counts, state.source_ms, barrier=self._barrier, skipped=skipped)
+            batch.first_ms = state.first_ms if state.finished_records else 0
+            batches.append(batch)
         if state.pending_rows and not failed and state.deferred is None:
             source_ms = state.commit_us // 1000 or state.source_ms
             self._left += state.pending_rows
             rows = state.pending_rows - state.pending_messages
             place = progress.inside(state.row, Inside(self._rule, state.row_events))
             sizes = rows, 0, state.pending_size, source_ms, state.length
-            batches.append(Batch(rest, place, False, *sizes, barrier=self._barrier))
+            first_ms = state.commit_us // 1000
+            batches.append(Batch(rest, place, False, *sizes, barrier=self._barrier, first_ms=first_ms))
             state.pending_rows = state.pending_size = state.pending_messages = 0
             rest = []
         if batches:

@@ -50,6 +50,7 @@ class TransactionState:
             transactions that have not left yet.
         pending_rows, pending_size, pending_messages: of the current transaction, that have not left yet.
         source_ms: time of the last commit, ms since the epoch.
+        first_ms: the same of the first complete transaction with records that has not left yet.
         moved: a transaction boundary has come since batches left.
         inflated: bytes of compressed transactions that were decompressed since batches left for their sake.
         most_pending: bytes of records that may wait in memory for the end of their transaction.
@@ -77,6 +78,7 @@ class TransactionState:
         "finished_size",
         "finished_skipped",
         "finished_transactions",
+        "first_ms",
         "gtid",
         "gtid_json",
         "inflated",
@@ -121,7 +123,7 @@ class TransactionState:
         self.finished_records = self.finished_rows = self.finished_size = self.finished_transactions = 0
         self.finished_skipped = 0
         self.pending_rows = self.pending_size = self.pending_messages = 0
-        self.source_ms = 0
+        self.source_ms = self.first_ms = 0
         self.moved = False
         self.inflated = 0
         self.most_pending = 0

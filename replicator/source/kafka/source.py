@@ -9,6 +9,7 @@ from replicator.config.kafka_source import KafkaSource, Offsets
 from replicator.errors import SourceError
 from replicator.kafka.messages import list_offsets
 from replicator.model.position import Position
+from replicator.model.source_end import SourceEnd
 from replicator.source.kafka import topics
 from replicator.source.kafka.client import Login, connect
 from replicator.source.kafka.stream import TopicStream
@@ -34,6 +35,9 @@ class TopicSource:
     def end_position(self) -> Position:
         """Behind the last record that is committed."""
         return self._at(list_offsets.LAST)
+
+    def observe(self) -> SourceEnd:
+        return SourceEnd(self.end_position())
 
     def _at(self, which: Literal[-1, -2] | int) -> Position:
         with closing(connect(self._config, self._login)) as client:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError
 from replicator.model.position import Position
 from replicator.model.replica_id import derived
+from replicator.model.source_end import SourceEnd
 from replicator.mysql.server import Server, read_server
 from replicator.mysql.session import Session
 from replicator.source.mysql import dump, named_tables, positions, preflight, replica_id_conflicts, retention_headroom
@@ -62,6 +64,15 @@ class MySQLSource:
             server = read_server(session)
             check_member(server, config)
             return positions.end_position(session, server)
+
+    def observe(self) -> SourceEnd:
+        """Asks the server that was used last, and no other one: a stream may read from it."""
+        with Session(self._hosts.current, self._password) as session:
+            server = read_server(session)
+            before = time.time_ns()
+            clock = session.value("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")
+            here_ms = (before + time.time_ns()) // 2_000_000
+            return SourceEnd(positions.end_position(session, server), int(clock) // 1000 - here_ms)
 
     def open(self, position: Position) -> MySQLStream:
         return self._hosts.first(lambda config: self._open(config, position))

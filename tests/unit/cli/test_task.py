@@ -14,10 +14,12 @@ import yaml
 
 from replicator.cli import terminal
 from replicator.cli.task.watch import Changes, Feed
+from replicator.coordination.machines.report_ages import ReportAges
 from replicator.coordination.records import CommitRecord, dump
 from replicator.coordination.tasks.status import Status
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from replicator.model.retrying import EFFECTS, Retrying
 from replicator.model.snapshot import OpenTable, SnapshotProgress
 from tests.support.api import TASK, TOKEN, World
 from tests.unit.cli.conftest import Cli
@@ -99,6 +101,55 @@ def test_get_as_a_table(cli: Cli, running: World) -> None:
     assert head.split() == HEADER
     assert row.split(maxsplit=6) == [NAME, "running", "host-a", "1", "0.2s", "1234", DESTINATION]
     assert cli("task", "get", "--no-headers").stdout.splitlines()[0].startswith(NAME)
+
+
+RETRYING = Retrying(
+    side="sink", code="E3002", what="the sink does not answer", seconds=77.0, attempts=2, effect=EFFECTS["sink"]
+)
+
+
+def test_an_outage_is_in_every_output(cli: Cli, made: World) -> None:
+    """As of the present figures: a row waits at the source for 76 s."""
+    made.core("host-a").stand(NAME, "running", lag_s=76.0, retrying=RETRYING)
+    row = cli("task", "get", "--no-headers").stdout
+    assert "running, retrying" in row and "76s" in row
+    told = cli("task", "describe", NAME).stdout
+    assert "Retrying:    the sink for 77s, 2 failed attempts: E3002 the sink does not answer. No new records" in told
+    assert "State:       running, retrying" in told and "Lag:         76s" in told
+    assert "E3002 the sink does not answer" in told.split("Problems:")[1]
+    task = json.loads(cli("task", "get", NAME, "-o", "json").stdout)
+    assert (task["state"], task["retrying"]["code"], task["retrying"]["seconds"]) == ("running", "E3002", 77.0)
+    assert task["problems"][0]["code"] == "E3002"
+
+
+def test_a_task_that_cannot_start_says_why(cli: Cli, made: World) -> None:
+    made.core("host-a").stand(NAME, "starting", retrying=RETRYING)
+    assert "starting, retrying" in cli("task", "get").stdout
+    result = cli("task", "wait", NAME, "--for", "running", "--timeout", "0.1")
+    assert result.exit_code == 7 and "starting, retrying: E3002 the sink does not answer" in result.stderr
+
+
+def test_lag_that_is_unknown_or_a_bound(cli: Cli, made: World) -> None:
+    core = made.core("host-a")
+    core.stand(NAME, "running", lag_note="the source can't be reached")
+    assert "unknown" in cli("task", "get", "--no-headers").stdout
+    assert "Lag:         unknown (the source can't be reached)" in cli("task", "describe", NAME).stdout
+    core.stand(NAME, "running", lag_s=45.0, lag_at_most=True, clock_skew_s=-3.0)
+    assert "<= 45s" in cli("task", "get", "--no-headers").stdout
+    assert "Clock skew:  the source's clock is 3.0s behind the Core's" in cli("task", "describe", NAME).stdout
+
+
+def test_figures_of_a_host_that_does_not_report_are_old(
+    cli: Cli, running: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ReportAges, "of", lambda self, name: 7.2)
+    row = cli("task", "get", "--no-headers").stdout
+    assert "running (no report for 7.2s)" in row and "unknown" in row and "1234" not in row
+    told = cli("task", "describe", NAME).stdout
+    assert "Lag:         unknown (the figures are 7 s old: the Core does not report)" in told
+    task = json.loads(cli("task", "get", NAME, "-o", "json").stdout)
+    assert (task["figures_age_s"], task["figures_old"]) == (7.2, True)
+    assert (task["lag_s"], task["rows_per_s"]) == (None, None)
 
 
 def test_get_in_other_forms(cli: Cli, running: World) -> None:

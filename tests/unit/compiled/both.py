@@ -139,7 +139,8 @@ def told(decoder: BinlogDecoder, pieces: Sequence[bytes]) -> list[Any]:
 def _plain(batch: Any) -> tuple[Any, ...]:
     records = list(batch.records)
     return (
-        records, batch.position, batch.boundary, batch.rows, batch.transactions, batch.size, batch.source_ms
+        records, batch.position, batch.boundary, batch.rows, batch.transactions, batch.size, batch.source_ms,
+        batch.first_ms,
     )  # fmt: skip
 
 

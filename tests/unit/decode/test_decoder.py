@@ -39,6 +39,19 @@ def test_transactions_become_one_batch_with_the_position_behind_them():
     assert batch.size == sum(len(present(record[1])) + len(present(record[2])) for record in batch.records)
 
 
+def test_a_batch_knows_the_commit_time_of_its_first_transaction_with_records():
+    log = Log().gtid(1, 1_000_000).query("BEGIN").query("COMMIT")
+    for number in (2, 3):
+        log.gtid(number, number * 1_000_000).query("BEGIN").map(IDS).rows(event_types.WRITE_ROWS, 1, row(number)).xid()
+    made = decoder()
+    (batch,) = made.feed(log.raw)
+    assert (batch.first_ms, batch.source_ms) == (2000, 3000)
+    length = len(log.raw)
+    log.gtid(4, 4_000_000).query("BEGIN").query("COMMIT")
+    (batch,) = made.feed(log.raw[length:])
+    assert (batch.first_ms, batch.source_ms) == (0, 4000)
+
+
 def test_executed_gtids_follow_when_they_are_known():
     raw = Log().insert(3, 1).insert(5, 1).raw
     made = decoder(position=Position("binlog.000001", 4, f"{UUID}:1-2"))

@@ -28,7 +28,8 @@ def test_count(number: float, text: str) -> None:
 
 def test_lag_below_the_noise() -> None:
     assert formatting.lag(0.02) == "< 0.1 s"
-    assert formatting.lag(None) == "–"
+    assert formatting.lag(None) == "unknown"
+    assert formatting.lag(45.0, at_most=True) == "≤ 45 s"
 
 
 def test_size() -> None:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
@@ -14,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from monitor.metrics import exposition
 from monitor.render import Renderer
 from monitor.view import View
+from replicator.model.retrying import Retrying
 from replicator.model.verification import VerifiedTable
 from tests.unit.monitor.scene import night, small
 from tests.unit.monitor.test_view_builder import Eye
@@ -94,6 +96,37 @@ def test_the_outlook() -> None:
 
 def test_no_lag_without_running() -> None:
     assert value(Eye(night()).look(), "bus_task_lag_seconds", task="inventory") is None
+
+
+def of_task(**more: Any) -> View:
+    view = Eye(small()).look()
+    return msgspec.structs.replace(view, tasks=(msgspec.structs.replace(view.tasks[0], **more),))
+
+
+def test_a_task_that_retries() -> None:
+    task = "copy_hot_item"
+    assert not [name for name, _ in samples(Eye(small()).look()) if "retry" in name]
+    retrying = Retrying(side="sink", code="E3002", seconds=77.0, attempts=2)
+    view = of_task(retrying=retrying, lag_s=76.0)
+    assert value(view, "bus_task_retrying_seconds", task=task, side="sink") == 77
+    assert value(view, "bus_task_retry_attempts", task=task, side="sink") == 2
+    assert value(view, "bus_task_lag_seconds", task=task) == 76
+    assert value(of_task(retrying=Retrying(side="")), "bus_task_retrying_seconds", task=task, side="other") == 0
+
+
+def test_lag_that_is_unknown_is_absent_and_said_to_be() -> None:
+    task = "copy_hot_item"
+    assert value(Eye(small()).look(), "bus_task_lag_unknown", task=task) == 0
+    view = of_task(lag_s=None, figures_old=True, figures_age_s=7.5)
+    assert value(view, "bus_task_lag_seconds", task=task) is None
+    assert value(view, "bus_task_lag_unknown", task=task) == 1
+    assert value(view, "bus_task_figures_age_seconds", task=task) == 7.5
+    assert value(view, "bus_lease_remaining_seconds", task=task) is None
+
+
+def test_clock_skew() -> None:
+    assert value(Eye(small()).look(), "bus_task_clock_skew_seconds", task="copy_hot_item") is None
+    assert value(of_task(clock_skew_s=-3.5), "bus_task_clock_skew_seconds", task="copy_hot_item") == -3.5
 
 
 def test_fail_overs_are_counted() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from monitor.task_state import condition, state_of
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.records import MachineRecord, TaskFigures
+from replicator.model.retrying import Retrying
 
 
 def instance(state: str, **more: Any) -> InstanceOverview:
@@ -29,6 +31,7 @@ def task(state: str = "running", standbys: int = 1, figures: TaskFigures | None 
         "running": first,
         "standbys": waiting,
         "figures": figures,
+        "lag_s": figures.lag_s if figures else None,
     }
     return TaskOverview(name="t", **{**given, **more})
 
@@ -106,10 +109,25 @@ def test_errors_are_told_once() -> None:
 
 
 def test_what_a_worker_tries_again_is_told() -> None:
-    waiting = {"code": "E2101", "what": "the source does not answer"}
-    told = condition(task(figures=TaskFigures(state="running", waiting=waiting)), [], NOW)
-    assert told.notes == ("retrying",)
-    assert told.errors == (waiting,)
+    retrying = Retrying(side="sink", code="E3002", what="the sink does not answer", seconds=77, attempts=2)
+    told = condition(task(retrying=retrying), [], NOW)
+    assert told.notes == ("retrying the sink for 77 s (E3002)",)
+    assert (told.tone, told.state) == ("warn", "RUNNING")
+    told = condition(task("starting", retrying=msgspec.structs.replace(retrying, side="", code="")), [], NOW)
+    assert "retrying for 77 s" in told.notes
+
+
+def test_figures_that_are_old_are_told() -> None:
+    told = condition(task(figures_old=True, figures_age_s=7.2), [], NOW)
+    assert told.notes == ("no report for 7 s",)
+    assert told.trouble > condition(task(figures=TaskFigures(state="running", lag_s=31.0)), [], NOW).trouble
+
+
+def test_a_lag_that_is_unknown_is_told_with_its_reason_and_is_no_trouble() -> None:
+    figures = TaskFigures(state="running")
+    told = condition(task(figures=figures, lag_note="the source can't be reached"), [], NOW)
+    assert told.notes == ("lag unknown: the source can't be reached",)
+    assert told.trouble == 0
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from replicator.model.batch import Batch
 from replicator.model.position import Position
-from replicator.pipeline.buffer import Buffer
+from replicator.pipeline.buffer import Buffer, joined
 
 
 def batch(size: int) -> Batch:
@@ -24,6 +24,12 @@ def test_batches_come_out_in_order_and_then_the_end() -> None:
     assert [buffer.get(1), buffer.get(1)] == [first, second]
     assert buffer.get(0.01) is None
     assert buffer.finished()
+
+
+def test_joined_batches_have_the_first_change_of_both() -> None:
+    position = Position("b.1", 0)
+    first, second, none = (Batch([], position, True, first_ms=ms) for ms in (5, 9, 0))
+    assert [joined(first, second).first_ms, joined(none, second).first_ms, joined(none, none).first_ms] == [5, 9, 0]
 
 
 def test_an_error_comes_after_what_was_read_before_it() -> None:

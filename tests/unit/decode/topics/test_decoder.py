@@ -71,6 +71,7 @@ def test_operations() -> None:
     (batch,) = fed(envelope("c", None, other))
     assert batch.records[0][2] == b"FI\x02\x02\x00\x00\x00"
     assert batch.records[0][3] == b"t:0:0"
+    assert batch.first_ms == 5
     assert (batch.source_ms, batch.rows, batch.transactions, batch.boundary) == (5, 1, 1, True)
 
 

@@ -1,0 +1,37 @@
+"""Asks the source of a task what its stream does not say: where its log ends, its time, and how long it retains the
+log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from core.retention import Progressing, RetentionWatch
+from replicator.errors import ReplicatorError
+from replicator.pipeline.ports import Source
+from replicator.pipeline.status import PipelineStatus
+
+_SECONDS = 0.5
+
+
+def watch_source(
+    source: Source, store: Progressing, status: PipelineStatus, wait: Callable[[float], object] = time.sleep
+) -> None:
+    """Runs in a thread of its own for as long as the process."""
+    retention = RetentionWatch(source, store)
+    while True:
+        retention.round()
+        if status.shall_ask():
+            ask(source, status)
+        wait(_SECONDS)
+
+
+def ask(source: Source, status: PipelineStatus) -> None:
+    asked_ms = status.asking()
+    try:
+        end = source.observe()
+    except ReplicatorError:
+        status.asked(None, asked_ms)
+        return
+    status.clock(end.skew_ms)
+    status.asked(end.position, asked_ms)

@@ -1,0 +1,14 @@
+"""The end of the log of a source, and its clock."""
+
+from __future__ import annotations
+
+import msgspec
+
+from replicator.model.position import Position
+
+
+class SourceEnd(msgspec.Struct, frozen=True):
+    """`position`: where the source's log ends. `skew_ms`: its clock minus ours; None: it has none that can be read."""
+
+    position: Position
+    skew_ms: int | None = None
