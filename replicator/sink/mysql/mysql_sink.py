@@ -248,7 +248,10 @@ class MySQLSink:
         if self._committed is None and self._config.existing_rows == "refuse" and _begins_with_snapshot(position):
             check_empty(self._open_target.session, self._filled())
         transaction = self._begun() if self._transaction is None else self._transaction
-        self._sequence = transaction.commit(position)
+        statements = self._statements
+        assert statements is not None, "opened"  # noqa: S101
+        self._sequence = transaction.commit(position, statements.taken())
+        statements.committed()
         self.conflicts += self._resolver.recorder.taken() if self._resolver is not None else 0
         self._transaction = self._waiting = None
         self._committed = position

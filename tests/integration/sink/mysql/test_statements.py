@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
+import msgspec
 import pytest
 
 from dev.servers import Database, MariaDB
@@ -22,8 +23,11 @@ from replicator.mysql import multi_statements
 from replicator.mysql.multi_statements import Outcome
 from replicator.mysql.session import Session
 from replicator.pipeline.pipeline import Pipeline
+from replicator.sink.mysql.ddl import Noted
+from replicator.sink.mysql.transaction import Transaction
 from tests.servers import new_database
 from tests.support.in_memory import Unseen
+from tests.support.present import present
 from tests.support.target import position_rows
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
@@ -339,6 +343,46 @@ def test_a_table_that_cannot_be_created(same: Copy) -> None:
     assert "masked" in same.fails("E3421").what
 
 
+def test_a_statement_is_executed_again_after_its_position_was_set_back(same: Copy) -> None:
+    same.both("CREATE TABLE t (id INT PRIMARY KEY)")
+    same.begin()
+    before = present(same.store.load())
+    same.at_source("INSERT INTO t VALUES (1)", "TRUNCATE TABLE t", "INSERT INTO t VALUES (2)")
+    same.run()
+    same.equal("t")
+    same.at_target("DELETE FROM t")  # as in a backup
+    now = present(same.store.load())
+    earlier = msgspec.structs.replace(before.position, reset=now.position.reset + 1)
+    same.store.save(msgspec.structs.replace(now, position=earlier, in_sink=None))
+    same.run()
+    same.equal("t")
+
+
+def test_a_statement_is_executed_for_a_task_that_was_created_again(same: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its predecessor ended right behind the statement, before the next position."""
+    notes: list[bytes] = []
+    original = Transaction.note
+
+    def note(self: Transaction, text: bytes) -> int:
+        notes.append(text)
+        return original(self, text)
+
+    monkeypatch.setattr(Transaction, "note", note)
+    same.both("CREATE TABLE t (id INT PRIMARY KEY)")
+    same.begin()
+    before = present(same.store.load())
+    same.at_source("INSERT INTO t VALUES (1)", "TRUNCATE TABLE t")
+    same.run()
+    done = msgspec.structs.replace(msgspec.json.decode(notes[-1], type=Noted), uid="another")
+    text = msgspec.json.encode(done).decode()
+    same.target.execute(f"UPDATE {same.place}.replicator_position SET statement = '{text}'")
+    now = present(same.store.load())
+    earlier = msgspec.structs.replace(before.position, reset=now.position.reset + 1)
+    same.store.save(msgspec.structs.replace(now, position=earlier, in_sink=None))
+    same.run()
+    same.equal("t")
+
+
 # Faults
 
 
@@ -390,6 +434,16 @@ def test_a_connection_is_cut_in_a_statement(
     if executed and repeatable and not isinstance(same.target, MariaDB):
         return  # MySQL knows by CREATE_TIME, in whole seconds, that it was executed: it may see it or not
     assert len(broken.seen) == (2 if not executed or repeatable else 1)
+
+
+def test_sql_mode_of_a_statement_that_was_not_executed(same: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ANSI_QUOTES the server shows definitions in another form."""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    same.begin()
+    same.at_source("SET SESSION sql_mode = 'ANSI_QUOTES'", 'ALTER TABLE "t" ADD KEY "k" (id)')
+    Broken(monkeypatch, executed=False)
+    same.run()
+    assert same.indexes("t") == {"PRIMARY", "k"}
 
 
 def test_a_later_term_waits_for_the_statement_of_an_earlier_one(same: Copy) -> None:
