@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 from replicator.errors import SinkError
 from replicator.model.target_table import TargetTable, TargetTables
@@ -48,12 +48,16 @@ class Routes:
             make_map,
             len(placed.columns),
             present,
-            net_layout.read(target.session, placed.stored),
+            net_layout.read(target.session, placed.stored, lambda: self._cascading),
             len(make_map(0)),
             len(events.rows_header("insert", 0, len(placed.columns), present, 0, last=False)),
             placed.stored,
             None if placed.plan is None else transcoder(placed.plan),
         )
+
+    @cached_property
+    def _cascading(self) -> frozenset[str]:
+        return net_layout.cascading(self._target.session)
 
     def _definition(self, table: TargetTable, source: str) -> Definition:
         """Of the table at the target, which is created if it is missing and that is wanted."""
