@@ -71,6 +71,11 @@ CODES: Final[dict[str, Entry]] = table(
             "The position row is missing, or belongs to another task or installation.",
             "Set the correct position with `replicator task position set NAME`; then `replicator task retry NAME`.",
         ),
+        "E3413": (
+            "target not strict",
+            "Global variables of the target make it ignore rows that it cannot apply, or execute triggers for them.",
+            "Set them as shown; then `replicator task retry NAME`.",
+        ),
         "E3421": (
             "target table missing",
             "A replicated table does not exist at the target.",
