@@ -108,6 +108,11 @@ CODES: Final[dict[str, Entry]] = table(
             "A row exceeds max_allowed_packet of the target server.",
             "Raise max_allowed_packet at the target; then `replicator task retry NAME`.",
         ),
+        "E3427": (
+            "table altered at target",
+            "Another session has changed the order or names of columns while the task wrote to the table.",
+            "Compare the table with `replicator verify`; then `replicator task retry NAME`.",
+        ),
         "E3431": (
             "statement at the source",
             "The source has changed a definition; `sink.ddl` is stop, or the statement cannot be rewritten.",

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from replicator.errors import SinkError
 from replicator.model.target_table import TargetTable, TargetTables
 from replicator.sink.mysql import events, net_layout, target_columns, target_definition
+from replicator.sink.mysql.altered_tables import AlteredTables, Seen
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.row_groups import Route
 from replicator.sink.mysql.table_creation import TableCreation
@@ -15,13 +16,18 @@ from replicator.sink.mysql.transcoding import transcoder
 
 
 class Routes:
-    """Of one session: a table that was altered at the target is read again by the next one."""
+    """Of one session: a table that was altered at the target is read again by the next one.
+
+    Attributes:
+        altered: notices that.
+    """
 
     def __init__(self, target: Target, tables: TargetTables, creation: TableCreation | None = None) -> None:
         self._target = target
         self._tables = tables
         self._creation = creation
-        self._known: dict[str, Route] = {}
+        self._known: dict[str, tuple[Route, Seen]] = {}
+        self.altered = AlteredTables(target.session)
 
     def route(self, topic: str) -> Route:
         """
@@ -32,9 +38,11 @@ class Routes:
         known = self._known.get(topic)
         if known is None:
             known = self._known[topic] = self._made(topic)
-        return known
+        route, seen = known
+        self.altered.used(seen)
+        return route
 
-    def _made(self, topic: str) -> Route:
+    def _made(self, topic: str) -> tuple[Route, Seen]:
         target = self._target
         table = self._table(topic)
         source = table.source or table.qualified
@@ -42,7 +50,8 @@ class Routes:
         placed = target_columns.place(table, definition, mariadb=target.server.mariadb)
         make_map = partial(events.table_map, table.database, table.name, placed.columns)
         present = events.bitmap(len(placed.columns), placed.places)
-        return Route(
+        seen = Seen(table.database, table.name, source, tuple(column.name for column in placed.columns))
+        route = Route(
             table.qualified,
             source,
             make_map,
@@ -54,6 +63,7 @@ class Routes:
             placed.stored,
             None if placed.plan is None else transcoder(placed.plan),
         )
+        return route, seen
 
     @cached_property
     def _cascading(self) -> frozenset[str]:
