@@ -193,7 +193,10 @@ def test_a_column_filled_with_the_time_of_the_statement(same: Copy) -> None:
     """CURRENT_TIMESTAMP of an added column is that of the source, however late the target executes it."""
     same.both("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
     same.begin()
-    same.at_source("ALTER TABLE t ADD made TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP")
+    same.at_source(
+        "ALTER TABLE t ADD made TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP",
+        "ALTER TABLE t ADD fine DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)",
+    )
     time.sleep(1.5)
     same.run()
     same.equal("t")
