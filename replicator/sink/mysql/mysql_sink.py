@@ -184,7 +184,9 @@ class MySQLSink:
             self._waiting = None  # a heartbeat of an idle source
             return
         self._waiting = position
-        if self._transaction is not None or passed >= self._idle_seconds:
+        # Behind a statement at once: the note of the next one replaces that of this one.
+        behind = self._statements is not None and self._statements.taken() is not None
+        if self._transaction is not None or behind or passed >= self._idle_seconds:
             self._commit()
 
     def acknowledged(self) -> Position | None:

@@ -390,9 +390,9 @@ def test_a_statement_is_executed_for_a_task_that_was_created_again(same: Copy, m
 
 
 class Broken:
-    """Cuts the connection of the first statement for the target, before or behind its execution."""
+    """Cuts the connection of one statement for the target, the first one or another, before or behind its execution."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, executed: bool) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, executed: bool, number: int = 1) -> None:
         self.seen: list[bytes] = []
         original = multi_statements.execute
 
@@ -400,7 +400,7 @@ class Broken:
             if not text.startswith((b"ALTER", b"CREATE TABLE", b"TRUNCATE", b"RENAME", b"DROP")):
                 return original(session, text, statements, timeout)
             self.seen.append(text)
-            if len(self.seen) > 1:
+            if len(self.seen) != number:
                 return original(session, text, statements, timeout)
             if executed:
                 original(session, text, statements, timeout)
@@ -437,6 +437,20 @@ def test_a_connection_is_cut_in_a_statement(
     if executed and repeatable and not isinstance(same.target, MariaDB):
         return  # MySQL knows by CREATE_TIME, in whole seconds, that it was executed: it may see it or not
     assert len(broken.seen) == (2 if not executed or repeatable else 1)
+
+
+@pytest.mark.parametrize("executed", [True, False], ids=["executed", "not_executed"])
+def test_a_connection_is_cut_in_the_last_of_many_statements(
+    same: Copy, monkeypatch: pytest.MonkeyPatch, executed: bool
+) -> None:
+    """Those before it are not executed again, however fast they follow each other."""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY)")
+    same.begin()
+    same.at_source(*(f"ALTER TABLE t ADD c{number} INT" for number in range(4)), "INSERT INTO t VALUES (1, 1, 2, 3, 4)")
+    broken = Broken(monkeypatch, executed=executed, number=4)
+    same.run()
+    same.equal("t")
+    assert len(broken.seen) == (4 if executed else 5)
 
 
 def test_sql_mode_of_a_statement_that_was_not_executed(same: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
