@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-import msgspec
 import pytest
 
 from dev.servers import Database, MariaDB
@@ -23,11 +22,8 @@ from replicator.mysql import multi_statements
 from replicator.mysql.multi_statements import Outcome
 from replicator.mysql.session import Session
 from replicator.pipeline.pipeline import Pipeline
-from replicator.sink.mysql.ddl import Noted
-from replicator.sink.mysql.transaction import Transaction
 from tests.servers import new_database
 from tests.support.in_memory import Unseen
-from tests.support.present import present
 from tests.support.target import position_rows
 
 pytestmark = [pytest.mark.servers, pytest.mark.timeout(120)]
@@ -344,46 +340,6 @@ def test_a_table_that_cannot_be_created(same: Copy) -> None:
     same.data["transforms"]["mask"] = [{"tables": [f"{same.here}.t"], "columns": ["a"], "fixed": "x"}]
     same.at_source("CREATE TABLE t (id INT PRIMARY KEY, a INT)")
     assert "masked" in same.fails("E3421").what
-
-
-def test_a_statement_is_executed_again_after_its_position_was_set_back(same: Copy) -> None:
-    same.both("CREATE TABLE t (id INT PRIMARY KEY)")
-    same.begin()
-    before = present(same.store.load())
-    same.at_source("INSERT INTO t VALUES (1)", "TRUNCATE TABLE t", "INSERT INTO t VALUES (2)")
-    same.run()
-    same.equal("t")
-    same.at_target("DELETE FROM t")  # as in a backup
-    now = present(same.store.load())
-    earlier = msgspec.structs.replace(before.position, reset=now.position.reset + 1)
-    same.store.save(msgspec.structs.replace(now, position=earlier, in_sink=None))
-    same.run()
-    same.equal("t")
-
-
-def test_a_statement_is_executed_for_a_task_that_was_created_again(same: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its predecessor ended right behind the statement, before the next position."""
-    notes: list[bytes] = []
-    original = Transaction.note
-
-    def note(self: Transaction, text: bytes) -> int:
-        notes.append(text)
-        return original(self, text)
-
-    monkeypatch.setattr(Transaction, "note", note)
-    same.both("CREATE TABLE t (id INT PRIMARY KEY)")
-    same.begin()
-    before = present(same.store.load())
-    same.at_source("INSERT INTO t VALUES (1)", "TRUNCATE TABLE t")
-    same.run()
-    done = msgspec.structs.replace(msgspec.json.decode(notes[-1], type=Noted), uid="another")
-    text = msgspec.json.encode(done).decode()
-    same.target.execute(f"UPDATE {same.place}.replicator_position SET statement = '{text}'")
-    now = present(same.store.load())
-    earlier = msgspec.structs.replace(before.position, reset=now.position.reset + 1)
-    same.store.save(msgspec.structs.replace(now, position=earlier, in_sink=None))
-    same.run()
-    same.equal("t")
 
 
 # Faults
