@@ -71,6 +71,11 @@ CODES: Final[dict[str, Entry]] = table(
             "The position row is missing, or belongs to another task or installation.",
             "Set the correct position with `replicator task position set NAME`; then `replicator task retry NAME`.",
         ),
+        "E3413": (
+            "target not strict",
+            "Global variables of the target make it ignore rows that it cannot apply, or execute triggers for them.",
+            "Set them as shown; then `replicator task retry NAME`.",
+        ),
         "E3421": (
             "target table missing",
             "A replicated table does not exist at the target.",
@@ -107,6 +112,11 @@ CODES: Final[dict[str, Entry]] = table(
             "table not writable by SQL",
             "The account may not execute BINLOG, and rows of the table can't be written by SQL.",
             "GRANT the privilege that is shown, or change or exclude the table.",
+        ),
+        "E3428": (
+            "table altered at target",
+            "Another session has changed the order or names of columns while the task wrote to the table.",
+            "Compare the table with `replicator verify`; then `replicator task retry NAME`.",
         ),
         "E3431": (
             "statement at the source",

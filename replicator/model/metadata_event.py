@@ -77,11 +77,13 @@ class StatementSettings(msgspec.Struct, frozen=True):
         sql_mode: bits; 0 when not known.
         time_zone: "" where the statement does not depend on it.
         foreign_key_checks: whether they were on.
+        microsecond: fraction of the second of NOW(6), 0 where the statement does not depend on it.
     """
 
     sql_mode: int = 0
     time_zone: str = ""
     foreign_key_checks: bool = True
+    microsecond: int = 0
 
 
 class Statement(msgspec.Struct, frozen=True):

@@ -101,7 +101,16 @@ def read(session: Session, names: Iterable[Name]) -> dict[Name, TableFacts]:
     wanted, found = list(names), {}
     for start in range(0, len(wanted), _AT_ONCE):
         found.update(_read(session, wanted[start : start + _AT_ONCE]))
+    missing = any(name not in found for name in wanted)
+    if missing and str(session.value("SELECT @@lower_case_table_names")) != "0":
+        folded = {_folded(name): facts for name, facts in found.items()}
+        return {name: folded[_folded(name)] for name in wanted if _folded(name) in folded}
     return found
+
+
+def _folded(name: Name) -> Name:
+    """A server with lower_case_table_names = 1 has all names in lower case."""
+    return name[0].lower(), name[1].lower()
 
 
 def _read(session: Session, names: Sequence[Name]) -> dict[Name, TableFacts]:

@@ -12,6 +12,7 @@ from replicator.mysql.server import read_server
 from replicator.mysql.session import Session
 from replicator.sink.mysql import apply_mode, errors, events, row_groups
 from replicator.sink.mysql.apply_mode import Mode
+from replicator.sink.mysql.lenient_settings import lenient
 from replicator.sink.mysql.sql.statements import MODE, RESTORED
 
 _NET_SECONDS: Final = 600
@@ -22,6 +23,8 @@ _SETTINGS: Final = (
     "time_zone = '+00:00'",
     "foreign_key_checks = 1",
     "unique_checks = 1",
+    "sql_quote_show_create = 1",
+    "completion_type = NO_CHAIN",
     f"net_read_timeout = {_NET_SECONDS}",
     f"net_write_timeout = {_NET_SECONDS}",
     f"wait_timeout = {_IDLE_SECONDS}",
@@ -46,6 +49,7 @@ class Target:
         try:
             self.server = read_server(self.session)
             self._refuse_read_only()
+            self._refuse_lenient()
             self._set(config)
             self.mode: Mode = apply_mode.chosen(config, self.session, self.server)
             largest = int(self.session.value("SELECT @@SESSION.max_allowed_packet"))
@@ -61,6 +65,17 @@ class Target:
         value = self.server.get("read_only")
         if value.upper() not in ("OFF", "0", ""):
             raise errors.read_only(self.session.where, f"read_only = {value}")
+
+    def _refuse_lenient(self) -> None:
+        found = lenient(self.server)
+        if found:
+            raise SinkError(
+                "E3413",
+                f"{self.session.where} does not apply row images strictly",
+                found=", ".join(f"{one.name} = {one.value}" for one in found),
+                wanted=", ".join(f"{one.name} = {one.wanted}" for one in found),
+                fix=" ".join(one.fix for one in found),
+            )
 
     def _set(self, config: MySQLSink) -> None:
         waits = [f"{name} = {config.lock_wait_timeout_s}" for name in ("innodb_lock_wait_timeout", "lock_wait_timeout")]

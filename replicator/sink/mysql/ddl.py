@@ -38,12 +38,14 @@ class Noted(msgspec.Struct, frozen=True):
 
     Attributes:
         id: of its record: position and number in its transaction.
+        uid: of the incarnation of the task.
         connection: of the session that executes it.
         before: definitions before it.
     """
 
     id: str
     state: Literal["begun", "done"]
+    uid: str
     sql: str = ""
     kind: str = ""
     connection: int = 0
@@ -72,10 +74,13 @@ class Statements:
         self._term = term
         self._config = config
         self._open_session = open_session
-        self._done = ""  # id of the last one
+        self._done = ""  # id of the last one, while no position behind it is committed
+        self._passed = False  # the stream is behind it
 
     def recover(self, sequence: int) -> int:
         """Decides on a statement that an earlier session had begun. Returns the sequence of the position row.
+
+        What another incarnation of the task has executed is not passed over.
 
         Raises SinkUnavailable, SinkError, LeadershipLost.
         """
@@ -89,10 +94,21 @@ class Statements:
             executed = after != noted.before if noted.kind != "DROP TABLE" else not after.any_of(noted.tables)
             if not executed:
                 return self._note(None, sequence)
-            noted = Noted(noted.id, "done")
+            noted = Noted(noted.id, "done", noted.uid)
             sequence = self._note(noted, sequence)
-        self._done = noted.id
+        if noted.uid == self._term.uid:
+            self._done = noted.id
         return sequence
+
+    def taken(self) -> bytes | None:
+        """What the position row says of statements with the next position: nothing, once that is behind the last one.
+        Otherwise an operator who sets an earlier position would have it passed over. None: as before."""
+        return b"" if self._passed else None
+
+    def committed(self) -> None:
+        """A position was, with what `taken` has returned."""
+        if self._passed:
+            self._done, self._passed = "", False
 
     def _wait_for(self, connection: int) -> None:
         """Until the session of the earlier term is gone. What it executes is what has to be executed."""
@@ -117,6 +133,7 @@ class Statements:
         place = record[3].decode("ascii", "replace")
         id_ = f"{place}/{record[4]}"
         if id_ == self._done:
+            self._passed = True
             return sequence
         if statement.action == "stop":
             raise self._stopped(statement, place)
@@ -125,11 +142,20 @@ class Statements:
             return sequence
         with self._open_session() as session:
             statement_settings.set_for(session, self._target.server, statement, self._config)
-            before = read_definitions(session, statement.tables, statement.databases)
+            # In the session that reads them after a crash: with ANSI_QUOTES the same definition has another text.
+            before = read_definitions(self._target.session, statement.tables, statement.databases)
             self._refuse_ambiguous(statement, before, place)
             connection = int(session.value("SELECT CONNECTION_ID()"))
             noted = Noted(
-                id_, "begun", statement.sql, statement.kind, connection, statement.tables, statement.databases, before
+                id_,
+                "begun",
+                self._term.uid,
+                statement.sql,
+                statement.kind,
+                connection,
+                statement.tables,
+                statement.databases,
+                before,
             )
             sequence = self._note(noted, sequence)
             statement_settings.mark(session, self._term.task)
@@ -138,8 +164,9 @@ class Statements:
         if outcome.error is not None and not shard_statements.tolerated(outcome.number, statement.shard):
             self._note(None, sequence)
             raise self._failed(statement, outcome.error, place)
-        self._done = id_
-        return self._note(Noted(id_, "done"), sequence)
+        sequence = self._note(Noted(id_, "done", self._term.uid), sequence)
+        self._done, self._passed = id_, True
+        return sequence
 
     def _is_done(self, statement: TargetStatement, place: str) -> bool:
         """Whether one of several tables that are merged has had the same statement before."""

@@ -78,8 +78,13 @@ def check_empty(session: Session, names: Sequence[tuple[str, str]]) -> None:
         SinkError: E3460, one of them has rows.
         SinkUnavailable.
     """
+    folds = str(session.value("SELECT @@lower_case_table_names")) != "0"
+
+    def stored(name: str) -> str:
+        return name.lower() if folds else name
+
     present = {
-        (str(database), str(name))
+        (database, stored(str(name)))
         for database in dict.fromkeys(database for database, _ in names)
         for (name,) in session.rows(
             "SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (database,)
@@ -88,7 +93,7 @@ def check_empty(session: Session, names: Sequence[tuple[str, str]]) -> None:
     filled = [
         f"{database}.{name}"
         for database, name in names
-        if (database, name) in present
+        if (database, stored(name)) in present
         and session.rows(f"SELECT 1 FROM {quote_identifier(database)}.{quote_identifier(name)} LIMIT 1")  # noqa: S608
     ]
     if filled:

@@ -215,12 +215,15 @@ class MySQLSink:
             self._waiting = None  # a heartbeat of an idle source
             return
         self._waiting = position
-        if self._transaction is not None or passed >= self._idle_seconds:
+        # Behind a statement at once: the note of the next one replaces that of this one.
+        behind = self._statements is not None and self._statements.taken() is not None
+        if self._transaction is not None or behind or passed >= self._idle_seconds:
             self._commit()
 
     def acknowledged(self) -> Position | None:
         """Also commits a position that has waited long enough for rows."""
         self._ready  # noqa: B018 (raises)
+        self._look()
         idle = time.monotonic() - self._last_commit
         if self._waiting is not None and self._transaction is None and idle >= self._idle_seconds:
             self._commit()
@@ -243,6 +246,7 @@ class MySQLSink:
         assert statements is not None and target is not None, "opened"  # noqa: S101
         if self._transaction is not None:
             raise ValueError("rows before a statement are not committed")
+        self._look(now=True)  # the next look is at other columns
         self._sequence = statements.execute(record, self._sequence)
         # Tables have other columns now.
         self._routes = Routes(target, self._tables, self._creation, self._owners)
@@ -269,6 +273,10 @@ class MySQLSink:
     def _another_session(self) -> Session:
         return Session(self._hosts.current, self._password)
 
+    def _look(self, *, now: bool = False) -> None:
+        if self._routes is not None:
+            self._routes.altered.look(now=now)
+
     def _begun(self) -> Transaction:
         if self._transaction is None:
             target, term = self._target, self._ready
@@ -282,8 +290,12 @@ class MySQLSink:
         assert position is not None, "there is something to commit"  # noqa: S101
         if self._committed is None and self._config.existing_rows == "refuse" and _begins_with_snapshot(position):
             check_empty(self._open_target.session, self._filled())
+        self._look()
         transaction = self._begun() if self._transaction is None else self._transaction
-        self._sequence = transaction.commit(position)
+        statements = self._statements
+        assert statements is not None, "opened"  # noqa: S101
+        self._sequence = transaction.commit(position, statements.taken())
+        statements.committed()
         self.conflicts += self._resolver.recorder.taken() if self._resolver is not None else 0
         self._transaction = self._waiting = None
         self._committed = position

@@ -7,7 +7,8 @@ inserts.
 That is the same as the changes in their order only if no other unique key has to be free at some point between them,
 and nothing else looks at the rows meanwhile. Whatever is not known to be so stays in its order:
 
-    - tables without a primary key, with foreign keys or referenced by ones, with system versioning
+    - tables without a primary key, with foreign keys, with system versioning
+    - tables that others refer to: with cascades, or in the same statement
     - updates whose sum changes a column of another unique key
     - rows of snapshots; rows with foreign key checks among rows without
     - changes that do not follow from each other: an insert of a row that is there, an update of one that is not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final, NamedTuple
 
 from replicator.errors import SinkError
@@ -20,6 +20,10 @@ _PARENT: Final = re.compile(rf"REFERENCES (?:{_PART}\s*\.\s*)?{_PART} \(")
 _ORDERED: Final = re.compile(r"WITH SYSTEM VERSIONING|WITHOUT OVERLAPS|PERIOD FOR")
 """Of tables that keep earlier rows or compare periods."""
 _MOST_KEYS: Final = 16
+_CASCADING: Final = (
+    "SELECT DISTINCT UNIQUE_CONSTRAINT_SCHEMA, REFERENCED_TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS "
+    "WHERE DELETE_RULE NOT IN ('RESTRICT', 'NO ACTION') OR UPDATE_RULE NOT IN ('RESTRICT', 'NO ACTION')"
+)
 
 
 class Joining(NamedTuple):
@@ -33,8 +37,14 @@ class Joining(NamedTuple):
     parents: frozenset[str] | None
 
 
-def read(session: Session, table: TargetTable) -> Joining:
-    """Raises SinkUnavailable."""
+def cascading(session: Session) -> frozenset[str]:
+    """`database.table` of all tables whose changes change rows of others, in lower case. A row that is deleted and
+    inserted again has lost the rows that refer to it, which the source may not log. Raises SinkError."""
+    return frozenset(f"{database}.{name}".lower() for database, name in session.rows(_CASCADING))
+
+
+def read(session: Session, table: TargetTable, cascades: Callable[[], Collection[str]] = frozenset) -> Joining:
+    """`cascades`: gives what `cascading` returns. Raises SinkUnavailable."""
     name = table.database, table.name
     try:
         facts = table_facts.read(session, [name]).get(name)
@@ -48,7 +58,10 @@ def read(session: Session, table: TargetTable) -> Joining:
     )
     if facts is None or facts.triggers or parents or _ORDERED.search(text):
         return Joining(None, parents)
-    return Joining(layout_of(table, facts), parents)
+    layout = layout_of(table, facts)
+    if layout is not None and table.qualified.lower() in cascades():
+        return Joining(None, parents)
+    return Joining(layout, parents)
 
 
 def layout_of(table: TargetTable, facts: TableFacts) -> Layout | None:

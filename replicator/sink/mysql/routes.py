@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 from replicator.errors import SinkError
 from replicator.model.target_table import TargetTable, TargetTables
 from replicator.sink.mysql import events, net_layout, shards, target_columns, target_definition
+from replicator.sink.mysql.altered_tables import AlteredTables, Seen
 from replicator.sink.mysql.connection import Target
 from replicator.sink.mysql.net_layout import Joining
 from replicator.sink.mysql.row_groups import Route
@@ -20,7 +21,11 @@ from replicator.sink.mysql.transcoding import transcoder
 
 
 class Routes:
-    """Of one session: a table that was altered at the target is read again by the next one."""
+    """Of one session: a table that was altered at the target is read again by the next one.
+
+    Attributes:
+        altered: notices that.
+    """
 
     def __init__(
         self,
@@ -33,10 +38,11 @@ class Routes:
         self._owners = owners
         self._tables = tables
         self._creation = creation
-        self._known: dict[str, Route] = {}
+        self._known: dict[str, tuple[Route, Seen]] = {}
         self._grants = TriggerGrants(target.session)
         self._definitions: dict[tuple[str, str], Definition] = {}
         self._joining: dict[bytes, Joining] = {}
+        self.altered = AlteredTables(target.session)
 
     def route(self, topic: str) -> Route:
         """
@@ -47,9 +53,11 @@ class Routes:
         known = self._known.get(topic)
         if known is None:
             known = self._known[topic] = self._made(topic)
-        return known
+        route, seen = known
+        self.altered.used(seen)
+        return route
 
-    def _made(self, topic: str) -> Route:
+    def _made(self, topic: str) -> tuple[Route, Seen]:
         target = self._target
         table = self._table(topic)
         source = table.source or table.qualified
@@ -61,9 +69,10 @@ class Routes:
         joining = self._joining.get(form)
         if joining is None:
             shards.check_keys(target.session, table)
-            joining = net_layout.read(target.session, placed.stored)
+            joining = net_layout.read(target.session, placed.stored, lambda: self._cascading)
             self._joining |= {form: joining} if form else {}
-        return Route(
+        seen = Seen(table.database, table.name, source, tuple(column.name for column in placed.columns))
+        route = Route(
             table.qualified,
             source,
             make_map,
@@ -78,6 +87,11 @@ class Routes:
             form,
             self._owners,
         )
+        return route, seen
+
+    @cached_property
+    def _cascading(self) -> frozenset[str]:
+        return net_layout.cascading(self._target.session)
 
     def _sql(self, stored: TargetTable, definition: Definition, joining: Joining) -> SqlTable | None:
         target = self._target

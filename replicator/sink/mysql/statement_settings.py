@@ -46,7 +46,7 @@ def set_for(session: Session, server: Server, statement: TargetStatement, config
     session.rows(f"SET SESSION lock_wait_timeout = {config.lock_wait_timeout_s}")
     _set_time_zone(session, settings.time_zone)
     if statement.time_s:  # rows get CURRENT_TIMESTAMP of the statement where a column is added
-        session.rows(f"SET SESSION timestamp = {statement.time_s}")
+        session.rows(f"SET SESSION timestamp = {statement.time_s}.{settings.microsecond:06d}")
     if not server.mariadb and server.version >= _GIPK:
         session.rows("SET SESSION sql_generate_invisible_primary_key = OFF")
 

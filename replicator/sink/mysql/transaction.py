@@ -54,6 +54,7 @@ class Transaction:
         self._sequence = sequence
         self.resolver = resolver
         self._open = False  # a part of it was executed
+        self._statement: bytes | None = None  # with the position
         self._group = RowGroup()
         self._most = min(_PART_BYTES, events_size(target.room))
         self.event_bytes: Final = min(EVENT_BYTES, self._most // 2)
@@ -85,14 +86,15 @@ class Transaction:
         self._group.add(section, size)
         return True
 
-    def commit(self, position: Position) -> int:
-        """Returns the sequence of the position row after it.
+    def commit(self, position: Position, statement: bytes | None = None) -> int:
+        """Returns the sequence of the position row after it. `statement`: see `PositionTable.fence`.
 
         Raises:
             SinkFenced: E3410, the position row is not this term's.
             SinkUnavailable: the outcome is unknown, or the server has rolled back for a reason that may pass.
             SinkError: a row is refused, or not what it is at the source; rolled back.
         """
+        self._statement = statement
         self._execute(position)
         return self._sequence
 
@@ -190,7 +192,8 @@ class Transaction:
         if not self._open:
             parts.append(_BEGIN)
         if not self._open or position is not None:
-            parts.append(self._table.fence(self._term, self._sequence, position))
+            statement = self._statement if position is not None else None
+            parts.append(self._table.fence(self._term, self._sequence, position, statement))
             fences = _FENCE_STATEMENTS
         before = len(parts) + (1 if fences else 0)
         parts += rows

@@ -59,6 +59,7 @@ def _server(session: Session, server: Server, config: MySQLSink) -> tuple[list[F
     """Findings, and whether it takes writes."""
     writable = settings.read_only(session, server, of_several=len(config.hosts) > 1)
     found = [settings.version(server, config), writable, *settings.durability(server), settings.binlog(server, config)]
+    found += settings.strictness(server)
     return found, writable.severity == "ok" and settings.takes_writes(session)
 
 

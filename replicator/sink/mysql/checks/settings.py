@@ -11,6 +11,7 @@ from replicator.mysql.server import Server
 from replicator.mysql.session import Session
 from replicator.sink.mysql.apply_mode import Mode
 from replicator.sink.mysql.checks.expected import ExpectedTable, SourceFacts
+from replicator.sink.mysql.lenient_settings import lenient
 
 _OLDEST: Final = {"mysql": (8, 0), "mariadb": (10, 3)}
 _EVENTS: Final = (
@@ -65,6 +66,13 @@ def durability(server: Server) -> list[Finding]:
         return [Finding.ok("sink.durability", shown)]
     why = "1: a target that loses its last transactions in a crash loses their position too, and the task sends them "
     return [Finding("sink.durability", "warn", shown, why + "again while the source has them", " ".join(weak))]
+
+
+def strictness(server: Server) -> list[Finding]:
+    found = [
+        Finding("sink.strict", "fail", f"{one.name} = {one.value}", one.wanted, one.fix) for one in lenient(server)
+    ]
+    return found or [Finding.ok("sink.strict", "rows that cannot be applied are errors")]
 
 
 def binlog(server: Server, config: MySQLSink) -> Finding:

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from dev.servers import Database
 from replicator.sink.mysql import row_groups
 from replicator.sink.mysql.image_values import Layout
 from replicator.sink.mysql.net_changes import net
 from replicator.sink.mysql.row_runs import Run
 from replicator.sink.mysql.row_sections import Changes
+from tests.servers import new_database
 from tests.support.row_records import joined, packed
 from tests.support.site_pair import Pair
 
@@ -117,3 +119,35 @@ def test_a_row_that_is_refused_is_named_although_changes_are_joined(same: Pair) 
         sink.commit(batches[-1].position)
     assert getattr(caught.value, "position", "") == str(batches[2].records[0][3].decode())
     assert same.rows("plain")[1] == [(5, "here", 0)]
+
+
+@pytest.fixture
+def unlogged(mariadb: Database) -> Iterator[Pair]:
+    """A source that does not log what foreign keys do."""
+    with new_database(mariadb) as here, new_database(mariadb) as there, new_database(mariadb) as place:
+        pair = Pair(mariadb, mariadb, here, there, place)
+        yield pair
+        pair.close()
+
+
+def test_a_parent_whose_children_are_not_in_the_transaction(unlogged: Pair) -> None:
+    """A row that is deleted and inserted again has lost its children at the source."""
+    same = unlogged
+    same.both(
+        "CREATE TABLE parent (id INT PRIMARY KEY, v INT)",
+        "CREATE TABLE child (id INT PRIMARY KEY, parent INT, "
+        "FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE)",
+        "INSERT INTO parent VALUES (1, 1), (2, 2)",
+        "INSERT INTO child VALUES (1, 1), (2, 2)",
+    )
+    batches = same.at_source(
+        "DELETE FROM parent WHERE id = 1",
+        "INSERT INTO parent VALUES (1, 1)",
+        "DELETE FROM parent WHERE id = 2",
+        "INSERT INTO parent VALUES (2, 3)",
+    )
+    sink = same.opened()
+    sink.write(joined(batches))
+    sink.commit(batches[-1].position)
+    assert same.rows("parent")[0] == same.rows("parent")[1]
+    assert same.rows("child") == ([], [])

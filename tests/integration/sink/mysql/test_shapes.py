@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from replicator.errors import SinkError
+from replicator.sink.mysql import altered_tables
 from tests.support.site_pair import Pair, deliver
 
 INSERT = "INSERT INTO t (id, {column}) VALUES (1, {value})"
@@ -134,3 +135,21 @@ def test_a_table_dropped_or_altered_in_a_session_ends_it(same: Pair) -> None:
     with pytest.raises(SinkError) as raised:
         deliver(sink, batches)
     assert raised.value.code == "E3421"
+
+
+def test_a_table_that_others_alter_during_a_session(same: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The servers would write the values of a to b, and those of b to a."""
+    monkeypatch.setattr(altered_tables, "_EVERY_SECONDS", 0)
+    monkeypatch.setattr(altered_tables, "_SHARE", 0)
+    same.both("CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT)", "CREATE TABLE other (id INT PRIMARY KEY)")
+    sink = same.opened()
+    deliver(sink, same.at_source("INSERT INTO t VALUES (1, 1, 2)", "INSERT INTO other VALUES (1)"))
+    same.at_target("ALTER TABLE other ADD more INT", "ALTER TABLE t MODIFY b INT AFTER id")
+    (batch,) = same.at_source("INSERT INTO t VALUES (2, 1, 2)")
+    with pytest.raises(SinkError, match="columns id, b, a") as refused:
+        deliver(sink, [batch])
+    assert refused.value.code == "E3428" and refused.value.table == f"{same.here}.t"
+    assert same.rows("t")[1] == [(1, 2, 1)], "the transaction was not committed"
+    sink = same.opened(epoch=2)
+    deliver(sink, [batch])
+    assert same.rows("t")[1] == [(1, 2, 1), (2, 2, 1)]

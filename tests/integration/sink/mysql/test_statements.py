@@ -189,7 +189,10 @@ def test_a_column_filled_with_the_time_of_the_statement(same: Copy) -> None:
     """CURRENT_TIMESTAMP of an added column is that of the source, however late the target executes it."""
     same.both("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
     same.begin()
-    same.at_source("ALTER TABLE t ADD made TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP")
+    same.at_source(
+        "ALTER TABLE t ADD made TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP",
+        "ALTER TABLE t ADD fine DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)",
+    )
     time.sleep(1.5)
     same.run()
     same.equal("t")
@@ -343,9 +346,9 @@ def test_a_table_that_cannot_be_created(same: Copy) -> None:
 
 
 class Broken:
-    """Cuts the connection of the first statement for the target, before or behind its execution."""
+    """Cuts the connection of one statement for the target, the first one or another, before or behind its execution."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, executed: bool) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, executed: bool, number: int = 1) -> None:
         self.seen: list[bytes] = []
         original = multi_statements.execute
 
@@ -353,7 +356,7 @@ class Broken:
             if not text.startswith((b"ALTER", b"CREATE TABLE", b"TRUNCATE", b"RENAME", b"DROP")):
                 return original(session, text, statements, timeout)
             self.seen.append(text)
-            if len(self.seen) > 1:
+            if len(self.seen) != number:
                 return original(session, text, statements, timeout)
             if executed:
                 original(session, text, statements, timeout)
@@ -390,6 +393,30 @@ def test_a_connection_is_cut_in_a_statement(
     if executed and repeatable and not isinstance(same.target, MariaDB):
         return  # MySQL knows by CREATE_TIME, in whole seconds, that it was executed: it may see it or not
     assert len(broken.seen) == (2 if not executed or repeatable else 1)
+
+
+@pytest.mark.parametrize("executed", [True, False], ids=["executed", "not_executed"])
+def test_a_connection_is_cut_in_the_last_of_many_statements(
+    same: Copy, monkeypatch: pytest.MonkeyPatch, executed: bool
+) -> None:
+    """Those before it are not executed again, however fast they follow each other."""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY)")
+    same.begin()
+    same.at_source(*(f"ALTER TABLE t ADD c{number} INT" for number in range(4)), "INSERT INTO t VALUES (1, 1, 2, 3, 4)")
+    broken = Broken(monkeypatch, executed=executed, number=4)
+    same.run()
+    same.equal("t")
+    assert len(broken.seen) == (4 if executed else 5)
+
+
+def test_sql_mode_of_a_statement_that_was_not_executed(same: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With ANSI_QUOTES the server shows definitions in another form."""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    same.begin()
+    same.at_source("SET SESSION sql_mode = 'ANSI_QUOTES'", 'ALTER TABLE "t" ADD KEY "k" (id)')
+    Broken(monkeypatch, executed=False)
+    same.run()
+    assert same.indexes("t") == {"PRIMARY", "k"}
 
 
 def test_a_later_term_waits_for_the_statement_of_an_earlier_one(same: Copy) -> None:
