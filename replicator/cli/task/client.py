@@ -186,7 +186,7 @@ def _flag(dry_run: bool) -> dict[str, str]:
 
 
 def _because(reason: str) -> dict[str, str]:
-    return {"reason": reason} if reason else {}
+    return {"reason": reason[:200]} if reason else {}  # as the Server shortens those of bodies
 
 
 def _user() -> str:

@@ -19,7 +19,7 @@ _POLL = 0.05
 
 def _complete_host(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Standbys of the tasks that are named before it; without a name those of all tasks."""
-    names = ctx.params.get("names") or ()
+    names = ctx.params.get("names") or ctx.args  # the parser stops at an option without its value
     items = [item for item in asked(ctx, Client.tasks).get("items", ()) if not names or item["name"] in names]
     hosts = sorted({host for item in items for host in item["standbys"]})
     return [CompletionItem(host) for host in hosts if host.startswith(incomplete)]

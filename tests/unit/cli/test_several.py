@@ -195,3 +195,24 @@ def test_a_position_that_was_set_has_a_next_step(cli: Cli, three: World) -> None
     assert result.exit_code == 0 and result.stderr.endswith("now: replicator task resume crm\n"), result.stderr
     result = cli("task", "position", "set", "shop_b", "--file", "binlog.000001", "--offset", "4", "-y")
     assert result.stderr.endswith("now: replicator task retry shop_b\n")
+
+
+def test_hosts_and_keys_complete(three: World) -> None:
+    from click.shell_completion import ShellComplete
+
+    from replicator.cli.main import main
+
+    three.core("host-b").stand("shop_a", "standby")
+    shell = ShellComplete(main, {}, "replicator", "_REPLICATOR_COMPLETE")
+
+    def words(*typed: str) -> list[str]:
+        return [item.value for item in shell.get_completions(list(typed[:-1]), typed[-1])]
+
+    assert words("task", "switchover", "shop_a", "--to", "") == ["host-b"]
+    assert words("task", "switchover", "crm", "--to", "") == []
+    assert words("task", "pause", "shop_a", "shop") == ["shop_b"], "not again what is given"
+    assert words("explain", "sour") == ["source"] and "E3109" in words("explain", "E31")
+
+
+def test_a_long_reason_is_shortened(cli: Cli, world: World, file: Path) -> None:
+    assert cli("task", "apply", "-f", str(file), "--reason", "x" * 300).exit_code == 0
