@@ -91,8 +91,8 @@ CONFLICTS: Final[tuple[Guard, ...]] = (
     Guard(
         "conflicts: parts before the one with a conflict remain",
         _TRANSACTION,
-        '        self._run(_TO_SAVEPOINT if was_open else b"ROLLBACK", 1)\n',
-        '        self._run(b"ROLLBACK", 1)\n',
+        '(_TO_SAVEPOINT if was_open else b"ROLLBACK", *self._target.restored)',
+        '(b"ROLLBACK", *self._target.restored)',
         _FAULTS,
     ),
     Guard(
