@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import pymysql
 
 from dev.errors import DevError
 from dev.paths import private_folder
 from dev.servers.database import Database, MariaDB, MySQL
 from dev.targets.task import Task, configuration, make_account
+from dev.targets.writers import ROLLED_BACK
 
 _TABLES: Final = {
     "own": "(id BIGINT PRIMARY KEY, site INT NOT NULL, n BIGINT NOT NULL, text VARCHAR(200))",
@@ -73,14 +75,23 @@ class Writer(threading.Thread):
         try:
             with self._server.connect(database=self.database, autocommit=False) as connection:
                 while not self._ended.is_set():
-                    with connection.cursor() as cursor:
-                        for _ in range(self._chance.choice((1, 1, 1, 3, 40))):
-                            self._change(cursor)
-                    connection.commit()
-                    self.transactions += 1
+                    self._write(connection)
                     time.sleep(self._chance.choice((0.0, 0.001, 0.02)))
         except Exception as error:
             self.error = repr(error)
+
+    def _write(self, connection: pymysql.connections.Connection[Any]) -> None:
+        """One transaction; none where the server has chosen it as the victim of a deadlock with a task."""
+        try:
+            with connection.cursor() as cursor:
+                for _ in range(self._chance.choice((1, 1, 1, 3, 40))):
+                    self._change(cursor)
+            connection.commit()
+            self.transactions += 1
+        except pymysql.err.OperationalError as error:
+            if error.args[0] not in ROLLED_BACK:
+                raise
+            connection.rollback()
 
     def stop(self) -> None:
         self._ended.set()

@@ -17,7 +17,7 @@ from dev.targets.schema import MARKS, TICKS, WRITERS, TargetTable
 
 _REFUSED: Final = frozenset({1022, 1062, 1205, 1213, 1217, 1451, 1452})
 """Duplicate keys, lock waits, deadlocks, foreign keys: the statement has changed nothing."""
-_ROLLED_BACK: Final = frozenset({1205, 1213})
+ROLLED_BACK: Final = frozenset({1205, 1213})
 
 
 class _Again(Exception):
@@ -136,7 +136,7 @@ class Writer:
             return int(cursor.execute(sql, values) or 0)
         except pymysql.MySQLError as error:
             number = error.args[0]
-            if number in _ROLLED_BACK:
+            if number in ROLLED_BACK:
                 raise _Again from error
             if number not in _REFUSED:
                 raise

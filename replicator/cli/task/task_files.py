@@ -52,7 +52,7 @@ def _read(file: str, tasks: list[TaskFile], refused: list[Refused]) -> None:
     try:
         texts = documents(_bytes(file), MAX_BYTES)
         if not texts:
-            raise ConfigError("E1014", f"there is no task in {name}", found="an empty text", wanted="YAML or JSON")
+            raise ConfigError("E1001", f"there is no task in {name}", found="an empty text", wanted="YAML or JSON")
     except ConfigError as error:
         refused.append(Refused(name, error))
         return

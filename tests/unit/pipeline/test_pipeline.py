@@ -114,6 +114,13 @@ def test_a_sink_that_knows_no_server_does_not_forget_it() -> None:
     assert bench.source.opened == [known]
 
 
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No commit comes early because the machine is busy."""
+    for name in ("_FIRST_SECONDS", "_MOST_SECONDS", "_NEXT_SECONDS"):
+        monkeypatch.setattr(pipeline, name, 60.0)
+
+
 def test_whole_transactions_are_joined_while_there_is_a_backlog() -> None:
     script = Script(*[whole(number) for number in range(20)])
     script.read_size = 1 << 20
@@ -144,6 +151,7 @@ def test_whole_transactions_are_committed_before_the_beginning_of_one_of_unknown
     assert calls[-1] == ("commit", 3)
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_they_are_committed_together_with_the_next_where_that_is_known_to_be_short() -> None:
     """At half a million rows a second a commit of its own for each transaction of some thousand costs half the time."""
     big = _WRITE_BYTES
@@ -157,6 +165,7 @@ def test_they_are_committed_together_with_the_next_where_that_is_known_to_be_sho
     assert bench.sink.of("commit") == [("commit", 2), ("commit", 3)]
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_whole_transactions_are_delivered_when_the_one_that_they_are_bound_to_can_not_be_read() -> None:
     big = _WRITE_BYTES
     unreadable = DecodeError("E2302", "an event can't be read")
