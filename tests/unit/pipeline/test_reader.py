@@ -122,7 +122,7 @@ def half() -> Iterator[Half]:
 
 @pytest.fixture
 def shortly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "_BACKLOG_SECONDS", 0.05)
+    monkeypatch.setattr(reader, "_BACKLOG_SECONDS", 0.5)
     monkeypatch.setattr(reader, "_THREAD_PATIENCE", 0.02)
 
 
