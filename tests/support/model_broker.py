@@ -267,7 +267,9 @@ class ModelCluster:
         repeated = version >= 5 and found.epoch == epoch + 1 and found.state in (wanted, done)
         code, _ = self._transaction(node, name, producer_id, found.epoch if repeated else epoch, end_transaction.KEY)
         if not code and not repeated:
-            if found.state == "ongoing":
+            # The second protocol lets a producer abort what has never arrived (`noPartitionAdded`).
+            nothing = version >= 5 and not commit and found.state in ("empty", "committed", "aborted")
+            if found.state == "ongoing" or nothing:
                 found.state = wanted
                 found.epoch += version >= 5
             elif found.state == wanted:

@@ -77,19 +77,25 @@ def _decimal(precision: int, scale: int) -> Comparable:
 def _members(column: Column, cut: str) -> Comparable:
     """The member's text; index 0, which stands for a refused value, is the empty string. SETs joined by commas."""
     texts = column.members
-    if column.type == types.SET:
-        return Comparable(cut, lambda raw: ",".join(t for place, t in enumerate(texts) if _little(raw) >> place & 1))
     every = ("", *texts)
+
+    def foreign(number: int) -> DecodeError:
+        what = f"'{column.name}' has the value {number}, which is not a member"
+        return DecodeError("E2302", what, found=f"{len(texts)} members")
 
     def member(raw: bytes) -> str:
         index = _little(raw)
         if index >= len(every):
-            raise DecodeError(
-                "E2302", f"'{column.name}' has the value {index}, which is not a member", found=f"{len(texts)} members"
-            )
+            raise foreign(index)
         return every[index]
 
-    return Comparable(cut, member)
+    def joined(raw: bytes) -> str:
+        bits = _little(raw)
+        if bits >> len(texts):
+            raise foreign(bits)
+        return ",".join(text for place, text in enumerate(texts) if bits >> place & 1)
+
+    return Comparable(cut, joined if column.type == types.SET else member)
 
 
 def _little(raw: bytes) -> int:
