@@ -21,6 +21,8 @@ PATIENCE: Final = 30.0
 """Seconds, where the configuration does not say."""
 MOST: Final = 3
 """Hand-overs of this kind in an hour."""
+_TARGET: Final = frozenset({"E3401", "E3402"})
+"""A target server is not reachable. Others of its errors are the same from all hosts: read-only, a deadlock."""
 
 
 def give_up(facts: Facts, view: TaskView, now: float) -> list[Action]:
@@ -48,7 +50,7 @@ def side_of(code: str) -> Side | None:
     """What keeps a worker that waits with this error from its work; None for what would be the same on all hosts."""
     if code.startswith("E20"):
         return "source"
-    if code.startswith("E30"):
+    if code.startswith("E30") or code in _TARGET:
         return "sink"
     if code == "E3301":
         return "registry"
