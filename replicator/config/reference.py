@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from replicator.config import json_schema
 
+SECTIONS: Final = ("source", "sink")
+"""They have other keys for each `type`."""
 
-def keys() -> dict[str, dict[str, Any]]:
-    """Every key by its dotted path. One that several forms share (`sink.type`) has all their values."""
+
+def types(section: str) -> list[str]:
+    """Of one of `SECTIONS`."""
+    return list(map(str, keys()[f"{section}.type"]["enum"]))
+
+
+def keys(section: str = "", kind: str = "") -> dict[str, dict[str, Any]]:
+    """Every key by its dotted path. One that several forms share (`sink.type`) has all their values.
+
+    Args:
+        section, kind: one of `SECTIONS` and one of its types: of the section only the keys of this type.
+    """
     root = json_schema.schema()
     known: dict[str, dict[str, Any]] = {}
-    for path, node in _walk(root, root):
-        values = [node["const"]] if "const" in node else node.get("enum", [])
+    for path, node in _walk(root, root, only={f"{section}.": kind} if kind else {}):
+        values = _values(node)
         if values:
             before = known.get(path, {}).get("enum", [])
             node = {**node, "enum": [*before, *(value for value in values if value not in before)]}
@@ -22,14 +34,23 @@ def keys() -> dict[str, dict[str, Any]]:
     return known
 
 
-def _walk(node: dict[str, Any], root: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def _walk(
+    node: dict[str, Any], root: dict[str, Any], prefix: str = "", *, only: dict[str, str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every key below `node` of the JSON Schema, dotted, with its own schema; all keys of several forms, and of the
-    members of a list."""
+    members of a list. `only`: prefix -> value of `type` of the forms that count there."""
     for form in _forms(node, root):
-        for key, child in form.get("properties", {}).items():
+        properties = form.get("properties", {})
+        if prefix in only and only[prefix] not in _values(properties.get("type", {})):
+            continue
+        for key, child in properties.items():
             path = f"{prefix}{key}"
             yield path, {**child, "required": key in form.get("required", ())}
-            yield from _walk(child, root, f"{path}.")
+            yield from _walk(child, root, f"{path}.", only=only)
+
+
+def _values(node: dict[str, Any]) -> list[Any]:
+    return [node["const"]] if "const" in node else list(node.get("enum", []))
 
 
 def _forms(node: dict[str, Any], root: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 from dev.paths import TREE
 from replicator.cli.main import main
 from replicator.codes import CODES
+from replicator.config.reference import SECTIONS, types
 from replicator.config.task import TaskConfig
 
 SOURCES = sorted(path for part in ("replicator", "core", "server", "monitor") for path in (TREE / part).rglob("*.py"))
@@ -81,6 +82,10 @@ def options(command: click.Command = main) -> set[str]:
 
 
 def is_key(path: str) -> bool:
+    """`sink.kafka.topic` is one, as `explain` names those of a type."""
+    section, _, rest = path.partition(".")
+    if section in SECTIONS and rest.partition(".")[0] in types(section):
+        path = f"{section}.{rest.partition('.')[2] or 'type'}"
     models: list[Any] = [TaskConfig]
     for name in path.split("."):
         fields = [model.model_fields[name].annotation for model in models if name in getattr(model, "model_fields", {})]

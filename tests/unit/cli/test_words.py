@@ -18,7 +18,7 @@ def test_explain_a_key(cli: Cli) -> None:
     text = cli("explain").stdout
     assert "name <string>  required" in text
     assert "type <kafka | file | stdout | mysql | mariadb>  required" in cli("explain", "sink").stdout
-    assert "start <latest | earliest or mapping>  default: latest" in cli("explain", "source").stdout
+    assert "start <latest | earliest or mapping>  default: latest" in cli("explain", "source.mysql").stdout
     assert "position <integer from 4>  required" in cli("explain", "source.start").stdout
 
 
@@ -66,3 +66,18 @@ def test_the_least_important_columns_go_first() -> None:
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
     assert terminal.clean("a\x1b[2Jb\n") == "a\\x1b[2Jb\\n"
+
+
+def test_explain_a_section_by_type(cli: Cli) -> None:
+    """`sink` names the types and their keys; each type has only its own."""
+    text = cli("explain", "sink").stdout
+    assert "kafka: topic, format" in text and "mariadb: host, port" in text and "file: topic" in text
+    kafka, mysql = cli("explain", "sink.kafka").stdout, cli("explain", "sink", "--type", "mysql").stdout
+    assert "bootstrap_servers <list" in kafka and "conflict <" not in kafka
+    assert "conflict <" in mysql and "bootstrap_servers" not in mysql
+    assert cli("explain", "task.sink.mysql.conflict").stdout.startswith("conflict <")
+    assert "earliest" in cli("explain", "source.start").stdout
+    assert cli("explain", "sink.kafka.conflict").exit_code == 2, "a key of another type"
+    refused = cli("explain", "sink", "--type", "oracle")
+    assert (refused.exit_code, "kafka, file, stdout, mysql, mariadb" in refused.stderr) == (2, True)
+    assert "belongs to source or sink" in cli("explain", "transforms", "--type", "kafka").stderr
