@@ -44,7 +44,9 @@ class Process:
         """prefix: of the command, to run it in a network of its own, say; environment: besides ours."""
         self.name = name
         self._command = [*(prefix or []), str(CLI), *arguments]
-        self._environment = environment
+        # Pid files belong to the folder, unless the caller has chosen another directory.
+        state = {} if "XDG_STATE_HOME" in os.environ else {"XDG_STATE_HOME": str(folder / "state")}
+        self._environment = {**state, **(environment or {})}
         self._folder = folder
         self.log_path = folder / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None

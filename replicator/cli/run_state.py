@@ -7,7 +7,6 @@ sink is not known is never taken for this one's.
 from __future__ import annotations
 
 import hashlib
-import os
 import socket
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from replicator.checkpoint.sqlite import Owner, SqliteStore
 from replicator.config.mysql_sink import MySQLSink
 from replicator.config.task import FileSink, KafkaSink, TaskConfig
 from replicator.errors import ProcessError
+from replicator.host.state_directory import state_directory
 from replicator.mysql.hosts import candidates
 
 _HASHED = 10
@@ -84,13 +84,7 @@ def _own(task: str, sink: str) -> Path:
         )
     kind = _kind(sink)
     name = kind if kind == "stdout" else f"{kind}-{hashlib.sha256(sink.encode()).hexdigest()[:_HASHED]}"
-    return folder() / f"{task}.{name}.sqlite"
-
-
-def folder() -> Path:
-    """`$XDG_STATE_HOME/mysql-replicator`."""
-    home = os.environ.get("XDG_STATE_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "state") / "mysql-replicator"
+    return state_directory() / f"{task}.{name}.sqlite"
 
 
 def _refuse_others(where: Path, task: str, sink: str) -> None:

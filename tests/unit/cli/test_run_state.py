@@ -14,10 +14,11 @@ from replicator.checkpoint.sqlite import SqliteStore
 from replicator.cli.main import main
 from replicator.cli.run import _ordered, _with_sink
 from replicator.cli.run_snapshot import order_snapshot, with_added_tables, with_snapshot
-from replicator.cli.run_state import folder, open_state, replica_name
+from replicator.cli.run_state import open_state, replica_name
 from replicator.config.load import load_task, parse_task, to_data
 from replicator.config.task import StdoutSink, TaskConfig
 from replicator.errors import ProcessError, ReplicatorError
+from replicator.host.state_directory import state_directory
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.quarantine import Quarantined, TaskOrders
@@ -62,7 +63,7 @@ def test_82_a_run_to_the_terminal_does_not_move_the_position_of_one_into_kafka(t
     assert loaded(KAFKA) is None
     assert loaded(_with_sink(KAFKA, "stdout"), chosen=True) == HERE
     assert loaded(_with_sink(KAFKA, f"file:{tmp_path}/other"), chosen=True) is None
-    assert len(list(folder().glob("*.sqlite"))) == 4
+    assert len(list(state_directory().glob("*.sqlite"))) == 4
 
 
 def test_the_same_sink_in_other_words_is_the_same() -> None:
@@ -75,15 +76,15 @@ def test_another_sink_of_the_kind_never_begins_now_without_a_word(sink: dict[str
     """A broker was added, say: the position is there, under another name."""
     save(KAFKA)
     error = refused(into(**sink))
-    (there,) = folder().glob("*.sqlite")
+    (there,) = state_directory().glob("*.sqlite")
     assert str(there) in error.found and f"--state {there}" in error.fix
     assert loaded(into(**sink), there) == HERE, "that is the same position, as the user says"
     assert loaded(into(**sink), tmp_path / "new.sqlite") is None
-    assert not list(folder().glob("*.sqlite-*"))
+    assert not list(state_directory().glob("*.sqlite-*"))
 
 
 def test_the_file_of_an_earlier_version_says_nothing_of_its_sink() -> None:
-    old = folder() / f"{KAFKA.name}.sqlite"
+    old = state_directory() / f"{KAFKA.name}.sqlite"
     SqliteStore(old, KAFKA.name).close()
     store = SqliteStore(old, KAFKA.name)
     store.save(HERE)
