@@ -60,6 +60,11 @@ class Server(msgspec.Struct, frozen=True):
         return self.get("server_uuid") or f"{BY_ID}{self.get('server_id')}"
 
     @property
+    def has_fractions(self) -> bool:
+        """Whether times can have fractions of a second."""
+        return self.mariadb or self.version >= (5, 6, 4)
+
+    @property
     def gtid(self) -> bool:
         """True when every transaction has a GTID, so that a set of them is a position."""
         return self.mariadb or self.get("gtid_mode") == "ON"

@@ -154,7 +154,9 @@ def test_what_is_not_there_is_refused_before_the_task_is(
     assert bad.severity == "fail"
     assert wanted in bad.wanted
     (tmp_path / "task.json").write_text(json.dumps(to_data(config)))
-    applied = CliRunner().invoke(main, ["task", "apply", "-f", str(tmp_path / "task.json"), "--server", "127.0.0.1:1"])
+    applied = CliRunner().invoke(
+        main, ["task", "apply", "-f", str(tmp_path / "task.json"), "--server", "http://127.0.0.1:1"]
+    )
     assert applied.exit_code != 0
     assert "E1011" in applied.output
 

@@ -20,6 +20,9 @@ from replicator.source.mysql.stream import MySQLStream
 
 _SCAN_SECONDS = 60.0  # MariaDB walks one binlog file, 1 GB by default, before it sends the first event after a GTID
 
+_CLOCK_SECONDS = "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP())"  # MySQL 5.5
+_CLOCK = _CLOCK_SECONDS.replace("()", "(6)")
+
 
 class MySQLSource:
     """Streams the binlog of one server. Makes one connection per question and one per stream, and never reconnects by
@@ -70,7 +73,7 @@ class MySQLSource:
         with Session(self._hosts.current, self._password) as session:
             server = read_server(session)
             before = time.time_ns()
-            clock = session.value("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")
+            clock = session.value(_CLOCK if server.has_fractions else _CLOCK_SECONDS)
             here_ms = (before + time.time_ns()) // 2_000_000
             return SourceEnd(positions.end_position(session, server), int(clock) // 1000 - here_ms)
 

@@ -39,7 +39,7 @@ def test_kafka_is_down_at_the_start_and_dies_in_flight(
     local.insert()
     kafka.stop()
     running = local.start()
-    assert "The task retries" in running.says("waiting", "E3001", kafka.address)
+    assert "A running task retries" in running.says("waiting", "E3001", kafka.address)
     kafka.start()
     local.wait_delivered()
     kafka.kill()

@@ -168,7 +168,7 @@ def test_a_server_that_goes_away(make_mysql: Callable[..., MySQL], replicator: R
     local.insert()
     server.stop()
     running = local.start()
-    assert "The task retries" in running.says("waiting", "E2001")
+    assert "A running task retries" in running.says("waiting", "E2001")
     server.start()
     local.wait_delivered()
     server.kill()
