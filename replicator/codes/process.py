@@ -173,5 +173,15 @@ CODES: Final[dict[str, Entry]] = table(
             "what was not acknowledged.",
             "See the log of the process.",
         ),
+        "E5070": (
+            "login exists",
+            "A token or a user of this name exists, or there are too many of them.",
+            "`replicator token list` and `replicator user list` show them.",
+        ),
+        "E5071": (
+            "no such login",
+            "There is no token or user of this name.",
+            "`replicator token list` and `replicator user list` show them.",
+        ),
     },
 )

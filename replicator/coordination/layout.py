@@ -19,6 +19,8 @@
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
+        /tokens/ID                                  a token, by its hash (TokenRecord)
+        /users/NAME                                 a person with a password, by its hash (UserRecord)
 
 Names of tasks, hosts, databases and tables that a znode can't carry are escaped by `escape`: every byte of the UTF-8
 name outside `A-Z a-z 0-9 _ . -` (and a leading dot) becomes `%XX`, upper-case. Names are restored by `unescape`.
@@ -173,3 +175,17 @@ class Layout:
 
     def server_prefix(self, host: str, guid: str) -> str:
         return f"{self.servers}/{escape(host)}-{guid}-"
+
+    @property
+    def tokens(self) -> str:
+        return f"{self.root}/tokens"
+
+    def token(self, id_: str) -> str:
+        return f"{self.tokens}/{id_}"
+
+    @property
+    def users(self) -> str:
+        return f"{self.root}/users"
+
+    def user(self, name: str) -> str:
+        return f"{self.users}/{escape(name)}"

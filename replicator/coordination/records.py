@@ -13,6 +13,7 @@ import msgspec
 
 from replicator.errors import CoordinationError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.principal import Role
 from replicator.model.quarantine import TaskOrders
 from replicator.model.retrying import Retrying
 from replicator.model.verification import Verification
@@ -236,6 +237,29 @@ class ServerRecord(Record):
     pid: int
     address: str
     since_ms: int
+
+
+class LoginRecord(Record, kw_only=True):
+    """What tokens and users have in common. `selector`: of the labels of tasks, "" for all."""
+
+    name: str
+    role: Role
+    selector: str = ""
+    created_by: str = ""
+    created_ms: int = 0
+
+
+class TokenRecord(LoginRecord, kw_only=True):
+    """/tokens/ID. `sha256`: of the whole token; `expires_ms`: 0 for never."""
+
+    sha256: str
+    expires_ms: int = 0
+
+
+class UserRecord(LoginRecord, kw_only=True):
+    """/users/NAME. `password`: its hash; see `access.passwords`."""
+
+    password: str
 
 
 R = TypeVar("R", bound=Record)
