@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import Depends, FastAPI
 from fastapi.openapi.utils import get_openapi
 
 import replicator
 from replicator.config.task import TaskConfig
+from replicator.coordination.access.audit import AuditLog
+from replicator.coordination.access.logins import Logins
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.telemetry.hosts import App
 from server import access_control, error_responses, route_helpers
+from server.audit import Audit, audited
+from server.authentication import Authentication, Verifier
+from server.login_operations import LoginOperations
 from server.positions import Positions
+from server.route_table import RouteTable
 from server.routes import (
     actions,
+    audit,
+    documentation,
     health,
     history,
+    logins,
     machines,
     positions,
     quarantine,
@@ -28,6 +37,7 @@ from server.routes import (
 )
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
+from server.task_scope import TaskScope
 
 PREFIX = "/api/v1"
 ROUTERS = (
@@ -41,20 +51,47 @@ ROUTERS = (
     history.router,
     machines.router,
     health.router,
+    logins.router,
+    audit.router,
+    documentation.router,
 )
+
+
+def route_table() -> RouteTable:
+    return RouteTable([*((PREFIX, router) for router in ROUTERS), ("", documentation.page_router)])
+
+
+class Access(NamedTuple):
+    """How requests are admitted, and where they are noted.
+
+    Attributes:
+        token: of the Server's file: an admin.
+        jwt: verifies tokens of an identity provider; None: there is none.
+        audit: None: entries go to ZooKeeper only.
+    """
+
+    token: str
+    jwt: Verifier | None = None
+    audit: Audit | None = None
 
 
 def create_app(
     coordinator: Coordinator,
     layout: Layout,
-    token: str,
+    access: Access,
     open_definitions: OpenDefinitions,
     operations: TaskOperations | None = None,
 ) -> App:
-    """The guarded application. `token`: what every request but health must bear."""
-    return access_control.authenticated(
-        access_control.limited(create_routes(coordinator, layout, open_definitions, operations)), token
+    """The guarded application."""
+    verified = Logins(coordinator, layout)
+    routes = create_routes(coordinator, layout, open_definitions, operations, verified)
+    guarded = access_control.authorized(
+        access_control.limited(routes),
+        route_table(),
+        Authentication(access.token, verified, access.jwt),
+        TaskScope(coordinator, layout),
     )
+    return audited(guarded, access.audit or Audit(AuditLog(coordinator, layout)))
 
 
 def create_routes(
@@ -62,22 +99,27 @@ def create_routes(
     layout: Layout,
     open_definitions: OpenDefinitions,
     operations: TaskOperations | None = None,
+    verified: Logins | None = None,
 ) -> FastAPI:
     """The routes without their guard; the OpenAPI document is made from these."""
     app = FastAPI(
         title="mysql-replicator",
         version=getattr(replicator, "__version__", "v1"),
-        openapi_url=f"{PREFIX}/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
     app.state.coordinator = coordinator
     app.state.operations = operations or TaskOperations(coordinator, layout)
+    verified = verified or Logins(coordinator, layout)
+    app.state.logins = LoginOperations(coordinator, layout, verified)
+    app.state.audit = AuditLog(coordinator, layout)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(error_responses.require_connection)])
+    app.include_router(documentation.page_router)
     error_responses.install(app)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app

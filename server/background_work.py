@@ -1,4 +1,4 @@
-"""Background work of a Server: it registers itself and, as master, finishes deletions."""
+"""Background work of a Server: it registers itself, and as master it finishes deletions and trims the audit."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ import threading
 
 from replicator.errors import CoordinationError, NotConnected
 from replicator.telemetry.log import get_logger
+from server.audit import Audit
 from server.membership import Membership
 from server.task_operations import TaskOperations
 
 INTERVAL = 1.0
+TRIM_ROUNDS = 60
 _log = get_logger("server")
 
 
 class BackgroundWork:
     """A separate thread between `start` and `stop`. Nothing that goes wrong in it ends the Server."""
 
-    def __init__(self, operations: TaskOperations, membership: Membership) -> None:
+    def __init__(self, operations: TaskOperations, membership: Membership, audit: Audit | None = None) -> None:
         self._operations = operations
         self._membership = membership
+        self._audit = audit
+        self._rounds = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="background_work", daemon=True)
 
@@ -41,14 +45,19 @@ class BackgroundWork:
         """One round."""
         self._membership.keep()
         self._watch_reports()
+        if self._audit is not None:
+            self._audit.flush()
         if not self._membership.is_master:
             return
         try:
             self._operations.sweep()
+            if self._audit is not None and self._rounds % TRIM_ROUNDS == 0:
+                self._audit.trim()
+            self._rounds += 1
         except NotConnected:
             return  # the next turn tries again
         except CoordinationError as error:
-            _log.warning("deletions can't be completed", code=error.code, error=str(error))
+            _log.warning("deletions or old audit entries can't be removed", code=error.code, error=str(error))
 
     def _watch_reports(self) -> None:
         with contextlib.suppress(NotConnected):

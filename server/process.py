@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from replicator.config.token import default_token_file, ensure_token
+from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.layout import Layout
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
@@ -16,7 +17,9 @@ from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
 from replicator.zookeeper.client import ZookeeperCoordinator
 from replicator.zookeeper.outage_log import OutageLog
-from server.app import create_app
+from server.app import Access, create_app
+from server.audit import Audit
+from server.audit_file import AuditFile
 from server.background_work import BackgroundWork
 from server.membership import Membership
 from server.table_definitions import OpenDefinitions
@@ -28,6 +31,7 @@ def run(
     listen: Listen,
     root: str,
     token_file: Path | None,
+    audit_file: Path | None,
     host: str,
     session_timeout: float,
     pid_file: Path | None,
@@ -39,7 +43,7 @@ def run(
     parse_listen(listen.where)  # what is wrong with it is said before a token is made
     record = ProcessRecord.of("server", zookeeper, root, host=host, listen=listen.where)
     with held(pid_file, record, log.get_logger("server")) as stopping:
-        _run(zookeeper, listen, root, token_file, host, session_timeout, open_definitions, stopping)
+        _run(zookeeper, listen, root, token_file, audit_file, host, session_timeout, open_definitions, stopping)
 
 
 def _run(
@@ -47,6 +51,7 @@ def _run(
     listen: Listen,
     root: str,
     token_file: Path | None,
+    audit_file: Path | None,
     host: str,
     session_timeout: float,
     open_definitions: OpenDefinitions,
@@ -55,23 +60,26 @@ def _run(
     path = token_file or default_token_file()
     token, made = ensure_token(path)
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
+    file = AuditFile(audit_file) if audit_file is not None else None
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     layout = Layout(root)
     outages = OutageLog(coordinator, log.get_logger("server")).start()
     operations = TaskOperations(coordinator, layout)
+    audit = Audit(AuditLog(coordinator, layout), host, file)
     background_work: list[BackgroundWork] = []
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url)
-        background_work.append(BackgroundWork(operations, membership))
+        background_work.append(BackgroundWork(operations, membership, audit))
         background_work[0].start()
         click.echo(real.url)
 
     try:
-        app = create_app(coordinator, layout, token, open_definitions, operations)
+        app = create_app(coordinator, layout, Access(token, audit=audit), open_definitions, operations)
         serve(app, listen, "server", ready=ready, stopping=stopping)
     finally:
         outages.stop()
         for one in background_work:
             one.stop()
+        audit.flush()
         coordinator.close()

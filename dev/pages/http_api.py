@@ -17,12 +17,15 @@ _HEAD = """# HTTP API of the Server
 Made from the Server's OpenAPI document by `make docs`; do not edit. The document itself is at
 `GET /api/v1/openapi.json`.
 
-Every request except `GET /api/v1/health` requires the token: `Authorization: Bearer TOKEN`. Responses are JSON. Times
-are milliseconds since 1970 (`_ms`) or seconds (`_s`). Errors have the same form at every status;
-[errors.md](errors.md) lists the codes:
+The document is shown at `GET /docs`. Every request except `GET /api/v1/health` requires a login: `Authorization: Bearer
+TOKEN`, or a user with HTTP Basic; [operations.md](operations.md#logins-and-roles)
+describes roles and selectors. Responses are JSON. Times are milliseconds since 1970 (`_ms`) or seconds
+(`_s`). Errors have the same form at every status, that of RFC 9457
+(`application/problem+json`) with the members `error` and `errors`; [errors.md](errors.md) lists the codes:
 
 ```json
-{"error": {"code": "E5003", "area": "...", "what": "...", "found": "...", "wanted": "...", "fix": "..."}, "errors": []}
+{"type": "urn:mysql-replicator:error:E5003", "title": "no such task", "status": 404, "detail": "E5003 process: ...",
+ "error": {"code": "E5003", "what": "...", "found": "...", "wanted": "...", "fix": "...", "position": ""}, "errors": []}
 ```
 
 ```sh

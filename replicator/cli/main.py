@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 LAZY = {
     "task": ("Create, monitor and control tasks.", "replicator.cli.task"),
+    "token": ("Create, list and revoke tokens of the Server.", "replicator.cli.access.token"),
+    "user": ("Create, list and remove users of Server and Monitor.", "replicator.cli.access.user"),
+    "audit": ("Show who changed what, and what was refused.", "replicator.cli.access.audit"),
     "check": ("Check whether a task can run.", "replicator.cli.check"),
     "verify": ("Compare the rows of source and target.", "replicator.cli.verify"),
     "run": ("Run one task in this process, without ZooKeeper.", "replicator.cli.run"),

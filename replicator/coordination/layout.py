@@ -21,6 +21,8 @@
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
         /tokens/ID                                  a token, by its hash (TokenRecord)
         /users/NAME                                 a person with a password, by its hash (UserRecord)
+        /audit/entry-SEQUENCE                       a request that changed something (AuditRecord), trimmed
+        /audit/refused-SEQUENCE                     a request that failed or was refused (AuditRecord), trimmed
 
 Names of tasks, hosts, databases and tables that a znode can't carry are escaped by `escape`: every byte of the UTF-8
 name outside `A-Z a-z 0-9 _ . -` (and a leading dot) becomes `%XX`, upper-case. Names are restored by `unescape`.
@@ -189,3 +191,10 @@ class Layout:
 
     def user(self, name: str) -> str:
         return f"{self.users}/{escape(name)}"
+
+    @property
+    def audit(self) -> str:
+        return f"{self.root}/audit"
+
+    def audit_prefix(self, *, refused: bool) -> str:
+        return f"{self.audit}/{'refused' if refused else 'entry'}-"

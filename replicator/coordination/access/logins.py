@@ -107,7 +107,11 @@ class Logins:
     def _user(self, name: str) -> UserRecord | None:
         if name not in self._names.get("", lambda: frozenset(self._users.names())):
             return None
-        return self._user_records.get(name, lambda: _readable(lambda: self._users.read(name)))
+        return self._user_records.get(name, lambda: _readable(lambda: self._record(name)))
+
+    def _record(self, name: str) -> UserRecord | None:
+        node = self._users.read(name)
+        return node.record if node is not None else None
 
     def forget(self) -> None:
         """Reads everything again: this process has changed a login."""

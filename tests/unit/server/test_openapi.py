@@ -13,7 +13,7 @@ from referencing.jsonschema import DRAFT202012
 
 from replicator.assembly.table_definitions import TableDefinitions
 from server.access_control import MAX_BODY
-from server.app import create_app
+from server.app import Access, create_app
 from tests.support.api import TASK, TOKEN, World
 
 NAME = "copy_hot_item"
@@ -82,7 +82,7 @@ def test_answers_are_as_documented(world: World, document: dict[str, Any]) -> No
 
 async def too_large(world: World, method: str, path: str) -> tuple[int, str]:
     """Without a socket, which may be reset before the answer is read."""
-    app = create_app(world.bus.coordinator, world.bus.layout, TOKEN, TableDefinitions)
+    app = create_app(world.bus.coordinator, world.bus.layout, Access(TOKEN), TableDefinitions)
     headers = {"authorization": f"Bearer {TOKEN}"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://server", headers=headers) as http:
         answer = await http.request(method, path, content=b" " * (MAX_BODY + 1))
