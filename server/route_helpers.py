@@ -8,6 +8,7 @@ import msgspec
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
+from replicator.config.labels import EVERYTHING, MAX_SELECTOR, Selector, parse_selector
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
 from replicator.coordination.layout import unescape
@@ -105,6 +106,15 @@ def _version(
     return int(text)
 
 
+def _selector(
+    selector: Annotated[
+        str | None,
+        Query(description="only tasks with these labels, such as env=prod,team!=shop", max_length=MAX_SELECTOR),
+    ] = None,
+) -> Selector:
+    return EVERYTHING if selector is None else parse_selector(selector)
+
+
 async def _config(request: Request) -> TaskConfig:
     return load_task(await request.body())
 
@@ -136,6 +146,7 @@ DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 Version = Annotated[int | None, Depends(_version)]
+SelectorOf = Annotated[Selector, Depends(_selector)]
 Config = Annotated[TaskConfig, Depends(_config)]
 Arguments = Annotated[dict[str, str], Depends(_arguments)]
 
