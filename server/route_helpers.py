@@ -18,6 +18,7 @@ from server import responses
 from server.positions import Positions
 from server.table_definitions import DefinitionOperations, Schema
 from server.task_operations import TaskOperations
+from server.versions import VersionOperations
 
 ANSWERS = (
     responses.Task,
@@ -30,6 +31,9 @@ ANSWERS = (
     responses.PositionChanged,
     responses.Skipped,
     responses.Maintained,
+    responses.VersionList,
+    responses.TaskVersion,
+    responses.VersionDiff,
     Schema,
     VerificationReport,
     responses.Failure,
@@ -74,6 +78,12 @@ def _definitions(request: Request) -> DefinitionOperations:
     definitions = request.app.state.table_definitions
     assert isinstance(definitions, DefinitionOperations)  # noqa: S101
     return definitions
+
+
+def _versions(request: Request) -> VersionOperations:
+    versions = request.app.state.versions
+    assert isinstance(versions, VersionOperations)  # noqa: S101
+    return versions
 
 
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
@@ -143,6 +153,7 @@ Reason = Annotated[str, Query(description="recorded in the history of the task",
 OperationsOf = Annotated[TaskOperations, Depends(_operations)]
 PositionsOf = Annotated[Positions, Depends(_positions)]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]
+VersionsOf = Annotated[VersionOperations, Depends(_versions)]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 Version = Annotated[int | None, Depends(_version)]

@@ -173,5 +173,10 @@ CODES: Final[dict[str, Entry]] = table(
             "what was not acknowledged.",
             "See the log of the process.",
         ),
+        "E5090": (
+            "no such version",
+            "The task has no such version of its configuration, or does not keep it: of all, the newest 100 are kept.",
+            "`replicator task versions NAME` lists the versions that are kept.",
+        ),
     },
 )
