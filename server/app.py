@@ -34,14 +34,17 @@ from server.routes import (
     table_definitions,
     tasks,
     verifications,
+    versions,
 )
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
 from server.task_scope import TaskScope
+from server.versions import VersionOperations
 
 PREFIX = "/api/v1"
 ROUTERS = (
     tasks.router,
+    versions.router,
     actions.router,
     positions.router,
     quarantine.router,
@@ -115,6 +118,7 @@ def create_routes(
     verified = verified or Logins(coordinator, layout)
     app.state.logins = LoginOperations(coordinator, layout, verified)
     app.state.audit = AuditLog(coordinator, layout)
+    app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:

@@ -18,13 +18,18 @@ def writes(request: Request, config: TaskConfig, before: Mapping[str, Any] | Non
     """Call it before the configuration is written. Raises ProcessError E5072 for a task that the login could not see
     afterwards."""
     facts = facts_of(request.scope)
-    after = to_data(config)
+    replaces(request, to_data(config), before)
+    if not facts.task:
+        facts.task = config.name
+    elif facts.task != config.name:
+        facts.target = config.name
+
+
+def replaces(request: Request, after: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
+    """As `writes`, of a configuration as plain data."""
+    facts = facts_of(request.scope)
     task_scope.check_config(facts.known, after)
     facts.changes = differences(before, after)
-    if facts.task:
-        facts.target = config.name if config.name != facts.task else ""
-    else:
-        facts.task = config.name
 
 
 def removes(request: Request, before: Mapping[str, Any] | None) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
+from replicator.config.labels import EVERYTHING, MAX_SELECTOR, Selector, parse_selector
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
 from replicator.coordination.access.audit import AuditLog
@@ -22,6 +23,7 @@ from server.positions import Positions
 from server.request_facts import author_of, facts_of
 from server.table_definitions import DefinitionOperations, Schema
 from server.task_operations import TaskOperations
+from server.versions import VersionOperations
 
 ANSWERS = (
     responses.Task,
@@ -34,6 +36,9 @@ ANSWERS = (
     responses.PositionChanged,
     responses.Skipped,
     responses.Maintained,
+    responses.VersionList,
+    responses.TaskVersion,
+    responses.VersionDiff,
     Schema,
     VerificationReport,
     responses.Failure,
@@ -86,6 +91,12 @@ def _definitions(request: Request) -> DefinitionOperations:
     return definitions
 
 
+def _versions(request: Request) -> VersionOperations:
+    versions = request.app.state.versions
+    assert isinstance(versions, VersionOperations)  # noqa: S101
+    return versions
+
+
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
     return unescape(name)
 
@@ -129,6 +140,15 @@ def _version(
     return int(text)
 
 
+def _selector(
+    selector: Annotated[
+        str | None,
+        Query(description="only tasks with these labels, such as env=prod,team!=shop", max_length=MAX_SELECTOR),
+    ] = None,
+) -> Selector:
+    return EVERYTHING if selector is None else parse_selector(selector)
+
+
 async def _config(request: Request) -> TaskConfig:
     return load_task(await request.body())
 
@@ -166,12 +186,14 @@ Reason = Annotated[str, Query(description="recorded in the history of the task",
 OperationsOf = Annotated[TaskOperations, Depends(_operations)]
 PositionsOf = Annotated[Positions, Depends(_positions)]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]
+VersionsOf = Annotated[VersionOperations, Depends(_versions)]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 LoginOf = Annotated[Principal, Depends(_login)]
 LoginsOf = Annotated[LoginOperations, Depends(_login_operations)]
 AuditOf = Annotated[AuditLog, Depends(_audit)]
 Version = Annotated[int | None, Depends(_version)]
+SelectorOf = Annotated[Selector, Depends(_selector)]
 Config = Annotated[TaskConfig, Depends(_config)]
 Arguments = Annotated[dict[str, str], Depends(_arguments)]
 

@@ -81,17 +81,25 @@ class TaskOperations:
                 if self._registry.read(config.name).configured:
                     raise ProcessError("E5004", f"task '{config.name}' already exists")
             return
-        self._registry.create(config.name, to_data(config), by, orders)
+        self._registry.create(config.name, to_data(config), by, orders, reason)
         self._note(config.name, "created", by, reason)
 
     def replace(
-        self, name: str, config: TaskConfig, by: str, version: int | None, dry_run: bool = False, reason: str = ""
+        self,
+        name: str,
+        config: TaskConfig,
+        by: str,
+        version: int | None,
+        dry_run: bool = False,
+        reason: str = "",
+        restores: int | None = None,
     ) -> bool:
         """Writes a new configuration; False when it is the same already.
 
         Args:
             version: the caller's idea of the present version, or None to replace whatever is there. Either way nobody
                 else's change in between is overwritten unseen.
+            restores: number of the earlier version that `config` is, for a rollback.
 
         Raises:
             VersionConflict: E4006.
@@ -120,8 +128,9 @@ class TaskOperations:
             return False
         if not dry_run:
             ordered, told = orders_with(self.task(name), self._ordered(name), old, config, present + 1)
-            self._registry.configure(name, to_data(config), by, present, ordered)
-            self._note(name, "configured", by, reason)
+            self._registry.configure(name, to_data(config), by, present, ordered, reason=reason, restores=restores)
+            rollback = "" if restores is None else f"rollback to version {restores}"
+            self._note(name, "configured", by, ": ".join(part for part in (rollback, reason) if part))
             if told:
                 self._note(name, "snapshot", by, told)
         return True

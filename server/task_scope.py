@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from replicator.config.labels import parse_selector
+from replicator.config.labels import labels_of, parse_selector
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.tasks.registry import Registry
@@ -19,7 +19,7 @@ def includes(principal: Principal, config: Mapping[str, Any] | None) -> bool:
     if not principal.selector:
         return True
     try:
-        return config is not None and parse_selector(principal.selector).matches(_labels(config))
+        return config is not None and parse_selector(principal.selector).matches(labels_of(config))
     except ConfigError:
         return False
 
@@ -28,7 +28,7 @@ def check_config(principal: Principal, config: Mapping[str, Any]) -> None:
     """Raises ProcessError E5072 for a task that the login could not see once it is written."""
     if includes(principal, config):
         return
-    labels = ",".join(f"{key}={value}" for key, value in sorted(_labels(config).items()))
+    labels = ",".join(f"{key}={value}" for key, value in sorted(labels_of(config).items()))
     raise ProcessError(
         "E5072",
         f"{principal.label} may not write a task with these labels",
@@ -36,11 +36,6 @@ def check_config(principal: Principal, config: Mapping[str, Any]) -> None:
         wanted=f"labels that match {principal.selector}",
         fix="Set `labels:` of the task accordingly, or use a login for these tasks.",
     )
-
-
-def _labels(config: Mapping[str, Any]) -> dict[str, str]:
-    labels = config.get("labels")
-    return {str(key): str(value) for key, value in labels.items()} if isinstance(labels, dict) else {}
 
 
 class TaskScope:

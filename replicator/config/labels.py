@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from replicator.errors import ConfigError
 
@@ -81,6 +81,14 @@ def check_labels(labels: Mapping[str, str]) -> None:
             raise ConfigError("E1030", "invalid key of a label", found=_shown(key), wanted=_KEY_RULE)
         if not _matches(VALUE_PATTERN, value):
             raise ConfigError("E1030", f"invalid value of the label {key}", found=_shown(value), wanted=_VALUE_RULE)
+
+
+def labels_of(config: Mapping[str, Any] | None) -> dict[str, str]:
+    """The labels of a configuration in plain data, which may be damaged; none of a task without one."""
+    labels = (config or {}).get("labels")
+    if not isinstance(labels, dict):
+        return {}
+    return {key: value for key, value in labels.items() if isinstance(key, str) and isinstance(value, str)}
 
 
 def parse_selector(text: str) -> Selector:

@@ -37,6 +37,20 @@ class TaskRecord(Record):
     updated_by: str = ""
 
 
+class VersionRecord(Record):
+    """/tasks/TASK/versions/NUMBER: a configuration of the task `uid`. `kind`: "created", "configured", "rollback" (to
+    the version `restores`), or "" for one that was there before versions were kept."""
+
+    number: int
+    uid: str = ""
+    config: dict[str, Any] = {}
+    time_ms: int = 0
+    by: str = ""
+    kind: str = ""
+    reason: str = ""
+    restores: int | None = None
+
+
 class InstanceRecord(Record):
     """/tasks/TASK/instance/...: a contender. `state` is a value of `leadership.state.State`; `timeout_s` is the
     session's negotiated timeout, from which the length of its lease follows."""

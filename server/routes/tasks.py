@@ -8,7 +8,19 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from server import config_changes, responses, task_scope
-from server.route_helpers import By, Config, LoginOf, Name, OperationsOf, Reason, Version, body_of, documented, reply
+from server.route_helpers import (
+    By,
+    Config,
+    LoginOf,
+    Name,
+    OperationsOf,
+    Reason,
+    SelectorOf,
+    Version,
+    body_of,
+    documented,
+    reply,
+)
 
 router = APIRouter(tags=["tasks"])
 _BODY = body_of(
@@ -18,10 +30,11 @@ DryRun = Annotated[bool, Query(description="check everything, but write nothing"
 
 
 @router.get("/tasks", responses=documented(responses.TaskList), operation_id="listTasks")
-def list_tasks(operations: OperationsOf, login: LoginOf) -> Response:
-    """Lists all tasks with their state: those that the selector of the login includes."""
+def list_tasks(operations: OperationsOf, selector: SelectorOf, login: LoginOf) -> Response:
+    """Lists the tasks with their state: all that the login may see, or those of them whose labels the selector matches.
+    422 E1031 for an invalid selector."""
     seen = [view for view in operations.tasks() if task_scope.includes(login, view.config)]
-    return reply(responses.TaskList(items=[responses.task(view) for view in seen]))
+    return reply(responses.TaskList(items=[responses.task(view) for view in seen if selector.matches(view.labels)]))
 
 
 @router.post(

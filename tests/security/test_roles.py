@@ -160,3 +160,14 @@ def test_invalid_logins_are_not_created(site: Site) -> None:
     answer = site.http.post("/users", json={"name": "x", "password": "hunter2", "role": "viewer"})
     assert answer.status_code == 422 and "hunter2" not in answer.text
     assert site.http.get("/tokens").json()["items"] == site.http.get("/users").json()["items"] == []
+
+
+def test_rollback_does_not_leave_the_selector(site: Site) -> None:
+    site.http.post("/tasks", content=PROD.replace("prod", "test"))
+    site.http.put(f"/tasks/{NAME}", content=PROD)
+    prod = site.token("admin", "env=prod")
+    assert code(site.http.post(f"/tasks/{NAME}/rollback", json={"to": "0"}, headers=prod)) == (403, "E5072")
+    assert site.http.post(f"/tasks/{NAME}/rollback", json={"to": "0"}).status_code == 200
+    (entry,) = site.audit(outcome="refused")
+    assert (entry["operation"], entry["arguments"], entry["changes"]) == ("rollbackTask", {"to": "0"}, [])
+    assert site.audit()[-1]["changes"] == [{"key": "labels.env", "before": "prod", "after": "test"}]

@@ -96,6 +96,17 @@ class Client:
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
 
+    def versions(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/versions")
+
+    def compare(self, name: str, before: int | None, after: int | None) -> dict[str, Any]:
+        given = {"from": before, "to": after}
+        params = {key: str(number) for key, number in given.items() if number is not None}
+        return self._of(name, "GET", "/diff", params=params)
+
+    def rollback(self, name: str, to: int, dry_run: bool, reason: str) -> dict[str, Any]:
+        return self.act(name, "rollback", dry_run=dry_run, to=str(to), reason=reason)
+
     def report_verification(self, name: str, report: dict[str, Any]) -> dict[str, Any]:
         return self._of(name, "PUT", "/verification", json=report)
 

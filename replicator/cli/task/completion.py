@@ -39,3 +39,22 @@ def complete_task(ctx: click.Context, _param: click.Parameter, incomplete: str) 
     given = ctx.params.get("names") or ()
     names = [item["name"] for item in asked(ctx, Client.tasks).get("items", ())]
     return [CompletionItem(name) for name in names if name.startswith(incomplete) and name not in given]
+
+
+def complete_selector(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`KEY=VALUE` of labels that tasks have, behind the last comma."""
+    before, comma, begun = incomplete.rpartition(",")
+    items = asked(ctx, Client.tasks).get("items", ())
+    known = {f"{key}={value}" for item in items for key, value in (item.get("labels") or {}).items()}
+    return [CompletionItem(f"{before}{comma}{label}") for label in sorted(known) if label.startswith(begun)]
+
+
+def complete_version(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Versions of the task's configuration, with the reason of each."""
+    name = ctx.params.get("name") or next(iter(ctx.args), "")
+    items = asked(ctx, lambda client: client.versions(name)).get("items", ()) if name else ()
+    return [
+        CompletionItem(str(item["number"]), help=item["reason"] or item["by"])
+        for item in items
+        if str(item["number"]).startswith(incomplete)
+    ]

@@ -9,8 +9,8 @@ import click
 
 from replicator.cli.task.ask import confirmation_options, confirmed, type_name
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import names_argument, state_option, timeout_option, with_client
-from replicator.cli.task.selection import chosen, for_each, is_one
+from replicator.cli.task.options import choice_options, timeout_option, with_client
+from replicator.cli.task.selection import Choice, chosen, for_each, is_one
 from replicator.cli.terminal import clean
 from replicator.errors import ProcessError
 
@@ -19,15 +19,13 @@ _SERVER_WAITS = 10.0
 
 
 @click.command("delete")
-@names_argument
-@state_option
+@choice_options
 @click.option("--reason", default="", help="Recorded in the log of the Server.")
 @confirmation_options
 @timeout_option(60)
 @with_client
 def command(
-    names: tuple[str, ...],
-    states: tuple[str, ...],
+    choice: Choice,
     reason: str,
     yes: bool,
     no_input: bool,
@@ -43,8 +41,8 @@ def command(
     In a terminal the name must be typed as confirmation, or the list of several tasks confirmed; elsewhere -y is
     required.
     """
-    picked = chosen(client, names, states)
-    one = is_one(names, states)
+    picked = chosen(client, choice)
+    one = is_one(choice)
     if one:
         client.task(picked[0])
     if not yes:

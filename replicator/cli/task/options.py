@@ -11,7 +11,9 @@ import click
 
 from replicator.cli.address_types import SERVER_URL
 from replicator.cli.task.client import DEFAULT_SERVER, Client, find_token
-from replicator.cli.task.completion import complete_task
+from replicator.cli.task.completion import complete_selector, complete_task
+from replicator.cli.task.selection import Choice
+from replicator.config.labels import EVERYTHING, Selector, parse_selector
 from replicator.coordination.leadership.state import State
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,17 +56,41 @@ def _not_empty(_ctx: click.Context, _param: click.Parameter, value: Any) -> Any:
 
 
 name_argument = click.argument("name", shell_complete=complete_task, callback=_not_empty)
-names_argument = click.argument(
-    "names", metavar="[NAME]...", nargs=-1, shell_complete=complete_task, callback=_not_empty
+
+
+def _selector(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Selector:
+    return EVERYTHING if value is None else parse_selector(value)
+
+
+selector_option = click.option(
+    "-l",
+    "--selector",
+    callback=_selector,
+    metavar="SELECTOR",
+    shell_complete=complete_selector,
+    help="Only tasks with these labels: env=prod, env!=prod, 'env in (a,b)', env, '!env'; a comma means and.",
 )
-"""Names and quoted patterns; see `selection`."""
-state_option = click.option(
-    "--state",
-    "states",
-    type=click.Choice(sorted(state.value for state in State)),
-    multiple=True,
-    help="Only tasks in this state; may be repeated. Without NAME: all tasks in it.",
-)
+
+
+def choice_options(function: F) -> Callable[..., Any]:
+    """Adds names and quoted patterns, --state and --selector, and gives the command a `choice`; see `selection`."""
+
+    @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=complete_task, callback=_not_empty)
+    @click.option(
+        "--state",
+        "states",
+        type=click.Choice(sorted(state.value for state in State)),
+        multiple=True,
+        help="Only tasks in this state; may be repeated. Without NAME: all tasks in it.",
+    )
+    @selector_option
+    @functools.wraps(function)
+    def chosen(*args: Any, names: tuple[str, ...], states: tuple[str, ...], selector: Selector, **kwargs: Any) -> Any:
+        return function(*args, choice=Choice(names, states, selector), **kwargs)
+
+    return chosen
+
+
 reason_option = click.option("--reason", default="", help="Recorded in the history of the task.")
 
 

@@ -17,7 +17,7 @@ import click
 from replicator.cli import failures, terminal
 from replicator.cli.task import render
 from replicator.cli.task.client import Client
-from replicator.cli.task.selection import is_one, matching
+from replicator.cli.task.selection import Choice, is_one, listed
 from replicator.errors import ReplicatorError
 
 Item = dict[str, Any]
@@ -29,8 +29,7 @@ SILENT_SECONDS = 3.0
 class Shown(NamedTuple):
     """What is asked for, and how it is printed."""
 
-    names: tuple[str, ...]
-    states: tuple[str, ...]
+    choice: Choice
     output: str
     heading: bool
 
@@ -93,15 +92,15 @@ def watch_tasks(client: Client, shown: Shown, interval: float) -> None:
 
 def _fetch(client: Client, shown: Shown, *, again: bool) -> list[Item]:
     """Raises ProcessError E5003 without such a task; `again`: several of which the last one was deleted are none."""
-    if is_one(shown.names, shown.states):
-        return [client.task(shown.names[0])]
+    choice = shown.choice
+    if is_one(choice):
+        return [client.task(choice.names[0])]
     try:
-        items = matching(client.tasks()["items"], shown.names, ())
+        return listed(client.tasks()["items"], choice)
     except ReplicatorError as error:
         if again and error.code == "E5003":
             return []
         raise
-    return [item for item in items if not shown.states or item["state"] in shown.states]
 
 
 class Screen:
@@ -121,7 +120,7 @@ class Screen:
         if feed.items is None:
             rows = [] if head else ["Connecting ..."]
         elif not feed.items:
-            rows = ["No such task." if shown.names or shown.states else "No tasks."]
+            rows = ["No such task." if shown.choice else "No tasks."]
         else:
             rows = render.tasks_table(by_trouble(feed.items), shown.output, shown.heading).splitlines()
         space = max(lines - 1 - len(head), 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from replicator.coordination.leadership.actions import (
@@ -87,8 +89,13 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
     if config is None or config == worker.config:
         return []
     known = worker.config
-    same = (config.data, config.orders) == (known.data, known.orders)
+    same = (_of_worker(config), config.orders) == (_of_worker(known), known.orders)
     return [AdoptConfig(config)] if same else [DrainWorker("configure")]
+
+
+def _of_worker(config: Config) -> dict[str, Any]:
+    """Labels choose tasks; no worker knows them."""
+    return {key: value for key, value in config.data.items() if key != "labels"}
 
 
 def _begin(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:

@@ -358,6 +358,11 @@ class TestConfiguration:
         seen = view(contender(), commit=commit(), config=new, config_version=4)
         assert decide(leading(State.RUNNING, RUNS), seen, NOW) == [AdoptConfig(new)]
 
+    def test_new_labels_do_not_stop_the_worker(self):
+        new = Config(4, {"name": "copy", "labels": {"env": "prod"}})
+        seen = view(contender(), commit=commit(), config=new, config_version=4)
+        assert decide(leading(State.RUNNING, RUNS), seen, NOW) == [AdoptConfig(new)]
+
     def test_a_bad_one_changes_nothing(self):
         seen = view(contender(), commit=commit(), config=None, config_version=4, config_error={"code": "E1002"})
         assert decide(leading(State.RUNNING, RUNS), seen, NOW) == []
