@@ -22,9 +22,9 @@ _MOST: Final = 16_384
 
 
 class Verifier(Protocol):
-    """Of JWTs. Blocks; None for one that is not valid."""
+    """Of JWTs. Blocks. Raises ProcessError E5006 with the reason, E5077 while it can't verify any."""
 
-    def authenticate(self, secret: str) -> Principal | None: ...
+    def authenticate(self, secret: str) -> Principal: ...
 
 
 class Authentication:
@@ -37,9 +37,10 @@ class Authentication:
         self._jwt = jwt
         self._lookups = ThreadPoolExecutor(4, "logins")
         self._hashing = ThreadPoolExecutor(2, "passwords")
+        self._provider = ThreadPoolExecutor(2, "oidc")
 
     def close(self) -> None:
-        for threads in (self._lookups, self._hashing):
+        for threads in (self._lookups, self._hashing, self._provider):
             threads.shutdown(wait=False, cancel_futures=True)
 
     async def principal(self, headers: list[tuple[bytes, bytes]]) -> Principal:
@@ -68,7 +69,7 @@ class Authentication:
             return None
         if self._jwt is not None and text.count(".") == 2:
             verifier = self._jwt
-            return await _in(self._lookups, lambda: verifier.authenticate(text))
+            return await _in(self._provider, lambda: verifier.authenticate(text))
         return await _in(self._lookups, lambda: self._logins.authenticate(text))
 
     async def _basic(self, given: bytes) -> Principal | None:

@@ -20,6 +20,7 @@ from replicator.zookeeper.outage_log import OutageLog
 from server.app import Access, create_app
 from server.audit import Audit
 from server.audit_file import AuditFile
+from server.authentication import Verifier
 from server.background_work import BackgroundWork
 from server.membership import Membership
 from server.table_definitions import OpenDefinitions
@@ -32,6 +33,7 @@ def run(
     root: str,
     token_file: Path | None,
     audit_file: Path | None,
+    oidc: Path | None,
     host: str,
     session_timeout: float,
     pid_file: Path | None,
@@ -43,7 +45,7 @@ def run(
     parse_listen(listen.where)  # what is wrong with it is said before a token is made
     record = ProcessRecord.of("server", zookeeper, root, host=host, listen=listen.where)
     with held(pid_file, record, log.get_logger("server")) as stopping:
-        _run(zookeeper, listen, root, token_file, audit_file, host, session_timeout, open_definitions, stopping)
+        _run(zookeeper, listen, root, token_file, audit_file, oidc, host, session_timeout, open_definitions, stopping)
 
 
 def _run(
@@ -52,6 +54,7 @@ def _run(
     root: str,
     token_file: Path | None,
     audit_file: Path | None,
+    oidc: Path | None,
     host: str,
     session_timeout: float,
     open_definitions: OpenDefinitions,
@@ -60,6 +63,7 @@ def _run(
     path = token_file or default_token_file()
     token, made = ensure_token(path)
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
+    jwt = _verifier(oidc) if oidc is not None else None
     file = AuditFile(audit_file) if audit_file is not None else None
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     layout = Layout(root)
@@ -75,7 +79,7 @@ def _run(
         click.echo(real.url)
 
     try:
-        app = create_app(coordinator, layout, Access(token, audit=audit), open_definitions, operations)
+        app = create_app(coordinator, layout, Access(token, jwt, audit), open_definitions, operations)
         serve(app, listen, "server", ready=ready, stopping=stopping)
     finally:
         outages.stop()
@@ -83,3 +87,10 @@ def _run(
             one.stop()
         audit.flush()
         coordinator.close()
+
+
+def _verifier(path: Path) -> Verifier:
+    from replicator.config.oidc import read_oidc  # here: the client that reads its keys would delay each start
+    from replicator.net.oidc import Oidc
+
+    return Oidc(read_oidc(path))

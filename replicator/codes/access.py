@@ -45,9 +45,9 @@ CODES: Final[dict[str, Entry]] = table(
             "Send requests without a key, or later: keys are kept for a day.",
         ),
         "E5077": (
-            "OIDC configuration",
-            "The file of --oidc is not valid.",
-            "See `replicator docs security`, section OIDC.",
+            "identity provider",
+            "The file of --oidc is not valid, or the keys of the identity provider cannot be read.",
+            "Correct the file, or check that the Server reaches the provider. See `replicator docs security`.",
         ),
     },
 )
