@@ -10,6 +10,7 @@ from fastapi.openapi.utils import get_openapi
 import replicator
 from replicator.config.task import TaskConfig
 from replicator.coordination.access.audit import AuditLog
+from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.access.logins import Logins
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
@@ -17,6 +18,7 @@ from replicator.telemetry.hosts import App
 from server import access_control, error_responses, route_helpers
 from server.audit import Audit, audited
 from server.authentication import Authentication, Verifier
+from server.idempotency import idempotent
 from server.login_operations import LoginOperations
 from server.positions import Positions
 from server.route_table import RouteTable
@@ -89,7 +91,7 @@ def create_app(
     verified = Logins(coordinator, layout)
     routes = create_routes(coordinator, layout, open_definitions, operations, verified)
     guarded = access_control.authorized(
-        access_control.limited(routes),
+        access_control.limited(idempotent(routes, Requests(coordinator, layout))),
         route_table(),
         Authentication(access.token, verified, access.jwt),
         TaskScope(coordinator, layout),

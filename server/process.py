@@ -10,6 +10,7 @@ import click
 
 from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.access.audit import AuditLog
+from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.layout import Layout
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
@@ -74,7 +75,7 @@ def _run(
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url)
-        background_work.append(BackgroundWork(operations, membership, audit))
+        background_work.append(BackgroundWork(operations, membership, audit, Requests(coordinator, layout)))
         background_work[0].start()
         click.echo(real.url)
 

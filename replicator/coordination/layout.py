@@ -24,6 +24,7 @@
         /users/NAME                                 a person with a password, by its hash (UserRecord)
         /audit/entry-SEQUENCE                       a request that changed something (AuditRecord), trimmed
         /audit/refused-SEQUENCE                     a request that failed or was refused (AuditRecord), trimmed
+        /requests/KEY                               a request with an idempotency key, and its answer (RequestRecord)
 
 Names of tasks, hosts, databases and tables that a znode can't carry are escaped by `escape`: every byte of the UTF-8
 name outside `A-Z a-z 0-9 _ . -` (and a leading dot) becomes `%XX`, upper-case. Names are restored by `unescape`.
@@ -206,3 +207,10 @@ class Layout:
 
     def audit_prefix(self, *, refused: bool) -> str:
         return f"{self.audit}/{'refused' if refused else 'entry'}-"
+
+    @property
+    def requests(self) -> str:
+        return f"{self.root}/requests"
+
+    def request(self, id_: str) -> str:
+        return f"{self.requests}/{id_}"

@@ -322,6 +322,22 @@ class AuditRecord(Record, kw_only=True):
     entry: AuditEntry
 
 
+class StoredAnswer(msgspec.Struct, frozen=True):
+    """`body`: compressed by zlib."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class RequestRecord(Record, kw_only=True):
+    """/requests/KEY. `fingerprint`: of the request; `answer`: None until it has one."""
+
+    fingerprint: str
+    time_ms: int
+    answer: StoredAnswer | None = None
+
+
 R = TypeVar("R", bound=Record)
 _REMEDIES = {
     "TaskRecord": "Write the configuration again: `replicator task apply -f FILE`.",
