@@ -11,6 +11,7 @@ from replicator.cli import options
 from replicator.cli.loading import loading
 from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
 from replicator.config.labels import check_labels
+from replicator.telemetry.listen import Listen
 
 DEFAULT_LISTEN = "127.0.0.1:8081"
 
@@ -53,9 +54,7 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
 @options.log_format
 def command(
     zookeeper: str,
-    listen: str,
-    allowed_host: tuple[str, ...],
-    insecure_http: bool,
+    listen: Listen,
     root: str,
     interval: float,
     max_streams: int,
@@ -71,7 +70,5 @@ def command(
     """
     with loading():
         from monitor.process import run  # half a second, for which no help has to wait
-        from replicator.telemetry.http import Listen
 
-    where = Listen(listen, allowed_host, insecure_http)
-    run(zookeeper, where, root, interval, max_streams, metric_labels, session_timeout, pid_file, log_format)
+    run(zookeeper, listen, root, interval, max_streams, metric_labels, session_timeout, pid_file, log_format)

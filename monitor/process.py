@@ -12,7 +12,8 @@ from replicator.coordination.layout import Layout
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
-from replicator.telemetry.http import Address, Listen, parse_listen, serve
+from replicator.telemetry.http import Address, parse_listen, serve
+from replicator.telemetry.listen import Listen
 from replicator.zookeeper.client import ZookeeperCoordinator
 from replicator.zookeeper.outage_log import OutageLog
 

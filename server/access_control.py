@@ -89,7 +89,10 @@ def limited(app: App, max_body: int = MAX_BODY) -> App:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
-        body = await _read(scope, receive, max_body)
+        try:
+            body = await _read(scope, receive, max_body)
+        except _Disconnected:
+            return
         if body is None:
             error = ConfigError("E1008", "the request is too large", wanted=f"at most {max_body} bytes")
             await answer(error, close=True)(scope, receive, send)
@@ -108,6 +111,10 @@ def limited(app: App, max_body: int = MAX_BODY) -> App:
     return guarded
 
 
+class _Disconnected(Exception):
+    """The client has gone before its request was complete: what it sent must not be taken for all of it."""
+
+
 async def _read(scope: Scope, receive: Receive, max_body: int) -> bytes | None:
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if not declared.isdigit() or int(declared) > max_body:
@@ -117,7 +124,7 @@ async def _read(scope: Scope, receive: Receive, max_body: int) -> bytes | None:
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b"".join(chunks)
+            raise _Disconnected
         chunk = message.get("body", b"")
         size += len(chunk)
         if size > max_body:

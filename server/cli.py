@@ -11,6 +11,7 @@ import click
 from replicator.cli import options
 from replicator.cli.loading import loading
 from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
+from replicator.telemetry.listen import Listen
 
 if TYPE_CHECKING:
     from server.table_definitions import OpenDefinitions
@@ -50,9 +51,7 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
 def command(
     open_definitions: OpenDefinitions,
     zookeeper: str,
-    listen: str,
-    allowed_host: tuple[str, ...],
-    insecure_http: bool,
+    listen: Listen,
     root: str,
     token_file: Path | None,
     audit_file: Path | None,
@@ -69,13 +68,11 @@ def command(
     starts while ZooKeeper is unavailable, and answers 503 until it is available.
     """
     with loading():
-        from replicator.telemetry.http import Listen
         from server.process import run  # half a second, for which no help has to wait
 
-    where = Listen(listen, allowed_host, insecure_http)
     run(
         zookeeper,
-        where,
+        listen,
         root,
         token_file,
         audit_file,
