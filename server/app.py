@@ -16,6 +16,7 @@ from server import access_control, error_responses, route_helpers
 from server.positions import Positions
 from server.routes import (
     actions,
+    cluster,
     health,
     history,
     machines,
@@ -40,6 +41,7 @@ ROUTERS = (
     table_definitions.router,
     history.router,
     machines.router,
+    cluster.router,
     health.router,
 )
 

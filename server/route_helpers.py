@@ -25,6 +25,7 @@ ANSWERS = (
     responses.MachineList,
     responses.Accepted,
     responses.Health,
+    responses.Cluster,
     responses.PositionHistory,
     responses.PositionChanged,
     responses.Skipped,
