@@ -1,4 +1,4 @@
-"""The topics that a task has written, for whoever deletes the task with them."""
+"""The topics that a task has written, for a deletion that includes them."""
 
 from __future__ import annotations
 
