@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LAZY = {
     "task": ("Create, monitor and control tasks.", "replicator.cli.task"),
+    "machines": ("List the machines that run Cores.", "replicator.cli.machines"),
+    "top": ("Show tasks live, tasks with problems first.", "replicator.cli.top"),
     "check": ("Check whether a task can run.", "replicator.cli.check"),
     "verify": ("Compare the rows of source and target.", "replicator.cli.verify"),
     "run": ("Run one task in this process, without ZooKeeper.", "replicator.cli.run"),
@@ -38,6 +40,9 @@ LAZY = {
 
 MEANINGS = {
     "tasks": "task get",
+    "nodes": "machines",
+    "hosts": "machines",
+    "workers": "machines",
     "doctor": "check",
     "validate": "check",
     "compare": "verify",
@@ -48,7 +53,6 @@ _OF_TASK = [
     "list",
     "ls",
     "ps",
-    "top",
     "describe",
     "status",
     "show",

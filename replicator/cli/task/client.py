@@ -96,6 +96,9 @@ class Client:
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
 
+    def machines(self) -> dict[str, Any]:
+        return self._ask("GET", "/machines")
+
     def versions(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET", "/versions")
 
