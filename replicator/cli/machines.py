@@ -19,7 +19,7 @@ _SILENT = 5.0
 
 
 @click.command("machines")
-@output_option("table", "wide", "json", "yaml", "name")
+@output_option("table", "wide", "tsv", "json", "yaml", "name")
 @click.option("--no-headers", is_flag=True, help="Print no header line.")
 @with_client
 def command(output: str, no_headers: bool, client: Client) -> None:
@@ -29,7 +29,7 @@ def command(output: str, no_headers: bool, client: Client) -> None:
     """
     answer = client.machines()
     items = answer["items"]
-    if output in ("json", "yaml"):
+    if render.is_structured(output):
         click.echo(render.structured(answer, output), nl=False)
     elif output == "name":
         click.echo("".join(f"{clean(item['name'])}\n" for item in items), nl=False)
@@ -41,8 +41,10 @@ def command(output: str, no_headers: bool, client: Client) -> None:
 
 def text(items: list[dict[str, Any]], output: str, *, heading: bool = True) -> str:
     """In a terminal the least important columns are left out until a row fits; in a pipe nothing is."""
-    header = [*_COLUMNS, "TASKS"] if output == "wide" else list(_COLUMNS)
-    rows = [[*_row(item), *([_tasks(item)] if output == "wide" else [])] for item in items]
+    header = [*_COLUMNS, "TASKS"] if output in ("wide", "tsv") else list(_COLUMNS)
+    rows = [[*_row(item), *([_tasks(item)] if output in ("wide", "tsv") else [])] for item in items]
+    if output == "tsv":
+        return render.tab_separated(header, rows, heading=heading)
     kept = fitting(header, rows, _IMPORTANCE, width() if output == "table" else None)
     return table([header[i] for i in kept], [[row[i] for i in kept] for row in rows], heading=heading)
 

@@ -147,9 +147,9 @@ class CommandRecord(Record):
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
     "switchover", "retry", "restart", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced",
-    "quarantine" (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table in `reason`,
-    from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the instance was
-    first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
+    "quarantine" (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table
+    in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the
+    instance was first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
 
     kind: str
     time_ms: int

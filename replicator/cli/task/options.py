@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from replicator.cli import jsonpath
 from replicator.cli.address_types import SERVER_URL
 from replicator.cli.task.client import DEFAULT_SERVER, Client, find_token
 from replicator.cli.task.completion import complete_selector, complete_task
@@ -94,9 +95,34 @@ def choice_options(function: F) -> Callable[..., Any]:
 reason_option = click.option("--reason", default="", help="Recorded in the history of the task.")
 
 
+class OutputType(click.Choice[str]):
+    """One of the kinds; with `json` also `jsonpath=PATH`, which shows parts of the same answer."""
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        super().__init__([*kinds, jsonpath.PREFIX] if "json" in kinds else kinds)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        if not text.startswith(jsonpath.PREFIX) or jsonpath.PREFIX not in self.choices:
+            return str(super().convert(value, param, ctx))
+        try:
+            jsonpath.check(text)
+        except ValueError as error:
+            self.fail(f"{error}. Wanted: a path such as jsonpath='{{.items[*].name}}'", param, ctx)
+        return text
+
+
 def output_option(*kinds: str) -> Callable[[F], F]:
+    paths = (
+        " jsonpath=PATH prints parts of the JSON: '{.items[*].name}' or '$.items[*].name'." if "json" in kinds else ""
+    )
     return click.option(
-        "-o", "--output", type=click.Choice(kinds), default=kinds[0], show_default=True, help="Output format."
+        "-o",
+        "--output",
+        type=OutputType(kinds),
+        default=kinds[0],
+        show_default=True,
+        help=f"Output format.{paths}",
     )
 
 

@@ -189,8 +189,10 @@ class Changes:
 
     def _print(self, item: Item) -> None:
         output = self._shown.output
-        if output in ("json", "yaml"):
-            text = f"{json.dumps(item, ensure_ascii=False)}\n" if output == "json" else f"---\n{render.as_yaml(item)}"
+        if output == "json":
+            text = f"{json.dumps(item, ensure_ascii=False)}\n"
+        elif render.is_structured(output):
+            text = ("---\n" if output == "yaml" else "") + render.structured(item, output)
         elif output == "name":
             text = f"{terminal.clean(item['name'])}\n"
         else:
@@ -199,7 +201,7 @@ class Changes:
         if self._seen.get(item["name"]) == known:  # the age alone is no change
             return
         self._seen[item["name"]] = known
-        if output in ("table", "wide") and self._heading:
+        if output in ("table", "wide", "tsv") and self._heading:
             text = render.tasks_table([item], output, heading=True)
         self._heading = False
         click.echo(text, nl=False)
