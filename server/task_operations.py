@@ -231,13 +231,14 @@ class TaskOperations:
         view = self.task(name)
         running = (State.RUNNING.value, State.STARTING.value, State.DRAINING.value)
         if view.desired != "running" or view.state not in running:
-            verb = "retry" if view.state == State.FAILED.value else "resume"
+            failed = view.state == State.FAILED.value
+            command = f"`replicator task retry {name}`" if failed else f"`replicator task resume {name}`"
             raise ProcessError(
                 "E5007",
                 f"task '{name}' has no worker to restart",
                 found=f"{view.state}, and {view.desired} is wanted",
                 wanted="running",
-                fix=f"`replicator task {verb} {name}` starts it; `replicator task describe {name}` shows its state.",
+                fix=f"{command} starts it; `replicator task describe {name}` shows its state.",
             )
         return self._commands.submit(name, "restart", {"reason": reason} if reason else {}, by)
 

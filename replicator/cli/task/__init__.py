@@ -83,6 +83,7 @@ MEANINGS = {
 def command() -> None:
     """Create, monitor and control tasks through the Server.
 
-    The address of the Server is taken from --server or REPLICATOR_SERVER. The token is taken from --token-file,
-    REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE, or the file that a Server of the same user has created.
+    The address of the Server is taken from --server, REPLICATOR_SERVER or the context (`replicator config`). The token
+    is taken from --token-file, REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE, the context, or the file that a Server of the
+    same user has created.
     """

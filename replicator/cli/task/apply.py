@@ -68,7 +68,7 @@ def command(
     if refused:
         _refuse(refused, len(tasks))
     superfluous = pruned.condemned(client, pruning, tasks) if prune else []
-    pruned.confirm(superfluous, pruning)
+    pruned.confirm(superfluous, pruning, client.server)
     by_name = {task.config.name: task for task in tasks}
 
     def apply(name: str) -> None:

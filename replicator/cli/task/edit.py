@@ -33,7 +33,7 @@ def command(name: str, with_defaults: bool, reason: str, client: Client) -> None
     """Edit the configuration of a task in the editor of VISUAL or EDITOR (else vi).
 
     What is saved is validated, here and by the Server, before anything is changed; on an error the editor opens again
-    with the problems as comments. If somebody else has changed the task in the meantime, both changes are merged, and
+    with the problems as comments. If another user has changed the task in the meantime, both changes are merged, and
     the editor shows the result; where they overlap, both are shown with the text before them. Saving without a change
     cancels. If the text can't be applied, it is kept in a file whose path is printed.
     """

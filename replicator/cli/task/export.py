@@ -28,7 +28,7 @@ from replicator.errors import ConfigError, ProcessError
 )
 @with_client
 def command(choice: Choice, everything: bool, without_defaults: bool, directory: Path | None, client: Client) -> None:
-    """Print the configurations of tasks as YAML documents that `replicator task apply -f` reads; it then creates equal
+    """Print the configurations of tasks as YAML documents, from which `replicator task apply -f FILE` makes equal
     tasks.
 
     Positions, tables in quarantine and whether a task is paused are not part of a configuration.

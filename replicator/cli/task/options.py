@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
-from replicator.cli import jsonpath
+from replicator.cli import contexts, jsonpath
 from replicator.cli.address_types import SERVER_URL
-from replicator.cli.task.client import DEFAULT_SERVER, Client, find_token
+from replicator.cli.task.client import Client, find_token
 from replicator.cli.task.completion import complete_selector, complete_task
 from replicator.cli.task.selection import Choice
 from replicator.config.labels import EVERYTHING, Selector, parse_selector
@@ -25,13 +25,16 @@ def server_options(function: F) -> F:
     function = click.option(
         "--token-file",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="File with the token of the Server; see also REPLICATOR_TOKEN and REPLICATOR_TOKEN_FILE.",
+        help=(
+            "File with the token of the Server; see also REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE and "
+            "`replicator config set-context`."
+        ),
     )(function)
     return click.option(
         "--server",
         envvar="REPLICATOR_SERVER",
-        default=DEFAULT_SERVER,
-        show_default=True,
+        default=contexts.server,
+        show_default=f"that of the context, else {contexts.DEFAULT_SERVER}",
         show_envvar=True,
         type=SERVER_URL,
     )(function)
@@ -43,7 +46,7 @@ def with_client(function: F) -> Callable[..., Any]:
     @server_options
     @functools.wraps(function)
     def opened(*args: Any, server: str, token_file: Path | None, **kwargs: Any) -> Any:
-        with Client(server, find_token(token_file)) as client:
+        with Client(server, find_token(token_file, server)) as client:
             return function(*args, client=client, **kwargs)
 
     return opened

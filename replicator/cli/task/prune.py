@@ -97,13 +97,13 @@ def _is_covered(item: dict[str, Any], pruning: Pruning) -> bool:
     return item["desired"] != "deleted" and pruning.covered.matches(item.get("labels") or {})
 
 
-def confirm(names: Sequence[str], pruning: Pruning) -> None:
+def confirm(names: Sequence[str], pruning: Pruning, server: str) -> None:
     """Raises ProcessError E5007 unless it is wanted, UsageError where nobody can answer."""
     if not names or pruning.yes:
         return
     click.echo("".join(f"{clean(name)}\n" for name in names), nl=False, err=True)
     count = f"{len(names)} task" + ("s" if len(names) > 1 else "")
-    question = f"Delete the {count} above and their positions, which no file describes?"
+    question = f"Delete the {count} above and their positions at {clean(server)}, which no file describes?"
     if not confirmed(question, no_input=pruning.no_input, instead=f"Give -y to delete {count}, or --dry-run."):
         raise ProcessError("E5007", "nothing was applied: not confirmed", fix="Answer y, or give -y.")
 
