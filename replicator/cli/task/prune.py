@@ -132,5 +132,5 @@ def labelled(task: TaskFile, label: str) -> TaskFile:
     if not label:
         return task
     data = to_data(task.config)
-    text = exported({**data, "labels": {**data["labels"], SET_LABEL: label}})
+    text = exported({**data, "labels": {**data.get("labels", {}), SET_LABEL: label}})
     return TaskFile(task.label, text.encode(), load_task(text))
