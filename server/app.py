@@ -26,13 +26,16 @@ from server.routes import (
     table_definitions,
     tasks,
     verifications,
+    versions,
 )
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
+from server.versions import VersionOperations
 
 PREFIX = "/api/v1"
 ROUTERS = (
     tasks.router,
+    versions.router,
     actions.router,
     positions.router,
     quarantine.router,
@@ -76,6 +79,7 @@ def create_routes(
     )
     app.state.coordinator = coordinator
     app.state.operations = operations or TaskOperations(coordinator, layout)
+    app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:

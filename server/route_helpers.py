@@ -8,6 +8,7 @@ import msgspec
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
+from replicator.config.labels import EVERYTHING, MAX_SELECTOR, Selector, parse_selector
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
 from replicator.coordination.layout import unescape
@@ -17,6 +18,7 @@ from server import responses
 from server.positions import Positions
 from server.table_definitions import DefinitionOperations, Schema
 from server.task_operations import TaskOperations
+from server.versions import VersionOperations
 
 ANSWERS = (
     responses.Task,
@@ -30,6 +32,9 @@ ANSWERS = (
     responses.PositionChanged,
     responses.Skipped,
     responses.Maintained,
+    responses.VersionList,
+    responses.TaskVersion,
+    responses.VersionDiff,
     Schema,
     VerificationReport,
     responses.Failure,
@@ -76,6 +81,12 @@ def _definitions(request: Request) -> DefinitionOperations:
     return definitions
 
 
+def _versions(request: Request) -> VersionOperations:
+    versions = request.app.state.versions
+    assert isinstance(versions, VersionOperations)  # noqa: S101
+    return versions
+
+
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
     return unescape(name)
 
@@ -106,6 +117,15 @@ def _version(
     return int(text)
 
 
+def _selector(
+    selector: Annotated[
+        str | None,
+        Query(description="only tasks with these labels, such as env=prod,team!=shop", max_length=MAX_SELECTOR),
+    ] = None,
+) -> Selector:
+    return EVERYTHING if selector is None else parse_selector(selector)
+
+
 async def _config(request: Request) -> TaskConfig:
     return load_task(await request.body())
 
@@ -134,9 +154,11 @@ Reason = Annotated[str, Query(description="recorded in the history of the task",
 OperationsOf = Annotated[TaskOperations, Depends(_operations)]
 PositionsOf = Annotated[Positions, Depends(_positions)]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]
+VersionsOf = Annotated[VersionOperations, Depends(_versions)]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 Version = Annotated[int | None, Depends(_version)]
+SelectorOf = Annotated[Selector, Depends(_selector)]
 Config = Annotated[TaskConfig, Depends(_config)]
 Arguments = Annotated[dict[str, str], Depends(_arguments)]
 

@@ -41,6 +41,8 @@ _STATUS = {
     "E5050": NOT_FOUND,
     "E5053": CONFLICT,
     "E5054": CONFLICT,
+    "E5090": NOT_FOUND,
+    "E5092": CONFLICT,
 }
 
 

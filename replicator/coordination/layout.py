@@ -11,6 +11,7 @@
         /tasks/TASK/verify                          the last verification (VerificationRecord)
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
+        /tasks/TASK/versions/NUMBER                 each version of the configuration (VersionRecord), trimmed
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
         /tasks/TASK/history/entry-SEQUENCE          what happened (HistoryRecord), trimmed
         /maintenance                                the same for all tasks
@@ -134,6 +135,13 @@ class Layout:
 
     def schema_prefix(self, task: str) -> str:
         return f"{self.schema(task)}/part-"
+
+    def versions(self, task: str) -> str:
+        return f"{self.task(task)}/versions"
+
+    def version(self, task: str, number: int) -> str:
+        """`number`: data version of the task's znode."""
+        return f"{self.versions(task)}/{number:010d}"
 
     def commands(self, task: str) -> str:
         return f"{self.task(task)}/commands"

@@ -36,6 +36,20 @@ class TaskRecord(Record):
     updated_by: str = ""
 
 
+class VersionRecord(Record):
+    """/tasks/TASK/versions/NUMBER: a configuration of the task `uid`. `kind`: "created", "configured", "rollback" (to
+    the version `restores`), or "" for one that was there before versions were kept."""
+
+    number: int
+    uid: str = ""
+    config: dict[str, Any] = {}
+    time_ms: int = 0
+    by: str = ""
+    kind: str = ""
+    reason: str = ""
+    restores: int | None = None
+
+
 class InstanceRecord(Record):
     """/tasks/TASK/instance/...: a contender. `state` is a value of `leadership.state.State`; `timeout_s` is the
     session's negotiated timeout, from which the length of its lease follows."""
@@ -128,7 +142,8 @@ class ReplicaIdRecord(Record):
 
 class CommandRecord(Record):
     """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or "", "reason"}),
-    "retry" ({"reason"}, {"take_over": "true"}), "skip" ({"transaction": the one of the present error, "reason"}),
+    "retry" ({"reason"}, {"take_over": "true"}), "restart" ({"reason"}), "skip" ({"transaction": the one of the present
+    error, "reason"}),
     "position" ({"checkpoint": JSON of the Checkpoint, "stood": JSON of the position that it replaces, "null" for none,
     "reason"})."""
 
@@ -141,10 +156,10 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced", "quarantine"
-    (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table in `reason`,
-    from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the instance was
-    first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
+    "switchover", "retry", "restart", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced",
+    "quarantine" (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table
+    in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the
+    instance was first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
 
     kind: str
     time_ms: int

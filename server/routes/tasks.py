@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from server import responses
-from server.route_helpers import By, Config, Name, OperationsOf, Reason, Version, body_of, documented, reply
+from server.route_helpers import By, Config, Name, OperationsOf, Reason, SelectorOf, Version, body_of, documented, reply
 
 router = APIRouter(tags=["tasks"])
 _BODY = body_of(
@@ -18,9 +18,11 @@ DryRun = Annotated[bool, Query(description="check everything, but write nothing"
 
 
 @router.get("/tasks", responses=documented(responses.TaskList), operation_id="listTasks")
-def list_tasks(operations: OperationsOf) -> Response:
-    """Lists all tasks with their state."""
-    return reply(responses.TaskList(items=[responses.task(view) for view in operations.tasks()]))
+def list_tasks(operations: OperationsOf, selector: SelectorOf) -> Response:
+    """Lists the tasks with their state: all, or those whose labels the selector matches. 422 E1031 for an invalid
+    selector."""
+    views = [view for view in operations.tasks() if selector.matches(view.labels)]
+    return reply(responses.TaskList(items=[responses.task(view) for view in views]))
 
 
 @router.post("/tasks", status_code=201, responses=documented(responses.Task, 201), openapi_extra=_BODY)

@@ -13,25 +13,27 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from replicator.cli import contexts
 from replicator.codes import CODES
 from replicator.config.token import default_token_file, read_token
 from replicator.coordination.layout import escape
 from replicator.errors import ConfigError, CoordinationError, ProcessError, ReplicatorError
 from replicator.host.network import is_loopback
 
-DEFAULT_SERVER = "http://127.0.0.1:8080"
 TIMEOUT = 30.0
 INSECURE = "REPLICATOR_INSECURE_HTTP"
 
 
-def find_token(token_file: Path | None) -> str:
-    """The flag, then REPLICATOR_TOKEN, then REPLICATOR_TOKEN_FILE, then the file that a Server of this user made.
+def find_token(token_file: Path | None, server: str) -> str:
+    """The flag, then REPLICATOR_TOKEN, then REPLICATOR_TOKEN_FILE, then the file of the context whose Server this is,
+    then the file that a Server of this user made.
 
     Raises ConfigError E1006 (a named file can't be used), ProcessError E5006 (no token anywhere).
     """
     if token_file is None and os.environ.get("REPLICATOR_TOKEN"):
         return os.environ["REPLICATOR_TOKEN"].strip()
     named = token_file or (Path(text) if (text := os.environ.get("REPLICATOR_TOKEN_FILE")) else None)
+    named = named or contexts.token_file(server)
     if named is None and not default_token_file().exists():
         raise ProcessError("E5006", "there is no token for the Server", found=f"no file {default_token_file()}")
     return read_token(named or default_token_file())
@@ -99,6 +101,20 @@ class Client:
         wanted = {"tables": tables, "where": where, "chunk_rows": chunk_rows, "reason": reason or None}
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
+
+    def machines(self) -> dict[str, Any]:
+        return self._ask("GET", "/machines")
+
+    def versions(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/versions")
+
+    def compare(self, name: str, before: int | None, after: int | None) -> dict[str, Any]:
+        given = {"from": before, "to": after}
+        params = {key: str(number) for key, number in given.items() if number is not None}
+        return self._of(name, "GET", "/diff", params=params)
+
+    def rollback(self, name: str, to: int, dry_run: bool, reason: str) -> dict[str, Any]:
+        return self.act(name, "rollback", dry_run=dry_run, to=str(to), reason=reason)
 
     def report_verification(self, name: str, report: dict[str, Any]) -> dict[str, Any]:
         return self._of(name, "PUT", "/verification", json=report)

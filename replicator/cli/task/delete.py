@@ -12,8 +12,8 @@ import click
 from replicator.cli import host_options
 from replicator.cli.task.ask import confirmation_options, confirmed, type_name
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import names_argument, state_option, timeout_option, with_client
-from replicator.cli.task.selection import chosen, for_each, is_one
+from replicator.cli.task.options import choice_options, timeout_option, with_client
+from replicator.cli.task.selection import Choice, chosen, for_each, is_one
 from replicator.cli.task.topics import Purges
 from replicator.cli.terminal import clean
 from replicator.errors import ProcessError
@@ -26,8 +26,7 @@ _LEFT: Final = (
 
 
 @click.command("delete")
-@names_argument
-@state_option
+@choice_options
 @click.option("--purge", is_flag=True, help="A later task of the name also ignores the position at the sink.")
 @click.option(
     "--purge-topics",
@@ -42,8 +41,7 @@ _LEFT: Final = (
 @host_options.host_access()
 @with_client
 def command(
-    names: tuple[str, ...],
-    states: tuple[str, ...],
+    choice: Choice,
     purge: bool,
     topics: bool,
     dry_run: bool,
@@ -65,8 +63,8 @@ def command(
     In a terminal the name must be typed as confirmation, or the list of several tasks confirmed; elsewhere -y is
     required.
     """
-    picked = chosen(client, names, states)
-    one = is_one(names, states)
+    picked = chosen(client, choice)
+    one = is_one(choice)
     left = one and not purge and _keeps_position(client.task(picked[0])["config"])
     with ExitStack() as opened:
         purges = opened.enter_context(Purges(client, picked)) if topics else None
