@@ -48,7 +48,8 @@ def page() -> str:
     operations = list(_operations(document))
     parts += [row(f"[`{verb} {path}`](#{_anchor(verb, path)})", _first(one)) for verb, path, one in operations]
     for verb, path, one in operations:
-        parts += ["", f"### {verb} {path}", "", str(one.get("description", "")).strip(), *_details(one)]
+        role = f" Requires the role {one['x-role']}." if "x-role" in one else ""
+        parts += ["", f"### {verb} {path}", "", f"{one.get('description', '').strip()}{role}", *_details(one)]
     parts += ["", "## Responses"]
     for name, schema in sorted(document["components"]["schemas"].items()):
         if name in _answered(operations, document):
@@ -104,6 +105,8 @@ def _fields(operation: dict[str, Any]) -> dict[str, Any]:
 
 def _answer(status: str, response: dict[str, Any]) -> str:
     content: dict[str, Any] = response.get("content", {})
+    if status >= "400":
+        return f"- {status}: {response['description']}"
     schema = next((media["schema"] for media in content.values()), None)
     return f"- {status}: {_type(schema) if schema else 'no body'}"
 
