@@ -21,6 +21,7 @@ from server.permissions import RULES
 _CODE: Final = re.compile(r"\bE\d{4}\b")
 _FAILURE: Final = {"$ref": "#/components/schemas/Failure"}
 _PROBLEM: Final = "application/problem+json"
+_DRY_RUN_WITHOUT_BODY: Final = frozenset({"createTask", "replaceTask", "forkTask", "replayTable"})
 _IDEMPOTENCY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -70,6 +71,8 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         if name in examples.BODIES:
             content["example"] = examples.BODIES[name]
     responses = operation["responses"]
+    if name in _DRY_RUN_WITHOUT_BODY:
+        responses["204"] = {"description": "with dry_run: nothing was found to be wrong, and nothing was changed"}
     responses.pop("422", None)  # FastAPI's form, which is not that of our errors
     for answer in responses.values():
         for content in answer.get("content", {}).values():

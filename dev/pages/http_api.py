@@ -36,7 +36,11 @@ curl -H "Authorization: Bearer $TOKEN" -H "content-type: application/json" -d '{
      $API/tasks/copy_hot_item/pause
 ```
 
-Requests with `GET`, and `PUT` with `If-Match` (the `ETag` of the last response), may be repeated. A request that has
+Requests with `GET`, and `PUT` with `If-Match` (the `ETag` of the last response), may be repeated. So may `POST` with a
+header `Idempotency-Key`, a new unique text for each request: within a day a repetition with the same key is not
+executed, and gets the first answer again, from any Server, with `idempotency-replayed: true`. Another one with that key
+is refused (E5074), and so is a repetition while the first request has no answer yet (E5075). Keys are not kept of
+requests that nothing was executed of for lack of ZooKeeper (503, E4001). A request that has
 the parameter `dry_run` changes nothing with `dry_run=true`, and some of them then answer 204 without a body; requests
 without this parameter ignore it.
 """
