@@ -88,8 +88,9 @@ class Generated:
 @pytest.mark.parametrize("role", [None, *ROLES])
 def test_generated_requests(role: Role | None) -> None:
     generated = Generated(role)
-    for found in generated.schema.get_all_operations():
-        operation: Any = found.ok()
+    operations: Any = generated.schema.get_all_operations()
+    for found in operations:
+        operation = found.ok()
         name = operation.definition.raw["operationId"]
         cases = given(case=operation.as_strategy(), operation=st.just(name), known=st.booleans())
         BUDGET(cases(lambda case, operation, known: generated.ask(case, operation, known)))()
