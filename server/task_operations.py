@@ -224,6 +224,24 @@ class TaskOperations:
         arguments = {"take_over": "true" if take_over else "", "reason": reason}
         return self._commands.submit(name, "retry", {key: value for key, value in arguments.items() if value}, by)
 
+    def restart(self, name: str, by: str, reason: str = "") -> CommandRecord:
+        """Lets the RUNNING instance end its worker at a transaction boundary and start another one. Raises ProcessError
+        E5007 unless the task runs or is about to."""
+        self._not_deleting(name)
+        view = self.task(name)
+        running = (State.RUNNING.value, State.STARTING.value, State.DRAINING.value)
+        if view.desired != "running" or view.state not in running:
+            failed = view.state == State.FAILED.value
+            command = f"`replicator task retry {name}`" if failed else f"`replicator task resume {name}`"
+            raise ProcessError(
+                "E5007",
+                f"task '{name}' has no worker to restart",
+                found=f"{view.state}, and {view.desired} is wanted",
+                wanted="running",
+                fix=f"{command} starts it; `replicator task describe {name}` shows its state.",
+            )
+        return self._commands.submit(name, "restart", {"reason": reason} if reason else {}, by)
+
     def maintenance(self, name: str, on: bool, by: str, reason: str) -> None:
         """RUNNING stays and nobody is promoted, for one task or, with "", for all; or that is over."""
         if name:

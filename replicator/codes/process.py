@@ -178,5 +178,20 @@ CODES: Final[dict[str, Entry]] = table(
             "The task has no such version of its configuration, or does not keep it: of all, the newest 100 are kept.",
             "`replicator task versions NAME` lists the versions that are kept.",
         ),
+        "E5091": (
+            "editor failed",
+            "The editor could not be started or reported an error, so nothing was changed.",
+            "Set EDITOR to the command of an editor that waits until the file is closed, such as `vi`.",
+        ),
+        "E5092": (
+            "prune refused",
+            "`apply --prune` would delete every task that the selector or the applied set covers.",
+            "Check the path given with -f, and the selector. To delete all of them: `replicator task delete`.",
+        ),
+        "E5093": (
+            "configuration of the command line",
+            "The file of contexts cannot be read or written, or has no such context.",
+            "`replicator config get-contexts` lists the contexts; `replicator config set-context` writes one.",
+        ),
     },
 )

@@ -143,7 +143,8 @@ class ReplicaIdRecord(Record):
 
 class CommandRecord(Record):
     """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or "", "reason"}),
-    "retry" ({"reason"}, {"take_over": "true"}), "skip" ({"transaction": the one of the present error, "reason"}),
+    "retry" ({"reason"}, {"take_over": "true"}), "restart" ({"reason"}), "skip" ({"transaction": the one of the present
+    error, "reason"}),
     "position" ({"checkpoint": JSON of the Checkpoint, "stood": JSON of the position that it replaces, "null" for none,
     "reason"})."""
 
@@ -156,10 +157,10 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced", "quarantine"
-    (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table in `reason`,
-    from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the instance was
-    first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
+    "switchover", "retry", "restart", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced",
+    "quarantine" (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table
+    in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the
+    instance was first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
 
     kind: str
     time_ms: int
