@@ -93,6 +93,7 @@ BODIES: Final[dict[str, Any]] = {
     "maintainAll": {"on": "true", **_REASON},
     "maintainTask": {"on": "true", **_REASON},
     "retryTask": _REASON,
+    "restartTask": _REASON,
     "setPosition": {"file": "binlog.000003", "offset": "4711", "reason": "restored from a backup"},
     "skip": {"transaction": "3e11fa47-71ca-11e1-9e33-c80aa9429562:982", "reason": "a row that is too large"},
     "forkTask": {"name": "orders_again", "at": "2026-11-25T12:00:00Z"},

@@ -43,6 +43,7 @@ RULES: Final[dict[str, Rule]] = {
     "maintainTask": _OPERATE,
     "maintainAll": Rule("operator", everywhere=True),
     "retryTask": _OPERATE,
+    "restartTask": _OPERATE,
     "skip": _OPERATE,
     "setPosition": _OPERATE,
     "quarantineTable": _OPERATE,
