@@ -90,10 +90,12 @@ def limited(app: App, max_body: int = MAX_BODY) -> App:
             await app(scope, receive, send)
             return
         try:
-            body = await _read(scope, receive, max_body)
+            body, more = await _read(scope, receive, max_body)
         except _Disconnected:
             return
         if body is None:
+            if more:
+                await _discard(receive, 8 * max_body)
             error = ConfigError("E1008", "the request is too large", wanted=f"at most {max_body} bytes")
             await answer(error, close=True)(scope, receive, send)
             return
@@ -115,20 +117,32 @@ class _Disconnected(Exception):
     """The client has gone before its request was complete: what it sent must not be taken for all of it."""
 
 
-async def _read(scope: Scope, receive: Receive, max_body: int) -> bytes | None:
+async def _discard(receive: Receive, most: int) -> None:
+    """Reads the rest of a body that is somewhat too large: a connection that is closed with data unread is reset, and
+    the client may not get the answer."""
+    size = 0
+    while size <= most:
+        message = await receive()
+        size += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return
+
+
+async def _read(scope: Scope, receive: Receive, max_body: int) -> tuple[bytes | None, bool]:
+    """None: it is too large; and whether there is more of it."""
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if not declared.isdigit() or int(declared) > max_body:
-        return None
+        return None, declared.isdigit()
     chunks: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
             raise _Disconnected
-        chunk = message.get("body", b"")
+        chunk, more = message.get("body", b""), bool(message.get("more_body"))
         size += len(chunk)
         if size > max_body:
-            return None
+            return None, more
         chunks.append(chunk)
-        if not message.get("more_body"):
-            return b"".join(chunks)
+        if not more:
+            return b"".join(chunks), False

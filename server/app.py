@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from fastapi import Depends, FastAPI
-from fastapi.openapi.utils import get_openapi
 
 import replicator
-from replicator.config.task import TaskConfig
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.access.logins import Logins
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.telemetry.hosts import App
-from server import access_control, error_responses, route_helpers
+from server import access_control, error_responses
 from server.audit import Audit, audited
 from server.authentication import Authentication, Verifier
+from server.document import document
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
 from server.positions import Positions
@@ -25,6 +24,7 @@ from server.route_table import RouteTable
 from server.routes import (
     actions,
     audit,
+    cluster,
     documentation,
     health,
     history,
@@ -55,6 +55,7 @@ ROUTERS = (
     table_definitions.router,
     history.router,
     machines.router,
+    cluster.router,
     health.router,
     logins.router,
     audit.router,
@@ -133,26 +134,5 @@ def create_routes(
 
 def _document(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        _document_errors(made["paths"])
-        components = made.setdefault("components", {})
-        components.setdefault("schemas", {}).update(route_helpers.schemas() | _config_schemas())
-        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        made["security"] = [{"token": []}]
-        made["paths"][f"{PREFIX}/health"]["get"]["security"] = []
-        app.openapi_schema = made
+        app.openapi_schema = document(app)
     return app.openapi_schema
-
-
-def _document_errors(paths: dict[str, Any]) -> None:
-    """Every error has one form; the one that FastAPI would describe for 422 is not ours."""
-    schema = {"$ref": "#/components/schemas/Failure"}
-    error = {"description": "an error", "content": {"application/json": {"schema": schema}}}
-    for operation in (operation for methods in paths.values() for operation in methods.values()):
-        operation["responses"].pop("422", None)
-        operation["responses"]["default"] = error
-
-
-def _config_schemas() -> dict[str, Any]:
-    made = TaskConfig.model_json_schema(ref_template="#/components/schemas/{model}")
-    return {**made.pop("$defs"), "TaskConfig": made}

@@ -23,6 +23,8 @@ from server.request_facts import Facts, address_of, facts_of
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _MOST_PENDING: Final = 10_000
+WAIT_SECONDS: Final = 2.0
+"""For which an answer waits for its entry, where ZooKeeper does not answer."""
 _log = get_logger("server")
 
 
@@ -59,6 +61,7 @@ class Audit:
         self._server = server
         self._file = file
         self._lock = threading.Lock()
+        self._rates = threading.Lock()
         self._pending: deque[tuple[AuditEntry, bool]] = deque(maxlen=_MOST_PENDING)
         self._strangers = Allowance(60, 10.0)
         self._known = Allowance(200, 1.0)
@@ -68,7 +71,8 @@ class Audit:
         """Writes the entry of a request that ends with `status`, unless it needs none."""
         entry = self._entry(scope, facts_of(scope), status)
         if entry is not None:
-            await asyncio.get_running_loop().run_in_executor(self._writer, self.write, entry)
+            written = asyncio.get_running_loop().run_in_executor(self._writer, self.write, entry)
+            await asyncio.wait([written], timeout=WAIT_SECONDS)
 
     def flush(self) -> None:
         """Writes what waits for ZooKeeper. Raises nothing."""
@@ -96,7 +100,7 @@ class Audit:
             return None
         suppressed: int | None = 0
         if outcome not in ("done", "unknown"):
-            with self._lock:
+            with self._rates:
                 suppressed = (self._known if facts.principal else self._strangers).take()
             if suppressed is None:
                 return None

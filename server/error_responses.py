@@ -57,6 +57,13 @@ def status_of(error: ReplicatorError) -> int:
     return _STATUS.get(error.code, fallback)
 
 
+def status_of_code(code: str) -> int | None:
+    """The usual status of a code, for the documentation; None for codes of which the API has none of its own."""
+    if code == "E4001":
+        return 503
+    return _STATUS.get(code, 422 if code.startswith("E1") else None)
+
+
 class ErrorResponse(JSONResponse):
     """A problem document (RFC 9457) with the members `error` and `errors`. Notes its code for the audit."""
 

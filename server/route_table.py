@@ -42,6 +42,7 @@ class RouteTable:
                 assert isinstance(route, APIRoute) and route.operation_id  # noqa: S101
                 pattern = compile_path(prefix + route.path)[0]
                 of_task = route.path.startswith("/tasks/{name}")
+                assert of_task or not route.path.startswith("/tasks/")  # noqa: S101 - selectors are checked by the name
                 dry_run = any(each.name == "dry_run" for each in route.dependant.query_params)
                 self._entries += [
                     _Entry(pattern, each, route.operation_id, of_task, dry_run) for each in route.methods or ()

@@ -36,7 +36,11 @@ curl -H "Authorization: Bearer $TOKEN" -H "content-type: application/json" -d '{
      $API/tasks/copy_hot_item/pause
 ```
 
-Requests with `GET`, and `PUT` with `If-Match` (the `ETag` of the last response), may be repeated. A request that has
+Requests with `GET`, and `PUT` with `If-Match` (the `ETag` of the last response), may be repeated. So may `POST` with a
+header `Idempotency-Key`, a new unique text for each request: within a day a repetition with the same key is not
+executed, and gets the first answer again, from any Server, with `idempotency-replayed: true`. Another one with that key
+is refused (E5074), and so is a repetition while the first request has no answer yet (E5075). Keys are not kept of
+requests that nothing was executed of for lack of ZooKeeper (503, E4001). A request that has
 the parameter `dry_run` changes nothing with `dry_run=true`, and some of them then answer 204 without a body; requests
 without this parameter ignore it.
 """
@@ -48,7 +52,8 @@ def page() -> str:
     operations = list(_operations(document))
     parts += [row(f"[`{verb} {path}`](#{_anchor(verb, path)})", _first(one)) for verb, path, one in operations]
     for verb, path, one in operations:
-        parts += ["", f"### {verb} {path}", "", str(one.get("description", "")).strip(), *_details(one)]
+        role = f" Requires the role {one['x-role']}." if "x-role" in one else ""
+        parts += ["", f"### {verb} {path}", "", f"{one.get('description', '').strip()}{role}", *_details(one)]
     parts += ["", "## Responses"]
     for name, schema in sorted(document["components"]["schemas"].items()):
         if name in _answered(operations, document):
@@ -104,6 +109,8 @@ def _fields(operation: dict[str, Any]) -> dict[str, Any]:
 
 def _answer(status: str, response: dict[str, Any]) -> str:
     content: dict[str, Any] = response.get("content", {})
+    if status >= "400":
+        return f"- {status}: {response['description']}"
     schema = next((media["schema"] for media in content.values()), None)
     return f"- {status}: {_type(schema) if schema else 'no body'}"
 

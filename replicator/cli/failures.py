@@ -46,6 +46,7 @@ _STATUS = {
     "E5053": CONFLICT,
     "E5054": CONFLICT,
     "E5090": NOT_FOUND,
+    "E5092": CONFLICT,
 }
 
 

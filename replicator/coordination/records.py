@@ -83,12 +83,14 @@ class CommitRecord(Record):
 
 
 class StatusRecord(Record):
-    """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"."""
+    """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"; purge: deleted with the
+    position that the task leaves at its sink."""
 
     desired: str = "running"
     by: str = ""
     time_ms: int = 0
     reason: str = ""
+    purge: bool = False
 
 
 class MaintenanceRecord(Record):
@@ -124,6 +126,14 @@ class InstallationRecord(Record):
     made_ms: int = 0
 
 
+class PurgedRecord(Record):
+    """/purged/TASK: the incarnations of this name that were deleted with their positions, the last one last."""
+
+    uids: tuple[str, ...] = ()
+    time_ms: int = 0
+    by: str = ""
+
+
 class ReplicaIdRecord(Record):
     """/ids/replicas/NUMBER: the task, by name and incarnation, that this replica id is of."""
 
@@ -133,7 +143,8 @@ class ReplicaIdRecord(Record):
 
 class CommandRecord(Record):
     """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or "", "reason"}),
-    "retry" ({"reason"}, {"take_over": "true"}), "skip" ({"transaction": the one of the present error, "reason"}),
+    "retry" ({"reason"}, {"take_over": "true"}), "restart" ({"reason"}), "skip" ({"transaction": the one of the present
+    error, "reason"}),
     "position" ({"checkpoint": JSON of the Checkpoint, "stood": JSON of the position that it replaces, "null" for none,
     "reason"})."""
 
@@ -146,10 +157,10 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced", "quarantine"
-    (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table in `reason`,
-    from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the instance was
-    first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
+    "switchover", "retry", "restart", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced",
+    "quarantine" (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table
+    in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the
+    instance was first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
 
     kind: str
     time_ms: int

@@ -13,25 +13,27 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from replicator.cli import contexts
 from replicator.codes import CODES
 from replicator.config.token import default_token_file, read_token
 from replicator.coordination.layout import escape
 from replicator.errors import ConfigError, CoordinationError, ProcessError, ReplicatorError
 from replicator.host.network import is_loopback
 
-DEFAULT_SERVER = "http://127.0.0.1:8080"
 TIMEOUT = 30.0
 INSECURE = "REPLICATOR_INSECURE_HTTP"
 
 
-def find_token(token_file: Path | None) -> str:
-    """The flag, then REPLICATOR_TOKEN, then REPLICATOR_TOKEN_FILE, then the file that a Server of this user made.
+def find_token(token_file: Path | None, server: str) -> str:
+    """The flag, then REPLICATOR_TOKEN, then REPLICATOR_TOKEN_FILE, then the file of the context whose Server this is,
+    then the file that a Server of this user made.
 
     Raises ConfigError E1006 (a named file can't be used), ProcessError E5006 (no token anywhere).
     """
     if token_file is None and os.environ.get("REPLICATOR_TOKEN"):
         return os.environ["REPLICATOR_TOKEN"].strip()
     named = token_file or (Path(text) if (text := os.environ.get("REPLICATOR_TOKEN_FILE")) else None)
+    named = named or contexts.token_file(server)
     if named is None and not default_token_file().exists():
         raise ProcessError("E5006", "there is no token for the Server", found=f"no file {default_token_file()}")
     return read_token(named or default_token_file())
@@ -62,6 +64,9 @@ class Client:
     def tasks(self) -> dict[str, Any]:
         return self._ask("GET", "/tasks")
 
+    def cluster(self) -> dict[str, Any]:
+        return self._ask("GET", "/cluster")
+
     def task(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET")
 
@@ -81,9 +86,10 @@ class Client:
         headers = {"if-match": f'"{version}"'}
         return self._of(name, "PUT", content=text, headers=headers, params=_flag(dry_run) | _because(reason))
 
-    def delete(self, name: str, wait: float, reason: str = "") -> bool:
+    def delete(self, name: str, wait: float, reason: str = "", *, purge: bool = False) -> bool:
         """True when the task is gone."""
-        return not self._of(name, "DELETE", params={"wait": str(wait)} | _because(reason))
+        purging = {"purge": "true"} if purge else {}
+        return not self._of(name, "DELETE", params={"wait": str(wait)} | purging | _because(reason))
 
     def act(self, task: str, verb: str, *, dry_run: bool = False, **arguments: str) -> dict[str, Any]:
         given = {key: value for key, value in arguments.items() if value}
@@ -95,6 +101,9 @@ class Client:
         wanted = {"tables": tables, "where": where, "chunk_rows": chunk_rows, "reason": reason or None}
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
+
+    def machines(self) -> dict[str, Any]:
+        return self._ask("GET", "/machines")
 
     def versions(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET", "/versions")

@@ -9,7 +9,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from replicator.cli.task.client import DEFAULT_SERVER, Client, find_token
+from replicator.cli import contexts
+from replicator.cli.task.client import Client, find_token
 from replicator.errors import ReplicatorError
 
 SECONDS = 1.0
@@ -19,11 +20,11 @@ SECONDS = 1.0
 def asked(ctx: click.Context, question: Callable[[Client], dict[str, Any]]) -> dict[str, Any]:
     """The Server's answer, {} without one in time."""
     found: list[dict[str, Any]] = []
-    server = ctx.params.get("server") or DEFAULT_SERVER
 
     def ask() -> None:
         try:
-            with Client(server, find_token(ctx.params.get("token_file")), timeout=SECONDS) as client:
+            server = ctx.params.get("server") or contexts.server()
+            with Client(server, find_token(ctx.params.get("token_file"), server), timeout=SECONDS) as client:
                 found.append(question(client))
         except ReplicatorError:
             return

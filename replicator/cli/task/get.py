@@ -16,7 +16,7 @@ from replicator.cli.task.watch import Shown, watch_tasks
 
 @click.command("get")
 @choice_options
-@output_option("table", "wide", "json", "yaml", "name")
+@output_option("table", "wide", "tsv", "json", "yaml", "name")
 @click.option(
     "-w",
     "--watch",
@@ -48,7 +48,7 @@ def command(
     else:
         answer = client.tasks()
         items = answer["items"] = listed(answer["items"], choice)
-    if output in ("json", "yaml"):
+    if render.is_structured(output):
         click.echo(render.structured(answer, output), nl=False)
     elif items:
         click.echo(text(items, output, not no_headers), nl=False)

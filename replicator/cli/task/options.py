@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from replicator.cli import contexts, jsonpath
 from replicator.cli.address_types import SERVER_URL
-from replicator.cli.task.client import DEFAULT_SERVER, Client, find_token
+from replicator.cli.task.client import Client, find_token
 from replicator.cli.task.completion import complete_selector, complete_task
 from replicator.cli.task.selection import Choice
 from replicator.config.labels import EVERYTHING, Selector, parse_selector
@@ -24,13 +25,16 @@ def server_options(function: F) -> F:
     function = click.option(
         "--token-file",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="File with the token of the Server; see also REPLICATOR_TOKEN and REPLICATOR_TOKEN_FILE.",
+        help=(
+            "File with the token of the Server; see also REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE and "
+            "`replicator config set-context`."
+        ),
     )(function)
     return click.option(
         "--server",
         envvar="REPLICATOR_SERVER",
-        default=DEFAULT_SERVER,
-        show_default=True,
+        default=contexts.server,
+        show_default=f"that of the context, else {contexts.DEFAULT_SERVER}",
         show_envvar=True,
         type=SERVER_URL,
     )(function)
@@ -42,7 +46,7 @@ def with_client(function: F) -> Callable[..., Any]:
     @server_options
     @functools.wraps(function)
     def opened(*args: Any, server: str, token_file: Path | None, **kwargs: Any) -> Any:
-        with Client(server, find_token(token_file)) as client:
+        with Client(server, find_token(token_file, server)) as client:
             return function(*args, client=client, **kwargs)
 
     return opened
@@ -94,9 +98,34 @@ def choice_options(function: F) -> Callable[..., Any]:
 reason_option = click.option("--reason", default="", help="Recorded in the history of the task.")
 
 
+class OutputType(click.Choice[str]):
+    """One of the kinds; with `json` also `jsonpath=PATH`, which shows parts of the same answer."""
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        super().__init__([*kinds, jsonpath.PREFIX] if "json" in kinds else kinds)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value)
+        if not text.startswith(jsonpath.PREFIX) or jsonpath.PREFIX not in self.choices:
+            return str(super().convert(value, param, ctx))
+        try:
+            jsonpath.check(text)
+        except ValueError as error:
+            self.fail(f"{error}. Wanted: a path such as jsonpath='{{.items[*].name}}'", param, ctx)
+        return text
+
+
 def output_option(*kinds: str) -> Callable[[F], F]:
+    paths = (
+        " jsonpath=PATH prints parts of the JSON: '{.items[*].name}' or '$.items[*].name'." if "json" in kinds else ""
+    )
     return click.option(
-        "-o", "--output", type=click.Choice(kinds), default=kinds[0], show_default=True, help="Output format."
+        "-o",
+        "--output",
+        type=OutputType(kinds),
+        default=kinds[0],
+        show_default=True,
+        help=f"Output format.{paths}",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from replicator.cli import jsonpath
 from replicator.cli.terminal import cells, clean, fitting, table, width
 from replicator.config import endpoints
 
@@ -140,9 +141,11 @@ def destination(item: Item, limit: int | None = None) -> str:
 def tasks_table(items: Sequence[Item], output: str, heading: bool) -> str:
     """In a terminal destinations are shortened, and the least important columns left out, until a row fits; in a pipe
     nothing is cut."""
-    columns = WIDE if output == "wide" else COLUMNS
+    columns = WIDE if output in ("wide", "tsv") else COLUMNS
     header = list(columns)
     rows = [[cell(item) for cell in columns.values()] for item in items]
+    if output == "tsv":
+        return tab_separated(header, rows, heading=heading)
     limit = width() if output == "table" else None
     if limit is None:
         return table(header, rows, heading=heading)
@@ -165,5 +168,18 @@ def as_yaml(value: Any) -> str:
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
 
 
+def is_structured(output: str) -> bool:
+    return output in ("json", "yaml") or output.startswith(jsonpath.PREFIX)
+
+
 def structured(value: Any, output: str) -> str:
+    """`output`: json, yaml or jsonpath=PATH."""
+    if output.startswith(jsonpath.PREFIX):
+        return jsonpath.extracted(value, output)
     return as_json(value) if output == "json" else as_yaml(value)
+
+
+def tab_separated(header: Sequence[str], rows: Sequence[Sequence[str]], *, heading: bool) -> str:
+    """Without colours; a tab inside a cell is escaped already, as all control characters are."""
+    lines = [header, *rows] if heading else rows
+    return "".join("\t".join(map(click.unstyle, line)) + "\n" for line in lines)

@@ -17,7 +17,7 @@ _IMPORTANCE = ("VERSION", "TIME", "CHANGE", "BY", "REASON")
 
 @click.command("versions")
 @name_argument
-@output_option("table", "json", "yaml")
+@output_option("table", "tsv", "json", "yaml")
 @with_client
 def command(name: str, output: str, client: Client) -> None:
     """List the versions of a task's configuration that are kept, the newest last: who wrote each, when and why.
@@ -26,15 +26,15 @@ def command(name: str, output: str, client: Client) -> None:
     with the task.
     """
     answer = client.versions(name)
-    if output != "table":
+    if render.is_structured(output):
         click.echo(render.structured(answer, output), nl=False)
     elif answer["items"]:
-        click.echo(text(answer["items"]), nl=False)
+        click.echo(text(answer["items"], output), nl=False)
     else:
         click.echo("No versions are kept: the task was not configured since they are.", err=True)
 
 
-def text(items: list[dict[str, Any]]) -> str:
+def text(items: list[dict[str, Any]], output: str) -> str:
     rows = [
         [
             f"{item['number']}{' (current)' if item['current'] else ''}",
@@ -45,6 +45,8 @@ def text(items: list[dict[str, Any]]) -> str:
         ]
         for item in items
     ]
+    if output == "tsv":
+        return render.tab_separated(_HEADER, rows, heading=True)
     limit = width()
     kept = fitting(_HEADER, rows, _IMPORTANCE, limit)
     lines = table([_HEADER[i] for i in kept], [[row[i] for i in kept] for row in rows])

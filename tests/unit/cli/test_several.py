@@ -11,7 +11,7 @@ import pytest
 
 from replicator.cli import terminal
 from replicator.cli.task.selection import Choice
-from replicator.cli.task.watch import Feed, Screen, Shown
+from replicator.cli.task.watch import Feed, Shown, tasks_screen
 from replicator.coordination.tasks.status import Status
 from replicator.errors import ProcessError, ReplicatorError
 from tests.support.api import TASK, World
@@ -196,7 +196,9 @@ def screen(
     feed = Feed(lambda: items, lambda: clock[0])
     feed.ask()
     clock[0], feed.error = (14.0, error) if error else (0.5, None)
-    return Screen(Shown(Choice(), "wide", True), "http://server").text(feed, silent=error is not None, lines=lines)
+    return tasks_screen(Shown(Choice(), "wide", True), "http://server").text(
+        feed, silent=error is not None, lines=lines
+    )
 
 
 def test_a_watched_table_fits_its_screen(cli: Cli, three: World, monkeypatch: pytest.MonkeyPatch) -> None:
