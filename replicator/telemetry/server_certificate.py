@@ -6,9 +6,7 @@ the log, the health check and a metric say so.
 
 from __future__ import annotations
 
-import os
 import ssl
-import stat
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +16,7 @@ from typing import Final
 from cryptography import x509
 
 from replicator.errors import ProcessError
+from replicator.host.files import check_private
 from replicator.telemetry.listen import TlsFiles
 from replicator.telemetry.log import get_logger
 
@@ -123,7 +122,7 @@ def _seen(path: Path) -> tuple[int, int, int] | None:
 
 def _load(files: TlsFiles) -> tuple[ssl.SSLContext, int]:
     """A context and the time at which the certificate expires. Raises ProcessError E5080, E5081."""
-    check_key(files.key)
+    check_private(files.key)
     expires_ms = _expiry(files.certificate)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -144,20 +143,6 @@ def _load(files: TlsFiles) -> tuple[ssl.SSLContext, int]:
             what = f"the authorities of client certificates in {files.client_ca} can't be used"
             raise ProcessError("E5080", what, found=_reason(error), wanted="certificates, PEM") from None
     return context, expires_ms
-
-
-def check_key(path: Path) -> None:
-    """Raises ProcessError E5081: others than the process can read the key. A key that belongs to root may be readable
-    by a group, as distributions keep them; E5080: there is no such file."""
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise ProcessError("E5080", f"the TLS key {path} can't be read", found=_reason(error)) from None
-    allowed = 0o640 if found.st_uid == 0 and os.geteuid() != 0 else 0o600
-    if stat.S_IMODE(found.st_mode) & 0o777 & ~(allowed | 0o100):
-        mode = oct(stat.S_IMODE(found.st_mode))[2:]
-        fix = f"chmod 600 {path}"
-        raise ProcessError("E5081", f"others can read the TLS key {path}", found=f"mode {mode}", wanted="600", fix=fix)
 
 
 def _expiry(path: Path) -> int:

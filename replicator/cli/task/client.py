@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 
 from replicator.cli import contexts
+from replicator.cli.task import client_tls
 from replicator.codes import CODES
 from replicator.config.token import default_token_file, read_token
 from replicator.coordination.layout import escape
@@ -50,7 +51,8 @@ class Client:
                 headers={"authorization": f"Bearer {token}", "x-replicator-user": _user()},
                 timeout=timeout,
                 trust_env=False,
-                verify=self.server.startswith("https:"),  # loading the authorities takes longer than most answers
+                # loading the authorities of the system takes longer than most answers
+                verify=client_tls.context() if self.server.startswith("https:") else False,
             )
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise ProcessError("E5005", f"{server!r} is not the address of a Server", found=str(error)) from None
@@ -196,7 +198,7 @@ class Client:
                 "E5005", f"{self.server!r} is not the address of a Server", wanted="http://HOST:PORT"
             ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ProcessError("E5005", f"the Server at {self.server} can't be reached", found=str(error)) from None
+            raise self._unreachable(error) from None
         if answer.status_code == 204:
             return {}
         try:
@@ -209,6 +211,27 @@ class Client:
         if "error" in content:
             raise _error(content)
         return content
+
+    def _unreachable(self, error: Exception) -> ProcessError:
+        about_tls = client_tls.explained(self.server, error)
+        if about_tls is not None:
+            return about_tls
+        what, cut = (
+            f"the Server at {self.server} can't be reached",
+            isinstance(error, httpx.ProtocolError | httpx.ReadError),
+        )
+        if cut and _speaks_tls(self.server):
+            return client_tls.https_wanted(self.server)
+        fix = "If it requires a certificate of clients, give --client-certificate and --client-key."
+        secure = self.server.startswith("https:")
+        return ProcessError(
+            "E5005", what, found=str(error) or "it closed the connection", fix=fix if cut and secure else ""
+        )
+
+
+def _speaks_tls(server: str) -> bool:
+    parts = urlsplit(server)
+    return parts.scheme == "http" and client_tls.speaks_tls(parts.hostname or "", parts.port or 80)
 
 
 def _check_way(server: str) -> None:
@@ -224,7 +247,7 @@ def _check_way(server: str) -> None:
             "E5021",
             f"the token would be sent to {server} unencrypted",
             wanted="https://, or a Server on this machine",
-            fix=f"Use a proxy with TLS, or allow it: export {INSECURE}=1",
+            fix=f"Start the Server with --tls-certificate, or allow it: export {INSECURE}=1",
         )
 
 
