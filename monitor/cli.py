@@ -50,6 +50,13 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
     callback=_metric_labels,
     help="Key of a label of tasks that the metric bus_task_labels_info has. May be repeated; without it there is none.",
 )
+@click.option(
+    "--require-login/--no-require-login",
+    default=None,
+    envvar="REPLICATOR_REQUIRE_LOGIN",
+    show_envvar=True,
+    help="Require a token, or user and password; default: except on loopback addresses.",
+)
 @pid_file_option
 @options.log_format
 def command(
@@ -59,16 +66,29 @@ def command(
     interval: float,
     max_streams: int,
     metric_labels: tuple[str, ...],
+    require_login: bool | None,
     session_timeout: float,
     pid_file: Path | None,
     log_format: str,
 ) -> None:
     """Run the Monitor: dashboard, Prometheus metrics, health check.
 
-    The Monitor only reads ZooKeeper. It has no authentication and listens on the loopback address by default. It also
-    starts while ZooKeeper is unavailable, and shows that.
+    The Monitor only reads ZooKeeper. It listens on the loopback address by default; on any other address it requires
+    the logins of the Server (`replicator user`, `replicator token`). It also starts while ZooKeeper is unavailable, and
+    shows that.
     """
     with loading():
         from monitor.process import run  # half a second, for which no help has to wait
 
-    run(zookeeper, listen, root, interval, max_streams, metric_labels, session_timeout, pid_file, log_format)
+    run(
+        zookeeper,
+        listen,
+        root,
+        interval,
+        max_streams,
+        metric_labels,
+        require_login,
+        session_timeout,
+        pid_file,
+        log_format,
+    )

@@ -17,6 +17,7 @@ from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, parse_listen, serve
 from replicator.telemetry.listen import Listen
+from replicator.telemetry.server_certificate import ServerCertificate
 from replicator.zookeeper.client import ZookeeperCoordinator
 from replicator.zookeeper.outage_log import OutageLog
 from server.app import Access, create_app
@@ -62,6 +63,7 @@ def _run(
     open_definitions: OpenDefinitions,
     stopping: Callable[[], None],
 ) -> None:
+    certificate = ServerCertificate(listen.tls) if listen.tls is not None else None
     path = token_file or default_token_file()
     token, made = ensure_token(path)
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
@@ -75,14 +77,14 @@ def _run(
     background_work: list[BackgroundWork] = []
 
     def ready(real: Address) -> None:
-        membership = Membership(coordinator, layout, host, real.url)
+        membership = Membership(coordinator, layout, host, real.url, certificate)
         background_work.append(BackgroundWork(operations, membership, audit, Requests(coordinator, layout)))
         background_work[0].start()
         click.echo(real.url)
 
     try:
         app = create_app(coordinator, layout, Access(token, jwt, audit), open_definitions, operations)
-        serve(app, listen, "server", ready=ready, stopping=stopping)
+        serve(app, listen, "server", certificate=certificate, ready=ready, stopping=stopping)
     finally:
         outages.stop()
         for one in background_work:

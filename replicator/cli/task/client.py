@@ -216,17 +216,14 @@ class Client:
         about_tls = client_tls.explained(self.server, error)
         if about_tls is not None:
             return about_tls
-        what, cut = (
-            f"the Server at {self.server} can't be reached",
-            isinstance(error, httpx.ProtocolError | httpx.ReadError),
-        )
+        what = f"the Server at {self.server} can't be reached"
+        cut = isinstance(error, httpx.ProtocolError | httpx.ReadError)
         if cut and _speaks_tls(self.server):
             return client_tls.https_wanted(self.server)
-        fix = "If it requires a certificate of clients, give --client-certificate and --client-key."
-        secure = self.server.startswith("https:")
-        return ProcessError(
-            "E5005", what, found=str(error) or "it closed the connection", fix=fix if cut and secure else ""
-        )
+        found, fix = str(error) or "it closed the connection", ""
+        if cut and self.server.startswith("https:"):
+            fix = "If it requires a certificate of clients, give --client-certificate and --client-key."
+        return ProcessError("E5005", what, found=found, fix=fix)
 
 
 def _speaks_tls(server: str) -> bool:
