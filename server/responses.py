@@ -250,8 +250,13 @@ class Problem(msgspec.Struct, kw_only=True):
 
 
 class Failure(msgspec.Struct, kw_only=True):
-    """`error`: the first error, `errors`: all errors."""
+    """A problem document (RFC 9457). `error`: the first error, `errors`: all errors. `type` and `title` follow from its
+    code, `detail` is its text."""
 
+    type: str
+    title: str
+    status: int
+    detail: str
     error: Problem
     errors: list[Problem]
 
@@ -263,6 +268,13 @@ class Health(View, kw_only=True):
     status: str
     zookeeper: str
     warnings: list[str] = []
+
+
+class Cluster(View, kw_only=True):
+    """`installation`: id of the installation, part of the names that tasks have at their sinks."""
+
+    kind: str = "Cluster"
+    installation: str
 
 
 def task(view: TaskOverview) -> Task:

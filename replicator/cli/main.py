@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 LAZY = {
     "task": ("Create, monitor and control tasks.", "replicator.cli.task"),
+    "token": ("Create, list and revoke tokens of the Server.", "replicator.cli.access.token"),
+    "user": ("Create, list and remove users of Server and Monitor.", "replicator.cli.access.user"),
+    "audit": ("Show who changed what, and what was refused.", "replicator.cli.access.audit"),
     "config": ("Manage contexts: named Servers with their tokens.", "replicator.cli.config"),
     "machines": ("List the machines that run Cores.", "replicator.cli.machines"),
     "top": ("Show tasks live, tasks with problems first.", "replicator.cli.top"),

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response
 
 from replicator.errors import ConfigError
-from server import responses
-from server.route_helpers import Arguments, By, Name, Version, VersionsOf, body_of, documented, only, reply
+from server import config_changes, responses
+from server.route_helpers import (
+    Arguments,
+    By,
+    Name,
+    OperationsOf,
+    Version,
+    VersionsOf,
+    body_of,
+    documented,
+    only,
+    reply,
+)
 
 router = APIRouter(tags=["versions"])
 _NUMBER = {"type": "string", "pattern": "^[0-9]{1,10}$", "description": "number of the version"}
@@ -64,7 +75,14 @@ def compare(
     operation_id="rollbackTask",
 )
 def rollback(
-    versions: VersionsOf, name: Name, by: By, arguments: Arguments, version: Version, dry_run: DryRun = False
+    request: Request,
+    operations: OperationsOf,
+    versions: VersionsOf,
+    name: Name,
+    by: By,
+    arguments: Arguments,
+    version: Version,
+    dry_run: DryRun = False,
 ) -> Response:
     """Replaces the configuration by that of an earlier version, {"to": number}, with all checks of a replacement. It
     becomes a new version. Returns the difference, empty if nothing changes. The position is not changed. 404 E5090 if
@@ -75,5 +93,6 @@ def rollback(
         raise ConfigError("E1003", "no version is given", found=repr(text[:40]), wanted='{"to": "3"}')
     number = int(text)
     reason = given.get("reason", "")[:200]
+    config_changes.replaces(request, versions.read(name, number).config, operations.task(name).config)
     before, difference = versions.restore(name, number, by, version, dry_run, reason)
     return reply(responses.VersionDiff(name=name, before=before, after=number, diff=difference))

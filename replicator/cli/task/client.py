@@ -64,6 +64,9 @@ class Client:
     def tasks(self) -> dict[str, Any]:
         return self._ask("GET", "/tasks")
 
+    def cluster(self) -> dict[str, Any]:
+        return self._ask("GET", "/cluster")
+
     def task(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET")
 
@@ -83,9 +86,10 @@ class Client:
         headers = {"if-match": f'"{version}"'}
         return self._of(name, "PUT", content=text, headers=headers, params=_flag(dry_run) | _because(reason))
 
-    def delete(self, name: str, wait: float, reason: str = "") -> bool:
+    def delete(self, name: str, wait: float, reason: str = "", *, purge: bool = False) -> bool:
         """True when the task is gone."""
-        return not self._of(name, "DELETE", params={"wait": str(wait)} | _because(reason))
+        purging = {"purge": "true"} if purge else {}
+        return not self._of(name, "DELETE", params={"wait": str(wait)} | purging | _because(reason))
 
     def act(self, task: str, verb: str, *, dry_run: bool = False, **arguments: str) -> dict[str, Any]:
         given = {key: value for key, value in arguments.items() if value}
@@ -132,6 +136,38 @@ class Client:
 
     def history(self, name: str, limit: int) -> dict[str, Any]:
         return self._of(name, "GET", "/history", params={"limit": str(limit)})
+
+    def login(self) -> dict[str, Any]:
+        return self._ask("GET", "/login")
+
+    def tokens(self) -> dict[str, Any]:
+        return self._ask("GET", "/tokens")
+
+    def create_token(self, name: str, role: str, selector: str, expires_s: int) -> dict[str, Any]:
+        wanted = {"name": name, "role": role, "selector": selector, "expires_s": expires_s}
+        return self._ask("POST", "/tokens", json=wanted)
+
+    def revoke_token(self, name: str) -> None:
+        self._ask("DELETE", f"/tokens/{_segment(name)}")
+
+    def users(self) -> dict[str, Any]:
+        return self._ask("GET", "/users")
+
+    def create_user(self, name: str, password: str, role: str, selector: str) -> dict[str, Any]:
+        wanted = {"name": name, "password": password, "role": role, "selector": selector}
+        return self._ask("POST", "/users", json=wanted)
+
+    def set_password(self, name: str, password: str) -> dict[str, Any]:
+        return self._ask("PUT", f"/users/{_segment(name)}/password", json={"password": password})
+
+    def set_role(self, name: str, role: str, selector: str) -> dict[str, Any]:
+        return self._ask("PUT", f"/users/{_segment(name)}/role", json={"role": role, "selector": selector})
+
+    def remove_user(self, name: str) -> None:
+        self._ask("DELETE", f"/users/{_segment(name)}")
+
+    def audit(self, **wanted: str) -> dict[str, Any]:
+        return self._ask("GET", "/audit", params={key: value for key, value in wanted.items() if value})
 
     def _of(self, name: str, method: str, below: str = "", **options: Any) -> dict[str, Any]:
         try:
@@ -194,7 +230,11 @@ def _check_way(server: str) -> None:
 
 def _path(name: str) -> str:
     """The name is escaped as its znode's is, and once more for the URL: always one segment."""
-    return f"/tasks/{quote(escape(name), safe='')}"
+    return f"/tasks/{_segment(name)}"
+
+
+def _segment(name: str) -> str:
+    return quote(escape(name), safe="")
 
 
 def _flag(dry_run: bool) -> dict[str, str]:
