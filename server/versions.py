@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from replicator.config.canonical import difference
@@ -10,7 +11,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import VersionRecord
 from replicator.coordination.tasks.registry import Registry
-from replicator.coordination.tasks.versions import Versions
+from replicator.coordination.tasks.versions import Versions, unrecorded
 from replicator.errors import CoordinationError, NodeMissing, ProcessError
 from server.task_operations import TaskOperations
 
@@ -24,9 +25,16 @@ class VersionOperations:
         self._operations = operations
 
     def list(self, name: str) -> tuple[int, list[VersionRecord]]:
-        """The number of the present version, and all that are kept, oldest first."""
+        """The number of the present version, and all that are kept, oldest first; also the present one where a Server of
+        an earlier release has written it, without a record."""
         present = self._registry.version(name)
-        return present, self._versions.read(name)
+        kept = self._versions.read(name)
+        if all(record.number != present for record in kept):
+            with contextlib.suppress(CoordinationError):  # damaged, or changed meanwhile
+                node = self._registry.read(name)
+                if node.record.config is not None and node.version == present:
+                    kept.append(unrecorded(present, node.record))
+        return present, kept
 
     def read(self, name: str, number: int) -> VersionRecord:
         """Raises ProcessError E5090."""

@@ -33,7 +33,7 @@ def command(name: str, output: str, client: Client) -> None:
     elif answer["items"]:
         click.echo(text(answer["items"], output), nl=False)
     else:
-        click.echo("No versions yet: they are kept from the next change of the configuration on.", err=True)
+        click.echo("No versions: the task has no configuration that can be read.", err=True)
 
 
 def text(items: list[dict[str, Any]], output: str) -> str:

@@ -92,3 +92,14 @@ def test_a_narrow_terminal_shows_the_reason(cli: Cli, three: World, monkeypatch:
         monkeypatch.setattr("replicator.cli.task.versions.width", lambda limit=limit: limit)
         lines = cli("task", "versions", NAME).stdout.splitlines()
         assert max(map(len, lines)) <= limit and ("REASON" in lines[0]) == (limit > 40)
+
+
+def test_a_task_of_an_earlier_release_shows_its_present_version(cli: Cli, three: World) -> None:
+    layout, coordinator = three.bus.layout, three.bus.coordinator
+    for number in range(3):
+        coordinator.delete(layout.version(NAME, number))
+    coordinator.delete(layout.versions(NAME))
+    assert [item["number"] for item in three.http.get(f"/tasks/{NAME}/versions").json()["items"]] == [2]
+    assert "E5090" in cli("task", "diff", NAME).stderr
+    three.http.put(f"/tasks/{NAME}", content=TASK)
+    assert "-  port: 3308" in cli("task", "diff", NAME).stdout
