@@ -25,8 +25,8 @@ class VersionOperations:
         self._operations = operations
 
     def list(self, name: str) -> tuple[int, list[VersionRecord]]:
-        """The number of the present version, and all that are kept, oldest first. The present one is among them, even if
-        a Server of an earlier release has written it without a record."""
+        """The number of the present version, and all that are kept, oldest first. The present one is among them, even
+        if a Server of an earlier release has written it without a record."""
         present = self._registry.version(name)
         kept = self._versions.read(name)
         if all(record.number != present for record in kept):
