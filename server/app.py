@@ -24,6 +24,7 @@ from server.route_table import RouteTable
 from server.routes import (
     actions,
     audit,
+    cluster,
     documentation,
     health,
     history,
@@ -54,6 +55,7 @@ ROUTERS = (
     table_definitions.router,
     history.router,
     machines.router,
+    cluster.router,
     health.router,
     logins.router,
     audit.router,

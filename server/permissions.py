@@ -34,6 +34,7 @@ RULES: Final[dict[str, Rule]] = {
     "readPositions": _READ,
     "readSchema": _READ,
     "listMachines": _READ,
+    "readCluster": _READ,
     "listVersions": _READ,
     "readVersion": _READ,
     "compareVersions": _READ,

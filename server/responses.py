@@ -270,6 +270,13 @@ class Health(View, kw_only=True):
     warnings: list[str] = []
 
 
+class Cluster(View, kw_only=True):
+    """`installation`: id of the installation, part of the names that tasks have at their sinks."""
+
+    kind: str = "Cluster"
+    installation: str
+
+
 def task(view: TaskOverview) -> Task:
     checkpoint = view.checkpoint
     marks = checkpoint.quarantined if checkpoint else ()

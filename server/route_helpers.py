@@ -32,6 +32,7 @@ ANSWERS = (
     responses.MachineList,
     responses.Accepted,
     responses.Health,
+    responses.Cluster,
     responses.PositionHistory,
     responses.PositionChanged,
     responses.Skipped,

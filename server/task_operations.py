@@ -10,6 +10,7 @@ from replicator.config.identity import check_change
 from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.coordination.clock import now_ms
+from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode
@@ -38,6 +39,7 @@ class TaskOperations:
     NodeMissing E5003 for a task that is not there."""
 
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._coordinator, self._layout = coordinator, layout
         self._registry = Registry(coordinator, layout)
         self._overview = Overview(coordinator, layout)
         self._status = Status(coordinator, layout)
@@ -65,6 +67,10 @@ class TaskOperations:
     def watch_reports(self) -> None:
         """See `Overview.watch_reports`."""
         self._overview.watch_reports()
+
+    def installation(self) -> str:
+        """Raises CoordinationError E4009/E4010 where it can't be read."""
+        return installation_id(self._coordinator, self._layout)
 
     # Configuration
 

@@ -139,6 +139,21 @@ CODES: Final[dict[str, Entry]] = table(
             "Records of a topic are not changed. A snapshot writes the present rows of a table behind them.",
             "`replicator task snapshot start NAME --table DATABASE.TABLE`; rows that only the topic has stay there.",
         ),
+        "E5060": (
+            "topics not deleted",
+            "The task is deleted, and Kafka still has some of its topics.",
+            "Delete them with Kafka's tools (kafka-topics.sh --delete --topic TOPIC), as an account that may.",
+        ),
+        "E5061": (
+            "task without topics",
+            "--purge-topics applies to tasks with `sink.type: kafka`.",
+            "Omit --purge-topics; --purge deletes the position of a task of any kind.",
+        ),
+        "E5062": (
+            "task was created again",
+            "Topics are deleted behind their task, and a task of the name was there again: it may write to them.",
+            "If they shall go, delete the new task with --purge-topics.",
+        ),
         "E5050": (
             "no such process",
             "No running process of this kind has a pid file that `stop` looks at.",

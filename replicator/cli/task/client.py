@@ -64,6 +64,9 @@ class Client:
     def tasks(self) -> dict[str, Any]:
         return self._ask("GET", "/tasks")
 
+    def cluster(self) -> dict[str, Any]:
+        return self._ask("GET", "/cluster")
+
     def task(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET")
 
@@ -83,9 +86,10 @@ class Client:
         headers = {"if-match": f'"{version}"'}
         return self._of(name, "PUT", content=text, headers=headers, params=_flag(dry_run) | _because(reason))
 
-    def delete(self, name: str, wait: float, reason: str = "") -> bool:
+    def delete(self, name: str, wait: float, reason: str = "", *, purge: bool = False) -> bool:
         """True when the task is gone."""
-        return not self._of(name, "DELETE", params={"wait": str(wait)} | _because(reason))
+        purging = {"purge": "true"} if purge else {}
+        return not self._of(name, "DELETE", params={"wait": str(wait)} | purging | _because(reason))
 
     def act(self, task: str, verb: str, *, dry_run: bool = False, **arguments: str) -> dict[str, Any]:
         given = {key: value for key, value in arguments.items() if value}
