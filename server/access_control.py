@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import parse_qs
 
+from replicator.config.certificate_logins import common_name
 from replicator.errors import ConfigError, ProcessError, ReplicatorError
-from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
+from replicator.telemetry.hosts import PEER_CERTIFICATE, App, Message, Receive, Scope, Send
 from server import permissions
 from server.authentication import Authentication
 from server.error_responses import answer
@@ -49,7 +50,8 @@ def authorized(app: App, routes: RouteTable, authentication: Authentication, tas
     async def _check(facts: Facts, found: Found, scope: Scope) -> None:
         if found.operation and permissions.rule_of(found.operation).role is None:
             return
-        facts.principal = await authentication.principal(scope["headers"])
+        peer = scope.get("state", {}).get(PEER_CERTIFICATE)
+        facts.principal = await authentication.principal(scope["headers"], common_name(peer))
         if not found.operation:
             return
         permissions.check(facts.principal, found.operation, "" if found.of_task else found.name)

@@ -44,6 +44,13 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
     show_envvar=True,
     help="File with the identity provider whose tokens are accepted; see `replicator docs security`.",
 )
+@click.option(
+    "--certificate-logins",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="REPLICATOR_CERTIFICATE_LOGINS",
+    show_envvar=True,
+    help="File with the client certificates that are logins (with --tls-client-ca); see `replicator docs security`.",
+)
 @click.option("--host", default=socket.gethostname, help="Name of this Server in ZooKeeper; default: the host name.")
 @pid_file_option
 @options.log_format
@@ -56,6 +63,7 @@ def command(
     token_file: Path | None,
     audit_file: Path | None,
     oidc: Path | None,
+    certificate_logins: Path | None,
     host: str,
     session_timeout: float,
     pid_file: Path | None,
@@ -67,6 +75,8 @@ def command(
     connects to a Core. Every request except the health check requires the token in the token file. The Server also
     starts while ZooKeeper is unavailable, and answers 503 until it is available.
     """
+    if certificate_logins is not None and (listen.tls is None or listen.tls.client_ca is None):
+        raise click.UsageError("--certificate-logins requires --tls-client-ca.")
     with loading():
         from server.process import run  # half a second, for which no help has to wait
 
@@ -77,6 +87,7 @@ def command(
         token_file,
         audit_file,
         oidc,
+        certificate_logins,
         host,
         session_timeout,
         pid_file,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from replicator.config.certificate_logins import read_certificate_logins
 from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
@@ -37,6 +38,7 @@ def run(
     token_file: Path | None,
     audit_file: Path | None,
     oidc: Path | None,
+    certificate_logins: Path | None,
     host: str,
     session_timeout: float,
     pid_file: Path | None,
@@ -48,7 +50,19 @@ def run(
     parse_listen(listen.where)  # what is wrong with it is said before a token is made
     record = ProcessRecord.of("server", zookeeper, root, host=host, listen=listen.where)
     with held(pid_file, record, log.get_logger("server")) as stopping:
-        _run(zookeeper, listen, root, token_file, audit_file, oidc, host, session_timeout, open_definitions, stopping)
+        _run(
+            zookeeper,
+            listen,
+            root,
+            token_file,
+            audit_file,
+            oidc,
+            certificate_logins,
+            host,
+            session_timeout,
+            open_definitions,
+            stopping,
+        )
 
 
 def _run(
@@ -58,6 +72,7 @@ def _run(
     token_file: Path | None,
     audit_file: Path | None,
     oidc: Path | None,
+    certificate_logins: Path | None,
     host: str,
     session_timeout: float,
     open_definitions: OpenDefinitions,
@@ -67,6 +82,7 @@ def _run(
     path = token_file or default_token_file()
     token, made = ensure_token(path)
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
+    certificates = read_certificate_logins(certificate_logins) if certificate_logins is not None else {}
     jwt = _verifier(oidc) if oidc is not None else None
     file = AuditFile(audit_file) if audit_file is not None else None
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
@@ -83,7 +99,7 @@ def _run(
         click.echo(real.url)
 
     try:
-        app = create_app(coordinator, layout, Access(token, jwt, audit), open_definitions, operations)
+        app = create_app(coordinator, layout, Access(token, jwt, audit, certificates), open_definitions, operations)
         serve(app, listen, "server", certificate=certificate, ready=ready, stopping=stopping)
     finally:
         outages.stop()

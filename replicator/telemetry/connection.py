@@ -21,13 +21,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from replicator.errors import ProcessError
 from replicator.telemetry import request_head
 from replicator.telemetry.connection_limits import Connections
-from replicator.telemetry.hosts import error_body
+from replicator.telemetry.hosts import PEER_CERTIFICATE, error_body
 from replicator.telemetry.listen import DEFAULT_LIMITS, Limits
 from replicator.telemetry.log import get_logger
 from replicator.telemetry.server_certificate import ServerCertificate
 
-PEER_CERTIFICATE: Final = "peer_certificate"
-"""Key in `scope["state"]`: the verified certificate of the client as `ssl.SSLSocket.getpeercert` returns it."""
 _LOG_EVERY: Final = 10.0
 _log = get_logger("listener")
 

@@ -36,6 +36,8 @@ WITHOUT_TLS: Final = (
     "use --tls-certificate and --tls-key"
 )
 """What log and health say of a listener that other machines reach."""
+PEER_CERTIFICATE: Final = "peer_certificate"
+"""Key in `scope["state"]`: the verified certificate of the client as `ssl.SSLSocket.getpeercert` returns it."""
 _WARNINGS: Final = "replicator.listener_warnings"
 
 

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 
 from replicator.cli.main import main
 from replicator.errors import ProcessError
-from replicator.telemetry.connection import PEER_CERTIFICATE, Times
-from replicator.telemetry.hosts import warnings
+from replicator.telemetry.connection import Times
+from replicator.telemetry.hosts import PEER_CERTIFICATE, warnings
 from replicator.telemetry.listen import Limits, TlsFiles
 from replicator.telemetry.server_certificate import ServerCertificate
 from tests.support.api import serving

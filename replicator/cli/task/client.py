@@ -27,7 +27,7 @@ INSECURE = "REPLICATOR_INSECURE_HTTP"
 
 def find_token(token_file: Path | None, server: str) -> str:
     """The flag, then REPLICATOR_TOKEN, then REPLICATOR_TOKEN_FILE, then the file of the context whose Server this is,
-    then the file that a Server of this user made.
+    then the file that a Server of this user made. "" where a client certificate is the login.
 
     Raises ConfigError E1006 (a named file can't be used), ProcessError E5006 (no token anywhere).
     """
@@ -35,6 +35,8 @@ def find_token(token_file: Path | None, server: str) -> str:
         return os.environ["REPLICATOR_TOKEN"].strip()
     named = token_file or (Path(text) if (text := os.environ.get("REPLICATOR_TOKEN_FILE")) else None)
     named = named or contexts.token_file(server)
+    if named is None and os.environ.get(client_tls.CERTIFICATE):
+        return ""
     if named is None and not default_token_file().exists():
         raise ProcessError("E5006", "there is no token for the Server", found=f"no file {default_token_file()}")
     return read_token(named or default_token_file())
@@ -48,7 +50,7 @@ class Client:
             # no proxies from the environment: a control API is an inner address
             self._http = httpx.Client(
                 base_url=f"{self.server}/api/v1",
-                headers={"authorization": f"Bearer {token}", "x-replicator-user": _user()},
+                headers={"x-replicator-user": _user()} | ({"authorization": f"Bearer {token}"} if token else {}),
                 timeout=timeout,
                 trust_env=False,
                 # loading the authorities of the system takes longer than most answers
