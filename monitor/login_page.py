@@ -46,19 +46,21 @@ class LoginPage:
         if given is None:
             return self._form("The form could not be read.", 400)
         address = client_address(request.scope)
-        wait = self._throttle.wait(address)
+        token, user, password = (given.get(name, "") for name in ("token", "user", "password"))
+        credentials = f"{user}\0{token or password}".encode()
+        wait = self._throttle.wait(address, credentials)
         if wait > 0:
             seconds = ceil(wait)
             text = f"Too many failed logins from this address: try again after {seconds} s. (E5085)"
             return self._form(text, 429, {"retry-after": str(seconds)})
-        token, user, password = (given.get(name, "") for name in ("token", "user", "password"))
         try:
             key = await self._access.log_in(user.strip(), token.strip() or password)
         except NotConnected:
             return self._form("ZooKeeper does not answer, so the login can't be verified. (E4001)", 503)
         if key is None:
-            self._throttle.failed(address)
+            self._throttle.failed(address, credentials)
             return self._form("The user and password, or the token, are not valid. (E5006)", 401)
+        self._throttle.accepted(credentials)
         self._access.sessions.end(session_key(request.scope))
         answer = RedirectResponse("/", 303, _NO_STORE)
         answer.set_cookie(

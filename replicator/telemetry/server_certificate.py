@@ -36,7 +36,7 @@ class ServerCertificate:
 
     Attributes:
         context: for new connections.
-        expires_ms: end of the certificate in use.
+        expires_ms: end of the first to expire of the chain in use.
         problem: why newer files are not in use; "" if they are.
     """
 
@@ -147,11 +147,11 @@ def _load(files: TlsFiles) -> tuple[ssl.SSLContext, int]:
 
 def _expiry(path: Path) -> int:
     try:
-        first = x509.load_pem_x509_certificates(path.read_bytes())[0]
+        chain = x509.load_pem_x509_certificates(path.read_bytes())
     except (OSError, ValueError) as error:
         what = f"the TLS certificate {path} can't be read"
         raise ProcessError("E5080", what, found=_reason(error), wanted="a certificate, PEM") from None
-    return int(first.not_valid_after_utc.timestamp() * 1000)
+    return int(min(each.not_valid_after_utc for each in chain).timestamp() * 1000)
 
 
 def _reason(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import shutil
 import signal
@@ -30,7 +31,9 @@ class Files:
         self.options = ("--tls-certificate", certificate, "--tls-key", key)
 
     def renew(self) -> None:
-        for made, name in zip(self.authority.leaf("127.0.0.1"), ("tls.pem", "tls.key"), strict=True):
+        for made, name in zip(
+            self.authority.leaf("127.0.0.1", datetime.timedelta(days=30)), ("tls.pem", "tls.key"), strict=True
+        ):
             made.chmod(0o600)
             shutil.move(made, self.folder / name)
 
@@ -59,7 +62,8 @@ def test_server_and_monitor(zookeeper: ZooKeeper, files: Files, tmp_path: Path) 
         made = [*REPLICATOR, "token", "create", "prometheus", "--role", "viewer", "--server", server.url, *ca]
         made += ["--token-file", str(server.token_file)]
         token = subprocess.run(made, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
-        health = files.client().get(f"{server.url}/api/v1/health").json()
+        with files.client() as client:
+            health = client.get(f"{server.url}/api/v1/health").json()
         assert (health["status"], health["warnings"]) == ("ok", [])
         with monitor(zookeeper.hosts, *files.options, "--require-login", root=root) as (process, url):
             assert url.startswith("https://")
