@@ -100,6 +100,7 @@ def test_serves_with_security_headers_and_stops_cleanly(how: signal.Signals) -> 
             rebound = httpx.get(url, headers={"host": "evil.example"}, trust_env=False, timeout=30)
             assert (rebound.status_code, rebound.headers["x-content-type-options"]) == (421, "nosniff")
             assert "script-src 'self'" in answer.headers["content-security-policy"]
+            assert answer.headers["referrer-policy"] == "same-origin", "with no-referrer, forms have no Origin"
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert answer.headers.get_list("x-frame-options") == ["SAMEORIGIN"]
             with httpx.stream("GET", url + "/stream", trust_env=False) as stream:
