@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-MAX_HEAD: Final = 16 * 1024
+MAX_HEAD: Final = 32 * 1024
 """Bytes; tokens of identity providers have a few thousand."""
 MAX_FIELDS: Final = 100
 

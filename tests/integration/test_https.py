@@ -8,7 +8,6 @@ import shutil
 import signal
 import ssl
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -49,7 +48,7 @@ class Files:
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Iterator[Files]:
+def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 

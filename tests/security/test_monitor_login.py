@@ -9,6 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.routing import Mount, Route
 
 from monitor import event_stream
 from monitor.access import OPEN_PATHS
@@ -60,7 +61,8 @@ def site() -> Iterator[Site]:
     made.served.close()
 
 
-PATHS = [route.path for route in create_app(Bus().session(), Bus().layout).routes]
+ROUTES = create_app(Bus().session(), Bus().layout).routes
+PATHS = [route.path for route in ROUTES if isinstance(route, Route | Mount)]
 
 
 @pytest.mark.parametrize("path", [*sorted(set(PATHS) - OPEN_PATHS), "/nowhere"])
