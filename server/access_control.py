@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import parse_qs
 
-from replicator.errors import ConfigError, ProcessError, ReplicatorError
+from replicator.errors import ConfigError, NotConnected, ProcessError, ReplicatorError
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 from server import permissions
 from server.authentication import Authentication
@@ -37,6 +37,9 @@ def authorized(app: App, routes: RouteTable, authentication: Authentication, tas
         _describe(facts, found, scope)
         try:
             await _check(facts, found, scope)
+        except NotConnected as error:
+            await answer(_unverified(error), close=True)(scope, receive, send)
+            return
         except ReplicatorError as error:
             await answer(error, close=True)(scope, receive, send)
             return
@@ -76,6 +79,16 @@ def _query(scope: Scope) -> dict[str, list[str]]:
         return parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100)
     except ValueError:
         return {}
+
+
+def _unverified(error: NotConnected) -> NotConnected:
+    """Whatever is not known, nothing was done."""
+    return NotConnected(
+        "E4001",
+        "the Server has no connection to ZooKeeper: the login could not be verified, and nothing was changed",
+        found=error.found,
+        fix="Check that ZooKeeper runs, and --zookeeper of the Server; then repeat the request.",
+    )
 
 
 def _unknown(scope: Scope) -> ProcessError:
