@@ -17,6 +17,7 @@ from server.route_table import Found, RouteTable
 from server.task_scope import TaskScope
 
 MAX_BODY = 256 * 1024
+_MOST_DIGITS: Final = 12
 _TRUE: Final = ("true", "1", "yes", "on", "t", "y")
 """As pydantic reads a flag."""
 _LABELS: Final = ThreadPoolExecutor(4, "selectors")
@@ -137,7 +138,7 @@ async def _discard(receive: Receive, most: int) -> None:
 async def _read(scope: Scope, receive: Receive, max_body: int) -> tuple[bytes | None, bool]:
     """None: it is too large; and whether there is more of it."""
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-    if not declared.isdigit() or int(declared) > max_body:
+    if not declared.isdigit() or len(declared) > _MOST_DIGITS or int(declared) > max_body:
         return None, declared.isdigit()
     chunks: list[bytes] = []
     size = 0

@@ -37,8 +37,8 @@ class AuditFile:
                 self._append(line)
 
     def _append(self, line: bytes) -> None:
-        written = os.write(self._handle, b"\n" + line if self._torn else line)
-        self._torn = written < len(line)
+        data = b"\n" + line if self._torn else line
+        self._torn = os.write(self._handle, data) < len(data)
         if self._torn:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

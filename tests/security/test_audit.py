@@ -108,6 +108,14 @@ def test_entries_wait_for_zookeeper() -> None:
     assert [entry.time_ms for entry in log.read(10, lambda _: True)] == [1]
 
 
+def test_entry_that_can_not_be_written_does_not_hold_up_others() -> None:
+    log = AuditLog(MemoryEnsemble().session(), Layout())
+    audit = Audit(log)
+    audit.write(AuditEntry(time_ms=1, task="\ud800", outcome="done"))
+    audit.write(AuditEntry(time_ms=2, outcome="done"))
+    assert [entry.time_ms for entry in log.read(10, lambda _: True)] == [2]
+
+
 def test_file_has_json_lines_and_is_opened_again_after_rotation(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     file = AuditFile(path)
