@@ -18,6 +18,8 @@ from server.task_scope import TaskScope
 
 MAX_BODY = 256 * 1024
 _MOST_DIGITS: Final = 12
+_MOST_NAME: Final = 200
+"""Characters of a name in the audit: strangers choose what is in the path."""
 _TRUE: Final = ("true", "1", "yes", "on", "t", "y")
 """As pydantic reads a flag."""
 _LABELS: Final = ThreadPoolExecutor(4, "selectors")
@@ -67,9 +69,9 @@ def authorized(app: App, routes: RouteTable, authentication: Authentication, tas
 def _describe(facts: Facts, found: Found, scope: Scope) -> None:
     facts.operation, facts.says = found.operation, said_by(scope["headers"])
     if found.of_task:
-        facts.task = found.name
+        facts.task = found.name[:_MOST_NAME]
     else:
-        facts.target = found.name
+        facts.target = found.name[:_MOST_NAME]
     query = _query(scope)
     facts.reason = query.get("reason", [""])[-1][:200]
     facts.dry_run = found.has_dry_run and query.get("dry_run", [""])[-1].lower() in _TRUE
