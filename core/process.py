@@ -15,12 +15,14 @@ from core.agent import Agent
 from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
+from replicator.coordination.rights import Guard
 from replicator.host import access
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.host.service_manager import ServiceManager
 from replicator.telemetry import log
-from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper import access as zookeeper_access
+from replicator.zookeeper.client import ZookeeperCoordinator, for_process
 from replicator.zookeeper.outage_log import OutageLog
 
 _LOG = log.get_logger("core")

@@ -10,11 +10,13 @@ import click
 
 from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.layout import Layout
+from replicator.coordination.rights import Guard
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
-from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper import access as zookeeper_access
+from replicator.zookeeper.client import ZookeeperCoordinator, for_process
 from replicator.zookeeper.outage_log import OutageLog
 from server.app import create_app
 from server.background_work import BackgroundWork

@@ -14,6 +14,7 @@
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
         /tasks/TASK/history/entry-SEQUENCE          what happened (HistoryRecord), trimmed
         /maintenance                                the same for all tasks
+        /security                                   identities of processes, which ACLs name (SecurityRecord)
         /installation                               the id of this tree (InstallationRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
@@ -116,6 +117,10 @@ class Layout:
 
     def verification(self, task: str) -> str:
         return f"{self.task(task)}/verify"
+
+    @property
+    def security(self) -> str:
+        return f"{self.root}/security"
 
     @property
     def installation(self) -> str:

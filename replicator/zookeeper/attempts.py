@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -11,6 +12,7 @@ from replicator.host.addresses import HostPort
 
 CLOSED: Final = "closes the connection without an answer: it is starting, or the ensemble has no quorum"
 SILENT: Final = "accepts the connection, and does not answer"
+UNREACHABLE: Final = "E4001"
 Resolve = Callable[[str, int], Iterable[str]]
 
 
@@ -27,19 +29,44 @@ class Attempts:
         self._resolve = resolve
         self._lock = threading.Lock()
         self._failed: dict[tuple[str, int], str] = {}
+        self._codes: dict[tuple[str, int], str] = {}
+        self._refused: tuple[str, str] | None = None
 
-    def failed(self, address: tuple[Any, ...], reason: str) -> None:
+    def failed(self, address: tuple[Any, ...], reason: str, code: str = UNREACHABLE) -> None:
         """address: numeric, as sockets have it."""
         with self._lock:
-            self._failed[(str(address[0]), int(address[1]))] = reason
+            key = (str(address[0]), int(address[1]))
+            self._failed[key], self._codes[key] = reason, code
+
+    def refused(self, reason: str, code: str) -> None:
+        """There is a session, and it is of no use: whichever server is asked."""
+        with self._lock:
+            self._refused = (reason, code)
+
+    @property
+    def code(self) -> str:
+        """Of the error: that of a login or of TLS when it is one of those."""
+        with self._lock:
+            if self._refused is not None:
+                return self._refused[1]
+            return next((code for code in self._codes.values() if code != UNREACHABLE), UNREACHABLE)
 
     def connected(self) -> None:
         """There is a session: what failed before says nothing about the next outage."""
         with self._lock:
             self._failed.clear()
+            self._codes.clear()
+
+    def admitted(self) -> None:
+        """The session may be used."""
+        with self._lock:
+            self._refused = None
 
     def reasons(self) -> str:
         """One part per server. Looks names up, which takes as long as the resolver does."""
+        with self._lock:
+            if self._refused is not None:
+                return self._refused[0]
         return "; ".join(f"{server}: {self._reason(server)}" for server in self._servers)
 
     def _reason(self, server: HostPort) -> str:
@@ -57,3 +84,16 @@ def reason_of(error: BaseException, seconds: float) -> str:
     if isinstance(error, TimeoutError) or not isinstance(error, OSError):
         return f"no answer within {seconds:g} s"
     return (error.strerror or str(error) or type(error).__name__).lower()
+
+
+def tls_failure(error: OSError) -> tuple[str, str]:
+    """Reason and code of a failed TLS handshake, or of an alert that came after it."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {error.verify_message or error}", "E4031"
+    reason = str(getattr(error, "reason", "") or "")
+    if "ALERT" in reason and "PROTOCOL_VERSION" not in reason:
+        return f"refuses the certificate of this client: {reason.lower().replace('_', ' ')}", "E4032"
+    if isinstance(error, TimeoutError):
+        return "does not answer the TLS handshake: the port may be one without TLS", "E4033"
+    shown = reason.lower().replace("_", " ") or (error.strerror or str(error)).lower()
+    return f"does not answer with TLS ({shown}): the port may be one without TLS", "E4033"
