@@ -1,0 +1,15 @@
+"""`replicator cluster`: the state of all tasks in ZooKeeper. One command per module."""
+
+from __future__ import annotations
+
+import click
+
+from replicator.cli.lazy import LazyGroup
+
+_TEXTS: dict[str, str] = {}
+LAZY = {name: (text, f"replicator.cli.cluster.{name.replace('-', '_')}") for name, text in _TEXTS.items()}
+
+
+@click.group("cluster", cls=LazyGroup, lazy=LAZY)
+def command() -> None:
+    """Manage the state of all tasks in ZooKeeper."""
