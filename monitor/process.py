@@ -9,13 +9,11 @@ import click
 
 from monitor.app import create_app
 from replicator.coordination.layout import Layout
-from replicator.coordination.rights import Guard
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
-from replicator.zookeeper import access as zookeeper_access
-from replicator.zookeeper.client import ZookeeperCoordinator, for_process
+from replicator.zookeeper.client import for_process
 from replicator.zookeeper.outage_log import OutageLog
 
 
@@ -46,7 +44,7 @@ def _run(
     session_timeout: float,
     stopping: Callable[[], None],
 ) -> None:
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    coordinator = for_process(zookeeper, session_timeout, Layout(root), "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
     try:
         app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams, zookeeper=zookeeper)

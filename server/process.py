@@ -10,13 +10,11 @@ import click
 
 from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.layout import Layout
-from replicator.coordination.rights import Guard
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
-from replicator.zookeeper import access as zookeeper_access
-from replicator.zookeeper.client import ZookeeperCoordinator, for_process
+from replicator.zookeeper.client import for_process
 from replicator.zookeeper.outage_log import OutageLog
 from server.app import create_app
 from server.background_work import BackgroundWork
@@ -57,7 +55,7 @@ def _run(
     path = token_file or default_token_file()
     token, made = ensure_token(path)
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    coordinator = for_process(zookeeper, session_timeout, Layout(root), "server")
     layout = Layout(root)
     outages = OutageLog(coordinator, log.get_logger("server")).start()
     operations = TaskOperations(coordinator, layout)

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from replicator.assembly.task_checks import check_task
-from replicator.cli import host_options
+from replicator.cli import host_options, options
 from replicator.cli.address_types import ZOOKEEPER
 from replicator.cli.failures import CHECK_FAILED, CHECK_WARNED
 from replicator.cli.terminal import cells, clean, width
@@ -52,6 +52,7 @@ _NARROWEST = 40
     default="",
     help="Check this place of the binlog, before `task position set`, instead of the task's own position.",
 )
+@options.zookeeper_access
 @host_options.host_access("the current directory, as for `replicator run`")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def command(path: Path, zookeeper: str | None, root: str, session_timeout: float, place: str, output: str) -> int:

@@ -67,7 +67,7 @@ def zookeeper_access(command: F) -> F:
 
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_ACCESS: list[tuple[str, str, click.ParamType]] = [
+_ACCESS: list[tuple[str, str, click.ParamType[Any]]] = [
     ("config", "File with login and TLS of ZooKeeper, mode 0600.", _FILE),
     ("login", "Kind of login.", click.Choice(["digest", "sasl"])),
     ("user", "User of the login.", click.STRING),

@@ -8,6 +8,7 @@ from the next one on.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import os
 import ssl
@@ -40,6 +41,7 @@ class Access(msgspec.Struct, frozen=True):
     Attributes:
         login: "digest", "sasl", or "" for none but the certificate's.
         ca, cert, key: PEM files; "" for the authorities of the system, and for no certificate of the client.
+        of_environment: read again for each connection.
         insecure: connect without TLS and a login to other machines, and to a tree that is open.
     """
 
@@ -52,9 +54,24 @@ class Access(msgspec.Struct, frozen=True):
     key: str = ""
     tls: bool = False
     insecure: bool = False
+    of_environment: bool = False
 
     def __repr__(self) -> str:
         return f"Access(login={self.login!r}, user={self.user!r}, tls={self.tls})"
+
+    def fresh(self) -> Access:
+        """As the files are now. Raises ConfigError E4036."""
+        return of_environment() if self.of_environment else self
+
+    def files(self) -> tuple[tuple[str, int, int], ...]:
+        """What is there of each file that is read: other values after a change."""
+        found = []
+        for path in (os.environ.get(f"{PREFIX}CONFIG", ""), self.password_file, self.ca, self.cert, self.key):
+            with contextlib.suppress(OSError):
+                if path:
+                    seen = Path(path).stat()
+                    found.append((path, seen.st_mtime_ns, seen.st_ino))
+        return tuple(found)
 
     @property
     def has_identity(self) -> bool:
@@ -120,7 +137,13 @@ def of_environment(environment: Mapping[str, str] = os.environ) -> Access:
             values[key] = given
             if key.startswith("password"):  # one given here replaces either of the file
                 values.pop({"password": "password_file", "password_file": "password"}[key], None)
-    return _checked(values, insecure=environment.get(f"{PREFIX}INSECURE", "").lower() in _YES)
+    insecure = environment.get(f"{PREFIX}INSECURE", "").lower() in _YES
+    return msgspec.structs.replace(_checked(values, insecure=insecure), of_environment=environment is os.environ)
+
+
+def of_file(path: str) -> Access:
+    """Raises ConfigError E4036."""
+    return _checked(read_config(path), insecure=False)
 
 
 def read_config(path: str) -> dict[str, str]:
@@ -140,9 +163,9 @@ def read_config(path: str) -> dict[str, str]:
 
 
 def _checked(values: Mapping[str, str], *, insecure: bool) -> Access:
-    texts = {key: value for key, value in values.items() if key != "tls"}
     tls = values.get("tls", "").lower() in _YES or any(values.get(key) for key in ("ca", "cert"))
-    access = Access(**texts, tls=tls, insecure=insecure)
+    login, user, password, password_file, ca, cert, key = (values.get(name, "") for name in KEYS[:-1])
+    access = Access(login, user, password, password_file, ca, cert, key, tls, insecure)
     if access.login and access.login not in LOGINS:
         raise _unusable("zookeeper login", access.login[:40])
     if access.login and not (access.user and (access.password or access.password_file)):

@@ -22,9 +22,20 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 
 class Attempts:
-    """Written by kazoo's connection thread, read by any other."""
+    """Written by kazoo's connection thread, read by any other.
 
-    def __init__(self, servers: Iterable[HostPort], resolve: Resolve = addresses_of) -> None:
+    Args:
+        resolve: the numeric addresses of a name.
+        probe: whether a port speaks TLS; asked about a server that hangs up on a client without.
+    """
+
+    def __init__(
+        self,
+        servers: Iterable[HostPort],
+        resolve: Resolve = addresses_of,
+        probe: Callable[[str, int], bool] = lambda host, port: speaks_tls(host, port),
+    ) -> None:
+        self._probe = probe
         self._servers = tuple(servers)
         self._resolve = resolve
         self._lock = threading.Lock()
@@ -63,7 +74,8 @@ class Attempts:
             self._refused = None
 
     def reasons(self) -> str:
-        """One part per server. Looks names up, which takes as long as the resolver does."""
+        """One part per server. Looks names up, and asks who hangs up for TLS, which takes its time. Ask for `code`
+        afterwards."""
         with self._lock:
             if self._refused is not None:
                 return self._refused[0]
@@ -74,9 +86,33 @@ class Attempts:
             numeric = list(self._resolve(server.host, server.port))
         except (OSError, UnicodeError) as error:
             return f"the name cannot be resolved ({getattr(error, 'strerror', None) or error})"
+        self._ask_for_tls(numeric, server.port)
         with self._lock:
             known = [self._failed.get((address, server.port), "") for address in numeric]
         return ", ".join(dict.fromkeys(filter(None, known))) or "no attempt has ended yet"
+
+    def _ask_for_tls(self, numeric: list[str], port: int) -> None:
+        with self._lock:
+            asked = [address for address in numeric if self._failed.get((address, port)) == CLOSED]
+        for address in asked:
+            if self._probe(address, port):
+                self.failed((address, port), "the port is one with TLS, and this client connects without", "E4033")
+
+
+def speaks_tls(host: str, port: int) -> bool:
+    """Nothing is sent but a greeting."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        with socket.create_connection((host, port), timeout=1.0) as plain, context.wrap_socket(plain):
+            return True
+    except ssl.SSLEOFError:
+        return False
+    except ssl.SSLError as error:
+        return "ALERT" in str(error.reason)
+    except OSError:
+        return False
 
 
 def reason_of(error: BaseException, seconds: float) -> str:

@@ -14,6 +14,7 @@ from kazoo.handlers.utils import AsyncResult
 from kazoo.protocol.states import EventType, KazooState, WatchedEvent, ZnodeStat
 from kazoo.security import ACL, Id
 
+from replicator.coordination.layout import Layout
 from replicator.coordination.limits import check_node, check_request
 from replicator.coordination.ports import (
     DEFAULT_SESSION_TIMEOUT,
@@ -31,14 +32,15 @@ from replicator.coordination.ports import (
     Stat,
     Watcher,
 )
-from replicator.coordination.rights import ALL, OPEN, Guard
+from replicator.coordination.rights import ALL, OPEN, Guard, Role
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotConnected
 from replicator.host.addresses import parse_ensemble
-from replicator.zookeeper.access import NO_ACCESS, Access
+from replicator.zookeeper.access import NO_ACCESS, Access, of_environment, require_secured
 from replicator.zookeeper.admission import Admission
 from replicator.zookeeper.attempts import UNREACHABLE
 from replicator.zookeeper.connection import Client
 from replicator.zookeeper.errors import SKIPPED, translate
+from replicator.zookeeper.file_watch import FileWatch
 
 T = TypeVar("T")
 
@@ -74,6 +76,7 @@ class ZookeeperCoordinator:
         guard: Guard | None = None,
     ) -> None:
         self.hosts = hosts
+        self.warnings: list[str] = []
         self._client = Client(hosts, session_timeout, access)
         self._guard = guard
         self._admission = Admission(self._client, access, guard, self._admitted) if guard is not None else None
@@ -153,6 +156,10 @@ class ZookeeperCoordinator:
     def reasons(self) -> str:
         """Why there is no connection: why the last attempt at each server failed. Looks names up."""
         return self._client.attempts.reasons()
+
+    def reconnect(self) -> None:
+        """With the login and the certificates of now. The session goes on."""
+        self._client.drop_connection()
 
     def close(self) -> None:
         """Ends the session. Bounded: a server that does not answer lets the session expire instead."""
@@ -326,6 +333,20 @@ class ZookeeperCoordinator:
         index, error = next((pair for pair in errors if not isinstance(pair[1], SKIPPED)), errors[0])
         kind = type(ops[index]).__name__.lower()
         raise self._failed(error, ops[index].path, f"operation {index} ({kind}) of {len(ops)}") from error
+
+
+def for_process(hosts: str, session_timeout: float, layout: Layout, role: Role) -> ZookeeperCoordinator:
+    """The coordinator of a Core, Server or Monitor, with login and TLS of the environment. It follows changed files.
+
+    Raises ConfigError E4034, E4036.
+    """
+    access = of_environment()
+    warnings = require_secured(hosts, access)
+    guard = Guard(layout, role, required=access.has_identity and not access.insecure)
+    made = ZookeeperCoordinator(hosts, session_timeout, access, guard)
+    made.warnings = warnings
+    FileWatch(access, guard, made.reconnect).start()
+    return made
 
 
 def connect(

@@ -54,7 +54,7 @@ class Client(KazooClient):
 
     def _prepare(self) -> ssl.SSLContext | None:
         """kazoo copies `auth_data` and the SASL options when it has connected: what is put there now counts."""
-        access = self._access
+        access = self._access.fresh()
         if access.login == "digest":
             self.auth_data = {("digest", f"{access.user}:{access.secret()}")}
         elif access.login == "sasl":

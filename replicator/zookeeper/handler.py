@@ -212,7 +212,7 @@ class GreetingSocket:
     def _closed(self) -> tuple[str, str]:
         if isinstance(self._made, ssl.SSLSocket):
             return f"{CLOSED}, or it refuses the certificate of this client", UNREACHABLE
-        return f"{CLOSED}, or the port is one with TLS", UNREACHABLE
+        return CLOSED, UNREACHABLE
 
     def _note(self, data: bytes) -> None:
         if not data:

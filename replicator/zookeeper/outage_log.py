@@ -93,11 +93,12 @@ class OutageLog:
             return None
         outage = outage or Schedule(now)
         if outage.take(now):
+            reason = self._coordinator.reasons()
             self._log.error(
                 "waiting for zookeeper",
                 code=self._coordinator.code,
                 servers=self._coordinator.hosts,
-                reason=self._coordinator.reasons(),
+                reason=reason,
                 for_s=round(now - outage.since),
                 fix=CODES[self._coordinator.code].remedy,
             )
