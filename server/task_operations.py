@@ -262,11 +262,12 @@ class TaskOperations:
 
     # Deletion
 
-    def delete(self, name: str, by: str, wait: float, reason: str = "") -> bool:
+    def delete(self, name: str, by: str, wait: float, reason: str = "", *, purge: bool = False) -> bool:
         """Lets the Cores withdraw, then removes the task. False when some still stand after `wait` seconds: the master
-        goes on by itself (`sweep`)."""
-        self._status.set(name, "deleted", by, reason)
-        _log.info("deletion ordered", task=name, by=by, reason=reason)  # the history goes with the task
+        goes on by itself (`sweep`). `purge`: a later task of the name ignores the position that it leaves at its
+        sink."""
+        self._status.set(name, "deleted", by, reason, purge=purge)
+        _log.info("deletion ordered", task=name, by=by, reason=reason, purge=purge)  # the history goes with the task
         deadline = time.monotonic() + wait
         while not self._removed(name):
             if time.monotonic() >= deadline:

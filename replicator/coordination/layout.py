@@ -16,6 +16,7 @@
         /maintenance                                the same for all tasks
         /security                                   identities of processes, which ACLs name (SecurityRecord)
         /installation                               the id of this tree (InstallationRecord)
+        /purged/TASK                                tasks of the name deleted with their positions (PurgedRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
@@ -150,6 +151,13 @@ class Layout:
 
     def history_prefix(self, task: str) -> str:
         return f"{self.history(task)}/entry-"
+
+    @property
+    def purged(self) -> str:
+        return f"{self.root}/purged"
+
+    def purged_task(self, task: str) -> str:
+        return f"{self.purged}/{escape(task)}"
 
     @property
     def replica_ids(self) -> str:

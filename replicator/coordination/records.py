@@ -69,12 +69,14 @@ class CommitRecord(Record):
 
 
 class StatusRecord(Record):
-    """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"."""
+    """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"; purge: deleted with the
+    position that the task leaves at its sink."""
 
     desired: str = "running"
     by: str = ""
     time_ms: int = 0
     reason: str = ""
+    purge: bool = False
 
 
 class MaintenanceRecord(Record):
@@ -120,6 +122,14 @@ class InstallationRecord(Record):
 
     id: str
     made_ms: int = 0
+
+
+class PurgedRecord(Record):
+    """/purged/TASK: the incarnations of this name that were deleted with their positions, the last one last."""
+
+    uids: tuple[str, ...] = ()
+    time_ms: int = 0
+    by: str = ""
 
 
 class ReplicaIdRecord(Record):

@@ -66,11 +66,12 @@ def delete_task(
     by: By,
     wait: Annotated[float, Query(ge=0, le=60, description="seconds")] = 10,
     reason: Reason = "",
+    purge: Annotated[bool, Query(description="later tasks of the name ignore the position left at the sink")] = False,
 ) -> Response:
     """Stops a task on all Cores and removes it with its position. 204 when it is removed; 202 if Cores still take part
     in its election after `wait` seconds: it is removed when they have left. Its history is removed, too: `reason` is in
     the log of the Server."""
     operations.task(name)
-    if operations.delete(name, by, wait, reason):
+    if operations.delete(name, by, wait, reason, purge=purge):
         return Response(status_code=204)
     return reply(responses.task(operations.task(name)), 202)

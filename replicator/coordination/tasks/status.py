@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
+import msgspec
+
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator, Create, Watcher
@@ -44,8 +46,8 @@ class Status:
             )
         return record
 
-    def set(self, task: str, desired: str, by: str, reason: str = "") -> StatusRecord:
-        """Writes what is wanted. "deleted" is final: the task's nodes may be half removed.
+    def set(self, task: str, desired: str, by: str, reason: str = "", *, purge: bool = False) -> StatusRecord:
+        """Writes what is wanted. "deleted" is final: the task's nodes may be half removed. So is `purge` of a deletion.
 
         Raises:
             NodeMissing: E5003, no such task.
@@ -54,7 +56,7 @@ class Status:
         """
         if desired not in DESIRED:
             raise ValueError(f"desired state {desired!r} is not one of {DESIRED}")
-        record = StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason)
+        record = StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason, purge=purge)
         for _ in range(_TRIES):
             with contextlib.suppress(VersionConflict, NodeExists):
                 self._write(task, record)
@@ -68,17 +70,22 @@ class Status:
         except NodeMissing:
             create_in_task(self._coordinator, self._layout, task, Create(path, dump(record)))
             return
-        if record.desired != "deleted" and _is_deleted(node.data, path):
-            raise ProcessError("E5007", f"task '{task}' is being deleted", fix="Wait until the deletion has finished.")
+        before = _deletion(node.data, path)
+        if before is not None:
+            if record.desired != "deleted":
+                fix = "Wait until the deletion has finished."
+                raise ProcessError("E5007", f"task '{task}' is being deleted", fix=fix)
+            record = msgspec.structs.replace(record, purge=record.purge or before.purge)
         try:
             self._coordinator.set(path, dump(record), node.stat.version)
         except NodeMissing:
             raise NodeMissing("E5003", f"there is no task '{task}'") from None
 
 
-def _is_deleted(data: bytes, path: str) -> bool:
-    """False for content that can't be read: whatever is wanted next replaces it."""
+def _deletion(data: bytes, path: str) -> StatusRecord | None:
+    """None for content that can't be read: whatever is wanted next replaces it."""
     try:
-        return load(StatusRecord, data, path).desired == "deleted"
+        record = load(StatusRecord, data, path)
     except CoordinationError:
-        return False
+        return None
+    return record if record.desired == "deleted" else None
