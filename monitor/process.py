@@ -47,7 +47,14 @@ def _run(
     coordinator = for_process(zookeeper, session_timeout, Layout(root), "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
     try:
-        app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams, zookeeper=zookeeper)
+        app = create_app(
+            coordinator,
+            Layout(root),
+            interval=interval,
+            max_streams=max_streams,
+            zookeeper=zookeeper,
+            warnings=tuple(coordinator.warnings),
+        )
 
         def end() -> None:
             stopping()

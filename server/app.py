@@ -73,6 +73,7 @@ def create_routes(
         redirect_slashes=False,
     )
     app.state.coordinator = coordinator
+    app.state.warnings = list(getattr(coordinator, "warnings", ()))
     app.state.operations = operations or TaskOperations(coordinator, layout)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)

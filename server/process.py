@@ -21,6 +21,7 @@ from server.background_work import BackgroundWork
 from server.membership import Membership
 from server.table_definitions import OpenDefinitions
 from server.task_operations import TaskOperations
+from server.warning_header import with_warnings
 
 
 def run(
@@ -69,7 +70,7 @@ def _run(
 
     try:
         app = create_app(coordinator, layout, token, open_definitions, operations)
-        serve(app, listen, "server", ready=ready, stopping=stopping)
+        serve(with_warnings(app, coordinator.warnings), listen, "server", ready=ready, stopping=stopping)
     finally:
         outages.stop()
         for one in background_work:

@@ -78,6 +78,8 @@ TABLE: Final[Mapping[str, Rights]] = {
     "users/*": Rights("", "rw"),
     "audit": Rights("", "cdr"),
     "audit/*": Rights("", "r"),
+    "requests": Rights("", "cdr", ""),
+    "requests/*": Rights("", "rw", ""),
     "purged": Rights("cdr", "cdr"),
     "purged/*": Rights("rw", "rw"),
 }
@@ -94,6 +96,7 @@ FIXED: Final = (
     "tokens",
     "users",
     "audit",
+    "requests",
     "purged",
 )
 """Empty nodes that `replicator cluster init` creates: processes may not create children of the root."""
