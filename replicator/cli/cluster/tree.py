@@ -58,13 +58,14 @@ def identities(command: options.F) -> options.F:
 
 @contextmanager
 def tree(zookeeper: str, root: str, session_timeout: float) -> Iterator[tuple[SecuredTree, list[Identity]]]:
-    """The tree, and the identities of this login. Raises ConfigError E4034, E4036; NotConnected."""
+    """The tree, and the identity of this login: of its user, and only without one of its certificate, which others may
+    share. Raises ConfigError E4034, E4036; NotConnected."""
     login = access.of_environment()
     access.require_secured(zookeeper, login)
     guard = Guard(Layout(root), "admin")
     coordinator = connect(zookeeper, session_timeout, access=login, guard=guard)
     try:
-        yield SecuredTree(coordinator, guard), list(login.identities())
+        yield SecuredTree(coordinator, guard), list(login.identities()[:1])
     finally:
         coordinator.close()
 
