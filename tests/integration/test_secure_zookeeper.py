@@ -11,16 +11,17 @@ import pytest
 
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Connection, Coordinator
-from replicator.coordination.records import SecurityRecord
+from replicator.coordination.records import SecurityRecord, ServerRecord, dump
 from replicator.coordination.rights import ROLES, Guard, Role
 from replicator.coordination.secured_tree import SecuredTree, Walked
 from replicator.errors import NotConnected
 from replicator.zookeeper.access import Access
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from replicator.zookeeper.file_watch import FileWatch
+from replicator.zookeeper.security_checks import check
 from tests.servers import started
 from tests.support.authority import Authority
-from tests.support.secure_zookeeper import SecureZooKeeper, password
+from tests.support.secure_zookeeper import SecureZooKeeper, login, password
 from tests.support.waiting import eventually
 
 LAYOUT = Layout("/secured")
@@ -193,3 +194,33 @@ def _writes(core: Coordinator) -> bool:
     except Exception:
         return False
     return True
+
+
+def test_check_names_what_is_open(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    layout = Layout("/checked")
+    guard = Guard(layout, "admin")
+    admin = connect(site.server.hosts, 4.0, access=sasl("admin"), guard=guard)
+    SecuredTree(admin, guard).establish(
+        SecurityRecord(**{role: list(sasl(role).identities()) for role in ROLES}), quiet, existing=False
+    )
+    unaware = connect(site.server.hosts, 4.0, access=sasl("core"))
+    unaware.create(layout.machine("late"), b"")
+    unaware.close()
+    address = dump(ServerRecord(host="h", pid=1, address="http://10.0.0.1:8080", since_ms=0))
+    admin.create(layout.server_prefix("h", "b" * 32), address, ephemeral=True, sequential=True)
+    secrets = tmp_path / "secrets"
+    secrets.mkdir()
+    (secrets / "wide").write_text("x")
+    (secrets / "wide").chmod(0o644)
+    monkeypatch.setenv("REPLICATOR_SECRETS_DIRECTORY", str(secrets))
+    config = login(tmp_path, "admin")
+    monkeypatch.setenv("REPLICATOR_ZOOKEEPER_CONFIG", str(config))
+    findings = check(site.server.hosts, layout.root, 4.0)
+    wrong = {finding.id: finding for finding in findings if finding.severity != "ok"}
+    assert set(wrong) == {"zookeeper.connection", "zookeeper.rights", "server.listener", "files.mode"}
+    assert layout.machine("late") in wrong["zookeeper.rights"].found and "open" in wrong["zookeeper.rights"].found
+    assert all(finding.fix for finding in wrong.values())
+    assert "3.9.5" in next(finding.found for finding in findings if finding.id == "zookeeper.version")
+    empty = check(site.server.hosts, "/not-there", 4.0)
+    assert "zookeeper.identities" in {finding.id for finding in empty if finding.severity == "fail"}
+    admin.close()
