@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from replicator.config.load import parse_task
@@ -19,7 +19,7 @@ from replicator.coordination.tasks.position_changes import (
 )
 from replicator.errors import ConfigError
 from replicator.model.topic_offsets import parsed
-from server import responses
+from server import config_changes, responses
 from server.route_helpers import Arguments, By, Name, OperationsOf, PositionsOf, body_of, documented, only, reply
 
 router = APIRouter(tags=["positions"])
@@ -117,12 +117,19 @@ def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_r
     operation_id="forkTask",
 )
 def fork(
-    operations: OperationsOf, positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
+    request: Request,
+    operations: OperationsOf,
+    positions: PositionsOf,
+    name: Name,
+    by: By,
+    arguments: Arguments,
+    dry_run: DryRun = False,
 ) -> Response:
     """Creates a task, {"name": ...}, with the configuration and the quarantined tables of this one. It starts at the
     position that this task had {"at": time}."""
     given = only(arguments, "name", "at", "reason")
     data, orders = positions.forked(name, given.get("name", ""), given.get("at", ""))
     config = parse_task(data)
+    config_changes.writes(request, config)
     operations.create(config, by, dry_run, orders, given.get("reason", "")[:200])
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

@@ -73,7 +73,7 @@ def test_60_an_outage_of_the_registry_is_shown(registry: Registry, make_bus: Cal
             bus,
             bus.name,
             lambda shown: shown.check_lag(began),
-            lambda shown: shown.check_retrying("registry", "E3301"),
+            lambda shown: shown.check_retrying("registry", "E330"),
         )
         way.pass_()
         calm(bus, bus.name)

@@ -17,7 +17,7 @@ from replicator.coordination.tasks.registry import Registry
 from tests.failover.bus import Bus
 from tests.failover.shown import Blind, Shown, at, calm, shows
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.timeout(600)]
 SESSION_SECONDS = 10.0
 """Of the Cores: a host that is killed still looks as if it had the task for as long."""
 
