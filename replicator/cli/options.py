@@ -20,6 +20,7 @@ def zookeeper(meaning: str = "Requested session timeout in seconds.") -> Callabl
     """--zookeeper, its login, --root and --session-timeout of a process; `meaning`: of the timeout."""
 
     def add(command: F) -> F:
+        command = zookeeper_access(command)
         for option in (
             click.option(
                 "--session-timeout",
@@ -38,7 +39,7 @@ def zookeeper(meaning: str = "Requested session timeout in seconds.") -> Callabl
             ),
         ):
             command = option(command)
-        return zookeeper_access(command)
+        return command
 
     return add
 

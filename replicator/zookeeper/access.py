@@ -31,8 +31,8 @@ _YES: Final = ("1", "true", "yes", "on")
 _MOST: Final = 1 << 20
 
 WARNING: Final = (
-    "connected to ZooKeeper WITHOUT TLS and login (--insecure-zookeeper): whoever reaches it can read and change "
-    "tasks; see `replicator docs security`"
+    "connected to ZooKeeper WITHOUT TLS and login (--insecure-zookeeper): anyone who reaches it can read and "
+    "change tasks; see `replicator docs security`"
 )
 
 
@@ -208,8 +208,8 @@ def require_secured(hosts: str, access: Access) -> list[str]:
         return []
     if access.insecure:
         return [WARNING]
-    missing = " and ".join(
-        part for part in ("" if access.tls else "TLS", "" if access.has_identity else "a login") if part
+    missing = ", ".join(
+        part for part in ("" if access.tls else "no TLS", "" if access.has_identity else "no login") if part
     )
     what = "ZooKeeper on another machine is used without protection"
-    raise ConfigError("E4034", what, found=f"{hosts}: no {missing}")
+    raise ConfigError("E4034", what, found=f"{hosts}: {missing}")

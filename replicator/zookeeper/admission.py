@@ -1,4 +1,4 @@
-"""Whether a session may be used: reads the identities at /security before anybody is told of the connection.
+"""Admits a session only after it has read the identities at /security.
 
 ZooKeeper accepts every digest login, also one with a wrong password: it then has no rights. And kazoo tells of a
 connection before it logs in. So the record is asked for first; its answer comes after the login, and only to those who

@@ -24,7 +24,7 @@ def command(
     """Add an identity to ROLE, or remove one.
 
     Add the new identity, write the new login into the files of the processes, and remove the old identity. Processes
-    read changed files within seconds and connect again with the new login: their sessions and leases go on.
+    read changed files within seconds and connect again with the new login: their sessions and leases continue.
     """
     if (add is None) == (remove is None):
         raise click.UsageError("Give either --add or --remove.")
