@@ -233,5 +233,6 @@ ANSWERS: Final[dict[str, Any]] = {
             }
         ],
     },
+    "Cluster": {"apiVersion": "v1", "kind": "Cluster", "installation": "3f0c9a1be27d"},
     "Health": {"apiVersion": "v1", "kind": "Health", "status": "ok", "zookeeper": "connected", "warnings": []},
 }

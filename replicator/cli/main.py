@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 LAZY = {
     "task": ("Create, monitor and control tasks.", "replicator.cli.task"),
-    "cluster": ("Manage the state of all tasks in ZooKeeper.", "replicator.cli.cluster"),
     "token": ("Create, list and revoke tokens of the Server.", "replicator.cli.access.token"),
     "user": ("Create, list and remove users of Server and Monitor.", "replicator.cli.access.user"),
     "audit": ("Show who changed what, and what was refused.", "replicator.cli.access.audit"),
     "config": ("Manage contexts: named Servers with their tokens.", "replicator.cli.config"),
     "machines": ("List the machines that run Cores.", "replicator.cli.machines"),
     "top": ("Show tasks live, tasks with problems first.", "replicator.cli.top"),
+    "cluster": ("Manage the state of all tasks in ZooKeeper.", "replicator.cli.cluster"),
     "check": ("Check whether a task can run.", "replicator.cli.check"),
     "verify": ("Compare the rows of source and target.", "replicator.cli.verify"),
     "run": ("Run one task in this process, without ZooKeeper.", "replicator.cli.run"),
