@@ -12,13 +12,14 @@ import pytest
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import SecurityRecord, ServerRecord, dump
-from replicator.coordination.rights import ROLES, Guard, Role
-from replicator.coordination.secured_tree import SecuredTree, Walked
+from replicator.coordination.rights import Guard, Role
+from replicator.coordination.secured_tree import SecuredTree
 from replicator.errors import NotConnected
-from replicator.zookeeper.access import Access
+from replicator.zookeeper.access import Access, of_environment
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from replicator.zookeeper.file_watch import FileWatch
 from replicator.zookeeper.security_checks import check
+from tests.security.secured import quiet, recorded
 from tests.servers import started
 from tests.support.authority import Authority
 from tests.support.secure_zookeeper import SecureZooKeeper, login, password
@@ -65,14 +66,11 @@ def tree(site: Site) -> Iterator[SecuredTree]:
     """Secured for logins by SASL."""
     guard = Guard(LAYOUT, "admin")
     admin = connect(site.server.hosts, 4.0, access=sasl("admin"), guard=guard)
-    record = SecurityRecord(**{role: list(sasl(role).identities()) for role in ROLES})
+    record = recorded(sasl)
     made = SecuredTree(admin, guard)
     made.establish(record, quiet, existing=False)
     yield made
     admin.close()
-
-
-def quiet(done: Walked) -> None: ...
 
 
 def test_sasl_and_a_certificate_over_tls(site: Site, tree: SecuredTree) -> None:
@@ -162,8 +160,6 @@ def test_a_certificate_that_has_expired_or_is_of_another_host(tmp_path: Path) ->
 def test_a_process_changes_its_login_without_a_new_session(
     site: Site, tree: SecuredTree, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from replicator.zookeeper.access import of_environment
-
     config = tmp_path / "core.conf"
     config.touch(mode=0o600)
     config.write_text(f"login = sasl\nuser = core\npassword = {password('core')}\n")
@@ -200,9 +196,7 @@ def test_check_names_what_is_open(site: Site, tmp_path: Path, monkeypatch: pytes
     layout = Layout("/checked")
     guard = Guard(layout, "admin")
     admin = connect(site.server.hosts, 4.0, access=sasl("admin"), guard=guard)
-    SecuredTree(admin, guard).establish(
-        SecurityRecord(**{role: list(sasl(role).identities()) for role in ROLES}), quiet, existing=False
-    )
+    SecuredTree(admin, guard).establish(recorded(sasl), quiet, existing=False)
     unaware = connect(site.server.hosts, 4.0, access=sasl("core"))
     unaware.create(layout.machine("late"), b"")
     unaware.close()

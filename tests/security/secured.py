@@ -21,6 +21,11 @@ def login(role: str) -> Access:
     return Access(login="digest", user=role, password=f"s3cret-{role}")
 
 
+def recorded(login_of: Callable[[str], Access]) -> SecurityRecord:
+    core, server, monitor, admin = (list(login_of(role).identities()) for role in ROLES)
+    return SecurityRecord(core=core, server=server, monitor=monitor, admin=admin)
+
+
 def quiet(done: Walked) -> None: ...
 
 
@@ -31,7 +36,7 @@ class SecuredSite:
         self._opened: list[Coordinator] = []
         self.admin, self.guard = self.open("admin")
         self.tree = SecuredTree(self.admin, self.guard)
-        self.record = SecurityRecord(**{role: list(login(role).identities()) for role in ROLES})
+        self.record = recorded(login)
 
     @classmethod
     def in_memory(cls) -> SecuredSite:
