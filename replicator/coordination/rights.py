@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Grant
 from replicator.coordination.records import SecurityRecord, load
+from replicator.errors import CoordinationError
 
 Role: TypeAlias = Literal["core", "server", "monitor", "admin"]
 ROLES: Final[tuple[Role, ...]] = ("core", "server", "monitor", "admin")
@@ -146,4 +147,10 @@ class Guard:
         self.record = None if data is None else load(SecurityRecord, data, self.layout.security)
 
     def grants(self, path: str) -> tuple[Grant, ...]:
-        return OPEN if self.record is None else grants(self.record, self.layout, path)
+        """Raises CoordinationError E4035 where a record is required and missing, also when it was deleted just now."""
+        record = self.record
+        if record is not None:
+            return grants(record, self.layout, path)
+        if self.required:
+            raise CoordinationError("E4035", f"there is no record of identities at {self.layout.security}")
+        return OPEN

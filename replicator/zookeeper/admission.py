@@ -57,9 +57,8 @@ class Admission:
                 self._read(attempt, first=False)
 
         path = self._guard.layout.security
-        self._client.get_async(path, changed).rawlink(lambda answer: self._answered(attempt, answer, first))
-        if first:  # the watch on data does not wait for a node that is not there
-            self._client.exists_async(path, changed)
+        self._client.exists_async(path, changed)  # also waits for a node that is not there
+        self._client.get_async(path).rawlink(lambda answer: self._answered(attempt, answer, first))
 
     def _answered(self, attempt: int, answer: AsyncResult[tuple[bytes | None, ZnodeStat]], first: bool) -> None:
         if attempt != self._attempt:

@@ -48,6 +48,7 @@ class Attempts:
         with self._lock:
             key = (str(address[0]), int(address[1]))
             self._failed[key], self._codes[key] = reason, code
+            self._refused = None
 
     def refused(self, reason: str, code: str) -> None:
         """There is a session, and it is of no use: whichever server is asked."""

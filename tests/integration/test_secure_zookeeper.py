@@ -14,7 +14,7 @@ from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import SecurityRecord, ServerRecord, dump
 from replicator.coordination.rights import Guard, Role
 from replicator.coordination.secured_tree import SecuredTree
-from replicator.errors import NotConnected
+from replicator.errors import CoordinationError, NotConnected
 from replicator.zookeeper.access import Access, of_environment
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
 from replicator.zookeeper.file_watch import FileWatch
@@ -217,4 +217,22 @@ def test_check_names_what_is_open(site: Site, tmp_path: Path, monkeypatch: pytes
     assert "3.9.5" in next(finding.found for finding in findings if finding.id == "zookeeper.version")
     empty = check(site.server.hosts, "/not-there", 4.0)
     assert "zookeeper.identities" in {finding.id for finding in empty if finding.severity == "fail"}
+    admin.close()
+
+
+def test_a_core_waits_for_the_record_and_stops_writing_without_it(site: Site) -> None:
+    layout = Layout("/recorded-later")
+    guard = Guard(layout, "core", required=True)
+    core = ZookeeperCoordinator(site.server.hosts, 4.0, sasl("core"), guard)
+    eventually(lambda: core.code == "E4035")
+    admin_guard = Guard(layout, "admin")
+    admin = connect(site.server.hosts, 4.0, access=sasl("admin"), guard=admin_guard)
+    SecuredTree(admin, admin_guard).establish(recorded(sasl), quiet, existing=False)
+    core.wait_connected(20)
+    core.create(layout.machine("h"), b"", ephemeral=True)
+    admin.delete(layout.security)
+    eventually(lambda: guard.record is None)
+    with pytest.raises(CoordinationError, match=r"E4035|E4002"):
+        core.create(layout.machine("open"), b"")
+    core.close()
     admin.close()

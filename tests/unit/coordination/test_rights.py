@@ -9,8 +9,9 @@ import pytest
 
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Grant, Identity
-from replicator.coordination.records import SecurityRecord
-from replicator.coordination.rights import FIXED, TABLE, grants, known
+from replicator.coordination.records import SecurityRecord, dump
+from replicator.coordination.rights import FIXED, OPEN, TABLE, Guard, grants, known
+from replicator.errors import CoordinationError
 
 LAYOUT = Layout("/above/root")
 SAMPLES: dict[str, Any] = {"int": 7, "str": "x", "bool": False}
@@ -69,3 +70,15 @@ def test_an_identity_of_two_roles_has_the_rights_of_both() -> None:
     both = Identity("sasl", "all")
     record = SecurityRecord(core=[both], server=[both], monitor=[], admin=[])
     assert grants(record, LAYOUT, LAYOUT.commands("t")) == (Grant("sasl", "all", "cdr"),)
+
+
+def test_a_process_that_requires_identities_creates_no_open_node() -> None:
+    guard = Guard(LAYOUT, "core", required=True)
+    with pytest.raises(CoordinationError, match="E4035"):
+        guard.grants(LAYOUT.machine("h"))
+    guard.learn(dump(SecurityRecord(core=[Identity("sasl", "c")])))
+    assert guard.grants(LAYOUT.machine("h")) == (Grant("sasl", "c", "rw"),)
+    guard.learn(None)
+    with pytest.raises(CoordinationError, match="E4035"):
+        guard.grants(LAYOUT.machine("h"))
+    assert Guard(LAYOUT, "core").grants(LAYOUT.machine("h")) == OPEN
