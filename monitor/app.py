@@ -107,7 +107,7 @@ class Monitor:
         if self._access is not None and self._access.required:
             view = msgspec.structs.replace(view, stale_reason="" if view.stale_code else "not connected")
         first = "ok" if status == 200 else "not ready"
-        lines = (first, zookeeper_line(view), *hosts.warnings(request.scope))
+        lines = (first, zookeeper_line(view), *view.warnings, *hosts.warnings(request.scope))
         return PlainTextResponse("".join(f"{line}\n" for line in lines), status, headers=NO_STORE)
 
     def stream(self, request: Request) -> EventStream:
@@ -148,6 +148,7 @@ def create_app(
     interval: float = 1.0,
     max_streams: int = 100,
     zookeeper: str = "",
+    warnings: tuple[str, ...] = (),
     metric_labels: Sequence[str] = (),
     access: Access | None = None,
     certificate: ServerCertificate | None = None,
@@ -159,13 +160,13 @@ def create_app(
         layout: the root to look at.
         interval: seconds between two snapshots.
         max_streams: browsers with an event stream at a time; more of them poll.
-        zookeeper: the addresses that the coordinator uses, for the page.
+        zookeeper: the addresses that the coordinator uses, for the page; warnings: what is insecure about them.
         metric_labels: keys of tasks' labels that `bus_task_labels_info` has.
         access: None: everybody may read everything.
         certificate: of the listener, for the metrics.
     """
     feed = Feed(max_streams)
-    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper)
+    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -18,7 +18,7 @@ from replicator.telemetry import log
 from replicator.telemetry.http import Address, parse_listen, serve
 from replicator.telemetry.listen import Listen
 from replicator.telemetry.server_certificate import ServerCertificate
-from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.client import for_process
 from replicator.zookeeper.outage_log import OutageLog
 
 
@@ -58,8 +58,8 @@ def _run(
     required = not loopback if require_login is None else require_login
     if not required and not loopback:
         log.get_logger("monitor").warning("no login is required on a network address", option="--no-require-login")
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     layout = Layout(root)
+    coordinator = for_process(zookeeper, session_timeout, layout, "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
     try:
         app = create_app(
@@ -68,6 +68,7 @@ def _run(
             interval=interval,
             max_streams=max_streams,
             zookeeper=zookeeper,
+            warnings=tuple(coordinator.warnings),
             metric_labels=metric_labels,
             access=Access(Logins(coordinator, layout), required=required),
             certificate=certificate,

@@ -35,12 +35,14 @@ from server.routes import (
     machines,
     positions,
     quarantine,
+    secrets,
     snapshots,
     table_definitions,
     tasks,
     verifications,
     versions,
 )
+from server.sealing import Sealing
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
 from server.task_scope import TaskScope
@@ -53,6 +55,7 @@ ROUTERS = (
     actions.router,
     positions.router,
     quarantine.router,
+    secrets.router,
     snapshots.router,
     verifications.router,
     table_definitions.router,
@@ -122,11 +125,13 @@ def create_routes(
         redirect_slashes=False,
     )
     app.state.coordinator = coordinator
+    app.state.warnings = list(getattr(coordinator, "warnings", ()))
     app.state.operations = operations or TaskOperations(coordinator, layout)
     verified = verified or Logins(coordinator, layout)
     app.state.logins = LoginOperations(coordinator, layout, verified)
     app.state.audit = AuditLog(coordinator, layout)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
+    app.state.sealing = Sealing(app.state.operations.installation)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:

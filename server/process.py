@@ -19,7 +19,7 @@ from replicator.telemetry import log
 from replicator.telemetry.http import Address, parse_listen, serve
 from replicator.telemetry.listen import Listen
 from replicator.telemetry.server_certificate import ServerCertificate
-from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.client import for_process
 from replicator.zookeeper.outage_log import OutageLog
 from server.app import Access, create_app
 from server.audit import Audit
@@ -29,6 +29,7 @@ from server.background_work import BackgroundWork
 from server.membership import Membership
 from server.table_definitions import OpenDefinitions
 from server.task_operations import TaskOperations
+from server.warning_header import with_warnings
 
 
 def run(
@@ -85,7 +86,7 @@ def _run(
     certificates = read_certificate_logins(certificate_logins) if certificate_logins is not None else {}
     jwt = _verifier(oidc) if oidc is not None else None
     file = AuditFile(audit_file) if audit_file is not None else None
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    coordinator = for_process(zookeeper, session_timeout, Layout(root), "server")
     layout = Layout(root)
     outages = OutageLog(coordinator, log.get_logger("server")).start()
     operations = TaskOperations(coordinator, layout)
@@ -100,7 +101,8 @@ def _run(
 
     try:
         app = create_app(coordinator, layout, Access(token, jwt, audit, certificates), open_definitions, operations)
-        serve(app, listen, "server", certificate=certificate, ready=ready, stopping=stopping)
+        served = with_warnings(app, coordinator.warnings)
+        serve(served, listen, "server", certificate=certificate, ready=ready, stopping=stopping)
     finally:
         outages.stop()
         for one in background_work:

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import click
 import httpx
 
 from replicator.cli import contexts
 from replicator.cli.task import client_tls
+from replicator.cli.terminal import clean
 from replicator.codes import CODES
 from replicator.config.token import default_token_file, read_token
 from replicator.coordination.layout import escape
@@ -45,6 +47,7 @@ def find_token(token_file: Path | None, server: str) -> str:
 class Client:
     def __init__(self, server: str, token: str, timeout: float = TIMEOUT) -> None:
         self.server = server.rstrip("/")
+        self._warned = False
         _check_way(self.server)
         try:
             # no proxies from the environment: a control API is an inner address
@@ -67,6 +70,16 @@ class Client:
 
     def tasks(self) -> dict[str, Any]:
         return self._ask("GET", "/tasks")
+
+    def secrets(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/secrets")
+
+    def set_secret(self, name: str, field: str, secret: str, reason: str) -> dict[str, Any]:
+        given = {"field": field, "secret": secret, "reason": reason}
+        return self._of(name, "POST", "/secrets", json={key: value for key, value in given.items() if value})
+
+    def renew_secrets(self, name: str) -> dict[str, Any]:
+        return self._of(name, "POST", "/secrets/renew", json={})
 
     def cluster(self) -> dict[str, Any]:
         return self._ask("GET", "/cluster")
@@ -201,6 +214,7 @@ class Client:
             ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(error) from None
+        self._warn(answer.headers.get("x-replicator-warning", ""))
         if answer.status_code == 204:
             return {}
         try:
@@ -213,6 +227,12 @@ class Client:
         if "error" in content:
             raise _error(content)
         return content
+
+    def _warn(self, text: str) -> None:
+        """Once for each command."""
+        if text and not self._warned:
+            self._warned = True
+            click.echo(f"warning: the Server is {clean(text)}", err=True)
 
     def _unreachable(self, error: Exception) -> ProcessError:
         about_tls = client_tls.explained(self.server, error)
