@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -14,6 +15,7 @@ import pytest
 
 from replicator.telemetry.connection import Times
 from replicator.telemetry.listen import Limits
+from server.access_control import limited
 from tests.support.api import serving
 
 HOST = b"Host: localhost\r\n"
@@ -262,3 +264,22 @@ def test_failed_logins_are_slowed_down(url: str, app: App) -> None:
     assert code(answer) == (429, "E5085") and b"retry-after: " in answer
     assert len(app.seen) == asked, "it is not even looked at"
     assert ask(b"/", b"right").startswith(b"HTTP/1.1 200"), "a login that was accepted is not locked out"
+
+
+def test_half_of_a_body_is_not_a_request() -> None:
+    """The client has gone: what it sent may be valid, and is not all that it wanted."""
+    reached: list[Any] = []
+    messages = iter([{"type": "http.request", "body": b"name: a\n", "more_body": True}, {"type": "http.disconnect"}])
+
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
+        reached.append(scope)
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(message: Any) -> None:
+        reached.append(message)
+
+    scope = {"type": "http", "headers": [(b"content-length", b"100")]}
+    asyncio.run(limited(inner, 1000)(scope, receive, send))
+    assert not reached

@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import msgspec
 import pytest
 from starlette.routing import Mount, Route
 
 from monitor import event_stream
 from monitor.access import OPEN_PATHS
 from monitor.app import create_app
+from monitor.selected_view import selected
 from monitor.sessions import IDLE_SECONDS, LIFE_SECONDS, Session, Sessions
 from replicator.coordination.access.tokens import Tokens
 from replicator.coordination.access.users import Users
@@ -21,8 +23,9 @@ from replicator.telemetry.listen import TlsFiles
 from replicator.telemetry.server_certificate import ServerCertificate
 from tests.support.authority import Authority
 from tests.support.waiting import eventually
-from tests.unit.monitor.scene import Bus
+from tests.unit.monitor.scene import Bus, night
 from tests.unit.monitor.test_app import Served
+from tests.unit.monitor.test_view_builder import Eye
 
 PASSWORD = "correct horse battery"
 
@@ -195,3 +198,11 @@ def test_sessions_are_bounded() -> None:
     for _ in range(1000):
         sessions.begin(Session())
     assert sessions.find(kept) is None
+
+
+def test_a_selector_hides_what_happened_to_other_tasks() -> None:
+    view = msgspec.structs.replace(Eye(night()).look(), takeovers={"audit_trail": {"fail-over": 1}})
+    assert view.changes and view.tasks
+    hidden = selected(view, "no=such")
+    assert (hidden.tasks, hidden.changes, hidden.takeovers, hidden.tiles.tasks) == ((), (), {}, 0)
+    assert selected(view, "==").tasks == () and selected(view, "") is view
