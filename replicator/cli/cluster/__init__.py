@@ -6,7 +6,10 @@ import click
 
 from replicator.cli.lazy import LazyGroup
 
-_TEXTS: dict[str, str] = {}
+_TEXTS = {
+    "new-key": "Add a key that seals secrets to a key file.",
+    "rotate-key": "Seal the secrets of all tasks under the new key.",
+}
 LAZY = {name: (text, f"replicator.cli.cluster.{name.replace('-', '_')}") for name, text in _TEXTS.items()}
 
 
