@@ -62,9 +62,7 @@ def test_a_server_without_a_key_says_how_to_get_one(made: World, monkeypatch: py
     assert code(answer) == (422, "E1041") and "cluster new-key" in answer.text and SECRET not in answer.text
 
 
-@pytest.mark.parametrize(
-    "field", ["source.user", "source", "", "sink.sasl.password", "source.tls.key", "no.where"]
-)
+@pytest.mark.parametrize("field", ["source.user", "source", "", "sink.sasl.password", "source.tls.key", "no.where"])
 def test_only_a_secret_of_the_task(made: World, keys: Path, field: str) -> None:
     answer = seal(made, field=field)
     assert (
