@@ -9,6 +9,10 @@ from replicator.cli.lazy import LazyGroup
 _TEXTS = {
     "new-key": "Add a key that seals secrets to a key file.",
     "rotate-key": "Seal the secrets of all tasks under the new key.",
+    "init": "Create the root znode, its id and ACLs.",
+    "secure": "Bring existing znodes under ACLs.",
+    "rotate": "Change an identity that ACLs name.",
+    "identities": "List the identities that ACLs name.",
 }
 LAZY = {name: (text, f"replicator.cli.cluster.{name.replace('-', '_')}") for name, text in _TEXTS.items()}
 

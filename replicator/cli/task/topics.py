@@ -19,7 +19,7 @@ class Purges:
 
     def __init__(self, client: Client, names: Sequence[str]) -> None:
         # Imported here: pydantic and the Kafka client would triple the start of every command.
-        from replicator.assembly.written_topics import open_topic_purge
+        from replicator.assembly.topic_purge import open_topic_purge
         from replicator.config import sealed
         from replicator.config.load import parse_task
 

@@ -105,12 +105,12 @@ def test_made_up_tokens_cost_one_reading_a_second(site: Site, monkeypatch: pytes
     readings: list[str] = []
     read = site.coordinator.children
 
-    def counted(path: str) -> list[str]:
+    def children(path: str) -> list[str]:
         readings.append(path)
         return read(path)
 
-    monkeypatch.setattr(site.coordinator, "children", counted)
-    monkeypatch.setattr(site.coordinator, "get", counted)
+    monkeypatch.setattr(site.coordinator, "children", children)
+    monkeypatch.setattr(site.coordinator, "get", lambda path: readings.append(path))
     for number in range(50):
         assert site.logins.authenticate(f"repl_{number:016x}_{'a' * 43}") is None
     assert readings == [site.layout.tokens]
