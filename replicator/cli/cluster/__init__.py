@@ -6,7 +6,9 @@ import click
 
 from replicator.cli.lazy import LazyGroup
 
-_TEXTS: dict[str, str] = {
+_TEXTS = {
+    "new-key": "Add a key that seals secrets to a key file.",
+    "rotate-key": "Seal the secrets of all tasks under the new key.",
     "init": "Create the root znode, its id and ACLs.",
     "secure": "Bring existing znodes under ACLs.",
     "rotate": "Change an identity that ACLs name.",
