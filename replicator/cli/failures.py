@@ -41,6 +41,9 @@ _STATUS = {
     "E5050": NOT_FOUND,
     "E5053": CONFLICT,
     "E5054": CONFLICT,
+    "E5103": CONFLICT,
+    "E5104": CONFLICT,
+    "E5105": CONFLICT,
 }
 
 

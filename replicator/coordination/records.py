@@ -68,12 +68,15 @@ class CommitRecord(Record):
 
 
 class StatusRecord(Record):
-    """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"."""
+    """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted". `restoring`: the task is
+    being restored from a backup and not complete yet, so no Core becomes a contender; it is "paused" besides, for Cores
+    that do not know this."""
 
     desired: str = "running"
     by: str = ""
     time_ms: int = 0
     reason: str = ""
+    restoring: bool = False
 
 
 class MaintenanceRecord(Record):
@@ -109,6 +112,13 @@ class InstallationRecord(Record):
     made_ms: int = 0
 
 
+class RestoreRecord(Record):
+    """/restoring: a backup, by the digest of its manifest, is being restored since `begun_ms`."""
+
+    backup: str
+    begun_ms: int
+
+
 class ReplicaIdRecord(Record):
     """/ids/replicas/NUMBER: the task, by name and incarnation, that this replica id is of."""
 
@@ -133,8 +143,9 @@ class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
     "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced", "quarantine"
     (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table in `reason`,
-    from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the instance was
-    first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
+    from `position` on), "flows again", "restored" (from a backup); the rest says who, when, why. `seconds` of
+    "running": since the instance was first in line; of "released" and "switchover": since the drain began. `process`:
+    of the Core."""
 
     kind: str
     time_ms: int

@@ -32,9 +32,15 @@ def authority(held: Position | None, known: Checkpoint, *, rows: bool = False) -
 
     Raises SinkError E3114: neither is ahead, or the sink has lost what it had acknowledged; E3412: it has none.
     """
+    chosen = _with_its_rows(held, known) if rows and known.in_sink else _authority(held, known)
+    unseen = known.position.unseen
+    if unseen is None or chosen.unseen is not None or compared(chosen, known.position) == "same":
+        return chosen
+    return msgspec.structs.replace(chosen, unseen=unseen)  # the schema history does not reach the sink's position
+
+
+def _authority(held: Position | None, known: Checkpoint) -> Position:
     position = known.position
-    if rows and known.in_sink:
-        return _with_its_rows(held, known)
     if held is None:
         return position
     if held.reset != position.reset:
@@ -65,7 +71,7 @@ def _with_its_rows(held: Position | None, known: Checkpoint) -> Position:
         )
     relation = compared(held, position)
     if held.reset == position.reset and relation != "behind":
-        return authority(held, known)
+        return _authority(held, known)
     if relation != "behind":
         return held
     return msgspec.structs.replace(held, reset=position.reset + 1)

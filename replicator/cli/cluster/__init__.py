@@ -6,7 +6,10 @@ import click
 
 from replicator.cli.lazy import LazyGroup
 
-_TEXTS: dict[str, str] = {}
+_TEXTS: dict[str, str] = {
+    "backup": "Write the state of all tasks into a file.",
+    "restore": "Write a backup into ZooKeeper.",
+}
 LAZY = {name: (text, f"replicator.cli.cluster.{name.replace('-', '_')}") for name, text in _TEXTS.items()}
 
 

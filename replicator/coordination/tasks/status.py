@@ -49,7 +49,7 @@ class Status:
 
         Raises:
             NodeMissing: E5003, no such task.
-            ProcessError: E5007, the task is being deleted.
+            ProcessError: E5007, the task is being deleted; E5105, it is being restored.
             ValueError: a word that is not in DESIRED.
         """
         if desired not in DESIRED:
@@ -68,17 +68,24 @@ class Status:
         except NodeMissing:
             create_in_task(self._coordinator, self._layout, task, Create(path, dump(record)))
             return
-        if record.desired != "deleted" and _is_deleted(node.data, path):
-            raise ProcessError("E5007", f"task '{task}' is being deleted", fix="Wait until the deletion has finished.")
+        if record.desired != "deleted":
+            _refuse(task, _known(node.data, path))
         try:
             self._coordinator.set(path, dump(record), node.stat.version)
         except NodeMissing:
             raise NodeMissing("E5003", f"there is no task '{task}'") from None
 
 
-def _is_deleted(data: bytes, path: str) -> bool:
-    """False for content that can't be read: whatever is wanted next replaces it."""
+def _known(data: bytes, path: str) -> StatusRecord:
+    """An empty one for content that can't be read: whatever is wanted next replaces it."""
     try:
-        return load(StatusRecord, data, path).desired == "deleted"
+        return load(StatusRecord, data, path)
     except CoordinationError:
-        return False
+        return StatusRecord()
+
+
+def _refuse(task: str, present: StatusRecord) -> None:
+    if present.desired == "deleted":
+        raise ProcessError("E5007", f"task '{task}' is being deleted", fix="Wait until the deletion has finished.")
+    if present.restoring:
+        raise ProcessError("E5105", f"task '{task}' is being restored from a backup", found=present.reason)
