@@ -35,6 +35,7 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     orders: TaskOrders = TaskOrders()
     installation: str = ""
     previous: int | None = None
+    purged: tuple[str, ...] = ()
 
 
 class Lease(NamedTuple):

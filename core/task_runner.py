@@ -19,6 +19,7 @@ from replicator.coordination.leadership.progress import TermProgress
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Config
 from replicator.coordination.records import TaskFigures
+from replicator.coordination.tasks.purged import Purged
 from replicator.coordination.tasks.schema_nodes import SchemaNodes
 from replicator.errors import CoordinationError, LeadershipLost, ProcessError
 from replicator.model.checkpoint import Checkpoint
@@ -72,6 +73,7 @@ class TaskRunner:
             config.orders,
             installation=installation,
             previous=term.previous,
+            purged=tuple(Purged(context.coordinator, context.layout).uids(task)),
         )
         try:
             worker = context.launcher.start(spec, lease.deadline)

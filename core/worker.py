@@ -199,6 +199,7 @@ def main(way: socket.socket, lease: Lease, beat: Any, spec: WorkerSpec, log_styl
         installation=spec.installation,
         host=spec.host,
         previous=spec.previous,
+        purged=frozenset(spec.purged),
     )
     end = WorkerEnd(way)
     link = Link(end)

@@ -178,14 +178,19 @@ class Cluster:
         """Runs `replicator ...` as a user does, with the Server started when there was none yet; returns its stdout.
         Raises ServerFailed on a bad exit status."""
         self._need_server()
+        status, out, err = self.failing(*arguments)
+        if check and status:
+            said = err.strip() or out.strip()
+            raise ServerFailed(f"replicator {' '.join(arguments)}", f"exit status {status}: {said}")
+        return out
+
+    def failing(self, *arguments: str) -> tuple[int, str, str]:
+        """Runs `replicator ...` against a Server that was started: exit status, stdout, stderr."""
         environment = {**os.environ, "REPLICATOR_SERVER": self.server_url, "REPLICATOR_TOKEN": self.token}
         done = subprocess.run(
             [str(CLI), *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
         )
-        if check and done.returncode:
-            said = done.stderr.strip() or done.stdout.strip()
-            raise ServerFailed(f"replicator {' '.join(arguments)}", f"exit status {done.returncode}: {said}")
-        return done.stdout
+        return done.returncode, done.stdout, done.stderr
 
     @property
     def token(self) -> str:

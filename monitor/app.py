@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -42,10 +42,11 @@ NO_STORE = {"cache-control": "no-store"}
 class Monitor:
     """The handlers and what they answer from."""
 
-    def __init__(self, poller: SnapshotPoller, feed: Feed, root: str) -> None:
+    def __init__(self, poller: SnapshotPoller, feed: Feed, root: str, metric_labels: Sequence[str]) -> None:
         self._watcher = poller
         self._feed = feed
         self._root = root
+        self._metric_labels = metric_labels
         self._renderer = Renderer()
 
     async def dashboard(self, request: Request) -> Response:
@@ -61,7 +62,7 @@ class Monitor:
         return _json(self._watcher.view)
 
     async def metrics(self, request: Request) -> Response:
-        text = exposition(self._watcher.view, streams=self._feed.streams)
+        text = exposition(self._watcher.view, streams=self._feed.streams, labels=self._metric_labels)
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
@@ -93,7 +94,13 @@ class Monitor:
 
 
 def create_app(
-    coordinator: Coordinator, layout: Layout, *, interval: float = 1.0, max_streams: int = 100, zookeeper: str = ""
+    coordinator: Coordinator,
+    layout: Layout,
+    *,
+    interval: float = 1.0,
+    max_streams: int = 100,
+    zookeeper: str = "",
+    metric_labels: Sequence[str] = (),
 ) -> Starlette:
     """The application; its lifespan runs the poller.
 
@@ -103,6 +110,7 @@ def create_app(
         interval: seconds between two snapshots.
         max_streams: browsers with an event stream at a time; more of them poll.
         zookeeper: the addresses that the coordinator uses, for the page.
+        metric_labels: keys of tasks' labels that `bus_task_labels_info` has.
     """
     feed = Feed(max_streams)
     poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper)
@@ -115,7 +123,7 @@ def create_app(
         feed.close()
         await asyncio.to_thread(poller.stop)
 
-    app = Starlette(routes=Monitor(poller, feed, layout.root).routes(), lifespan=lifespan)
+    app = Starlette(routes=Monitor(poller, feed, layout.root, metric_labels).routes(), lifespan=lifespan)
     app.state.feed = feed
     app.state.poller = poller
     return app

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -9,8 +10,17 @@ import click
 from replicator.cli import options
 from replicator.cli.loading import loading
 from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
+from replicator.config.labels import check_labels
 
 DEFAULT_LISTEN = "127.0.0.1:8081"
+
+
+def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str, ...]) -> tuple[str, ...]:
+    check_labels(dict.fromkeys(keys, ""))
+    names = {re.sub(r"[^A-Za-z0-9_]", "_", key) for key in keys}
+    if len(names) < len(set(keys)):
+        raise click.BadParameter("Two of the keys have the same name as labels of a metric.")
+    return tuple(dict.fromkeys(keys))
 
 
 @add_stop("monitor", named=False)
@@ -31,6 +41,14 @@ DEFAULT_LISTEN = "127.0.0.1:8081"
     type=click.IntRange(0, 10_000),
     help="Maximum number of event streams; further browsers poll.",
 )
+@click.option(
+    "--metric-label",
+    "metric_labels",
+    multiple=True,
+    metavar="KEY",
+    callback=_metric_labels,
+    help="Key of a label of tasks that the metric bus_task_labels_info has. May be repeated; without it there is none.",
+)
 @pid_file_option
 @options.log_format
 def command(
@@ -41,6 +59,7 @@ def command(
     root: str,
     interval: float,
     max_streams: int,
+    metric_labels: tuple[str, ...],
     session_timeout: float,
     pid_file: Path | None,
     log_format: str,
@@ -55,4 +74,4 @@ def command(
         from replicator.telemetry.http import Listen
 
     where = Listen(listen, allowed_host, insecure_http)
-    run(zookeeper, where, root, interval, max_streams, session_timeout, pid_file, log_format)
+    run(zookeeper, where, root, interval, max_streams, metric_labels, session_timeout, pid_file, log_format)

@@ -6,7 +6,8 @@ Counters come from what ZooKeeper holds (rows since the task was made) or from w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -20,18 +21,19 @@ from replicator.model.verification import RESULTS
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def exposition(view: View, *, streams: int) -> bytes:
+def exposition(view: View, *, streams: int, labels: Sequence[str] = ()) -> bytes:
     """The text of /metrics. Tasks' figures are left out while they are stale: an old figure that looks new would
-    silence the alarm that it should raise."""
+    silence the alarm that it should raise. `labels`: keys of tasks' labels that become labels of an info metric."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(view, streams))
+    registry.register(_Collector(view, streams, labels))
     return generate_latest(registry)
 
 
 class _Collector(Collector):
-    def __init__(self, view: View, streams: int) -> None:
+    def __init__(self, view: View, streams: int, labels: Sequence[str]) -> None:
         self._view = view
         self._streams = streams
+        self._labels = labels
 
     def collect(self) -> Iterator[Metric]:
         view = self._view
@@ -49,6 +51,7 @@ class _Collector(Collector):
         yield from _takeovers(view)
         if view.stale_since_ms is None:
             yield from _tasks(view.tasks)
+            yield from _labels(view.tasks, self._labels)
             yield from _machines(view.machines)
 
 
@@ -61,6 +64,8 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
 
     states = [((task.name, task.state), 1.0) for task in tasks]
     yield _gauge("task_state", "State of the task, always 1.", ["task", "state"], states)
+    wanted = [((task.name, task.desired), 1.0) for task in tasks]
+    yield _gauge("task_desired", "What operators want of the task, always 1.", ["task", "desired"], wanted)
     yield _gauge("task_role", "Role of each Core in a task, always 1.", ["task", "host", "role"], _roles(tasks))
     yield per_task("task_running_members", "Cores that report RUNNING: at most 1.", [t.running for t in tasks])
     yield per_task("task_standby_members", "Cores that can take over.", [len(t.standbys) for t in tasks])
@@ -174,6 +179,18 @@ def _verifications(tasks: list[TaskRow]) -> Iterator[Metric]:
     ):
         ends = [((name,), ms / 1000) for (name, _), ms in zip(done, times, strict=True) if ms]
         yield _gauge(metric, text, ["task"], ends)
+
+
+def label_name(key: str) -> str:
+    """The label of the metric for a key of tasks' labels: `label_example_com_team`."""
+    return "label_" + re.sub(r"[^A-Za-z0-9_]", "_", key)
+
+
+def _labels(tasks: Iterable[TaskRow], keys: Sequence[str]) -> Iterator[Metric]:
+    """A task without one of the labels has it with an empty value, as all series of a metric have the same labels."""
+    if keys:
+        rows = [((task.name, *(task.labels.get(key, "") for key in keys)), 1.0) for task in tasks]
+        yield _gauge("task_labels_info", "Labels of the task, always 1.", ["task", *map(label_name, keys)], rows)
 
 
 def _roles(tasks: Iterable[TaskRow]) -> list[tuple[tuple[str, ...], float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -23,6 +23,7 @@ def run(
     root: str,
     interval: float,
     max_streams: int,
+    metric_labels: Sequence[str],
     session_timeout: float,
     pid_file: Path | None,
     log_format: str,
@@ -32,7 +33,7 @@ def run(
     parse_listen(listen.where)
     record = ProcessRecord.of("monitor", zookeeper, root, listen=listen.where)
     with held(pid_file, record, log.get_logger("monitor")) as stopping:
-        _run(zookeeper, listen, root, interval, max_streams, session_timeout, stopping)
+        _run(zookeeper, listen, root, interval, max_streams, metric_labels, session_timeout, stopping)
 
 
 def _run(
@@ -41,13 +42,21 @@ def _run(
     root: str,
     interval: float,
     max_streams: int,
+    metric_labels: Sequence[str],
     session_timeout: float,
     stopping: Callable[[], None],
 ) -> None:
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
     try:
-        app = create_app(coordinator, Layout(root), interval=interval, max_streams=max_streams, zookeeper=zookeeper)
+        app = create_app(
+            coordinator,
+            Layout(root),
+            interval=interval,
+            max_streams=max_streams,
+            zookeeper=zookeeper,
+            metric_labels=metric_labels,
+        )
 
         def end() -> None:
             stopping()

@@ -20,6 +20,7 @@ _TONES: dict[str, Tone] = {
     "created": "ok",
     "fail-over": "warn",
     "gave up": "warn",
+    "restart": "ok",
     "position": "warn",
     "failed": "bad",
     "quarantine": "warn",

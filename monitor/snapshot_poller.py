@@ -62,7 +62,9 @@ class SnapshotPoller:
             connecting=True,
         )
         self._stop = threading.Event()
+        self._publishing = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="monitor-poller", daemon=True)
+        self._watchdog = threading.Thread(target=self._watch, name="monitor-watchdog", daemon=True)
         self._publish(self._view)
 
     @property
@@ -80,10 +82,12 @@ class SnapshotPoller:
 
     def start(self) -> None:
         self._thread.start()
+        self._watchdog.start()
 
     def stop(self) -> None:
         self._stop.set()
         self._thread.join(10)
+        self._watchdog.join(10)
 
     def _run(self) -> None:
         while not self._stop.is_set():
@@ -92,6 +96,18 @@ class SnapshotPoller:
             # A tree so large that reading it takes long must not keep ZooKeeper busy: at most half of the time.
             took = self._clock() - began
             self._stop.wait(max(self._interval - took, took))
+
+    def _watch(self) -> None:
+        while not self._stop.wait(self._interval / 2):
+            self.look()
+
+    def look(self) -> None:
+        """Shows figures as stale while their successors are waited for: a read of a frozen ZooKeeper takes seconds."""
+        published, view = self._view, self.view
+        if published.stale_since_ms is None and view.stale_since_ms is not None:
+            with self._publishing:
+                if self._view is published:
+                    self._put(view)
 
     def step(self) -> None:
         """One snapshot; what can't be read leaves the last figures, marked as stale. Never raises."""
@@ -122,6 +138,10 @@ class SnapshotPoller:
         self._publish(_stale(self._view, code, what, since, connecting=connecting))
 
     def _publish(self, view: View) -> None:
+        with self._publishing:
+            self._put(view)
+
+    def _put(self, view: View) -> None:
         self._feed.publish(self._renderer.fragments(view, _now_ms()))
         self._view = view  # last: who sees us ready finds the page there
 

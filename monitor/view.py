@@ -44,6 +44,9 @@ class TaskRow(LiveFigures, kw_only=True):
         lag_s: None: unknown, or no Core is RUNNING.
         figures_age_s, figures_old: see `TaskState`.
         dead_letters: of the rows' records, those that were too large for the sink.
+        desired: what operators want: "running", "paused" or "deleted"; actual: what the first Core in the queue does.
+        desired_by, desired_ms, desired_reason: who ordered it, when and why.
+        labels: of the configuration.
         conflicts: rows at the target that were not what the source says they were.
         skipped: transactions that were left out because a task has written them.
         quarantined: tables whose rows are left out now, since when and why.
@@ -64,6 +67,12 @@ class TaskRow(LiveFigures, kw_only=True):
     tone: Tone
     trouble: int
     notes: tuple[str, ...] = ()
+    desired: str = "running"
+    desired_by: str = ""
+    desired_ms: int = 0
+    desired_reason: str = ""
+    actual: str = ""
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
     source: str = ""
     destination: str = ""
     host: str = ""

@@ -1,41 +1,85 @@
-"""Authentication and size limits as two ASGI layers around the whole application, so that no route can omit them."""
+"""Authorization and size limits as two ASGI layers around the whole application, so that no route can omit them."""
 
 from __future__ import annotations
 
-import hmac
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+from urllib.parse import parse_qs
 
-from replicator.errors import ConfigError, ProcessError
+from replicator.errors import ConfigError, ProcessError, ReplicatorError
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
+from server import permissions
+from server.authentication import Authentication
 from server.error_responses import answer
+from server.request_facts import Facts, facts_of, said_by
+from server.route_table import Found, RouteTable
+from server.task_scope import TaskScope
 
 MAX_BODY = 256 * 1024
-OPEN_PATHS = frozenset({"/api/v1/health"})
-"""Everything else needs the token, paths that do not exist included."""
+_TRUE: Final = ("true", "1", "yes", "on", "t", "y")
+"""As pydantic reads a flag."""
+_LABELS: Final = ThreadPoolExecutor(4, "selectors")
 
 
-def authenticated(app: App, token: str) -> App:
-    """Refuses with 401 and E5006 what does not carry `Authorization: Bearer TOKEN`."""
-    wanted = token.encode()
+def authorized(app: App, routes: RouteTable, authentication: Authentication, tasks: TaskScope) -> App:
+    """Only requests of known operations reach `app`, with a login whose role and selector permit them: E5006, E5072,
+    E5003, E5013. Paths that do not exist require a login, too."""
 
     async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS and not _carries(scope, wanted):
-            error = ProcessError("E5006", "the API requires a token", wanted="Authorization: Bearer TOKEN")
-            await answer(error)(scope, receive, send)
-            return
         if scope["type"] == "websocket":  # there is none; unguarded none shall come
             await send({"type": "websocket.close", "code": 1008})
             return
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        facts, found = facts_of(scope), routes.find(scope["method"], scope["path"])
+        _describe(facts, found, scope)
+        try:
+            await _check(facts, found, scope)
+        except ReplicatorError as error:
+            await answer(error, close=True)(scope, receive, send)
+            return
+        if not found.operation:
+            refused = answer(_unknown(scope), status=405 if found.allowed else 404, allowed=found.allowed)
+            await refused(scope, receive, send)
+            return
         await app(scope, receive, send)
+
+    async def _check(facts: Facts, found: Found, scope: Scope) -> None:
+        if found.operation and permissions.rule_of(found.operation).role is None:
+            return
+        facts.principal = await authentication.principal(scope["headers"])
+        if not found.operation:
+            return
+        permissions.check(facts.principal, found.operation, "" if found.of_task else found.name)
+        if found.of_task and facts.principal.selector:
+            principal = facts.principal
+            await asyncio.get_running_loop().run_in_executor(_LABELS, lambda: tasks.check(principal, found.name))
 
     return guarded
 
 
-def _carries(scope: Scope, wanted: bytes) -> bool:
-    given = [bytes(value) for name, value in scope["headers"] if name == b"authorization"]
-    if len(given) != 1:
-        return False
-    scheme, _, token = given[0].partition(b" ")
-    return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), wanted)
+def _describe(facts: Facts, found: Found, scope: Scope) -> None:
+    facts.operation, facts.says = found.operation, said_by(scope["headers"])
+    if found.of_task:
+        facts.task = found.name
+    else:
+        facts.target = found.name
+    query = _query(scope)
+    facts.reason = query.get("reason", [""])[-1][:200]
+    facts.dry_run = found.has_dry_run and query.get("dry_run", [""])[-1].lower() in _TRUE
+
+
+def _query(scope: Scope) -> dict[str, list[str]]:
+    try:
+        return parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100)
+    except ValueError:
+        return {}
+
+
+def _unknown(scope: Scope) -> ProcessError:
+    return ProcessError("E5013", "there is no such request", found=f"{scope['method']} {scope['path']}"[:200])
 
 
 def limited(app: App, max_body: int = MAX_BODY) -> App:
@@ -45,8 +89,10 @@ def limited(app: App, max_body: int = MAX_BODY) -> App:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
-        body = await _read(scope, receive, max_body)
+        body, more = await _read(scope, receive, max_body)
         if body is None:
+            if more:
+                await _discard(receive, 8 * max_body)
             error = ConfigError("E1008", "the request is too large", wanted=f"at most {max_body} bytes")
             await answer(error, close=True)(scope, receive, send)
             return
@@ -64,20 +110,32 @@ def limited(app: App, max_body: int = MAX_BODY) -> App:
     return guarded
 
 
-async def _read(scope: Scope, receive: Receive, max_body: int) -> bytes | None:
+async def _discard(receive: Receive, most: int) -> None:
+    """Reads the rest of a body that is somewhat too large: a connection that is closed with data unread is reset, and
+    the client may not get the answer."""
+    size = 0
+    while size <= most:
+        message = await receive()
+        size += len(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return
+
+
+async def _read(scope: Scope, receive: Receive, max_body: int) -> tuple[bytes | None, bool]:
+    """None: it is too large; and whether there is more of it."""
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     if not declared.isdigit() or int(declared) > max_body:
-        return None
+        return None, declared.isdigit()
     chunks: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b"".join(chunks)
-        chunk = message.get("body", b"")
+            return b"".join(chunks), False
+        chunk, more = message.get("body", b""), bool(message.get("more_body"))
         size += len(chunk)
         if size > max_body:
-            return None
+            return None, more
         chunks.append(chunk)
-        if not message.get("more_body"):
-            return b"".join(chunks)
+        if not more:
+            return b"".join(chunks), False

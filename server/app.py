@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import Depends, FastAPI
-from fastapi.openapi.utils import get_openapi
 
 import replicator
-from replicator.config.task import TaskConfig
+from replicator.coordination.access.audit import AuditLog
+from replicator.coordination.access.idempotency import Requests
+from replicator.coordination.access.logins import Logins
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.telemetry.hosts import App
-from server import access_control, error_responses, route_helpers
+from server import access_control, error_responses
+from server.audit import Audit, audited
+from server.authentication import Authentication, Verifier
+from server.document import document
+from server.idempotency import idempotent
+from server.login_operations import LoginOperations
 from server.positions import Positions
+from server.route_table import RouteTable
 from server.routes import (
     actions,
+    audit,
+    cluster,
+    documentation,
     health,
     history,
+    logins,
     machines,
     positions,
     quarantine,
@@ -25,13 +36,17 @@ from server.routes import (
     table_definitions,
     tasks,
     verifications,
+    versions,
 )
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
+from server.task_scope import TaskScope
+from server.versions import VersionOperations
 
 PREFIX = "/api/v1"
 ROUTERS = (
     tasks.router,
+    versions.router,
     actions.router,
     positions.router,
     quarantine.router,
@@ -40,21 +55,49 @@ ROUTERS = (
     table_definitions.router,
     history.router,
     machines.router,
+    cluster.router,
     health.router,
+    logins.router,
+    audit.router,
+    documentation.router,
 )
+
+
+def route_table() -> RouteTable:
+    return RouteTable([*((PREFIX, router) for router in ROUTERS), ("", documentation.page_router)])
+
+
+class Access(NamedTuple):
+    """How requests are admitted, and where they are noted.
+
+    Attributes:
+        token: of the Server's file: an admin.
+        jwt: verifies tokens of an identity provider; None: there is none.
+        audit: None: entries go to ZooKeeper only.
+    """
+
+    token: str
+    jwt: Verifier | None = None
+    audit: Audit | None = None
 
 
 def create_app(
     coordinator: Coordinator,
     layout: Layout,
-    token: str,
+    access: Access,
     open_definitions: OpenDefinitions,
     operations: TaskOperations | None = None,
 ) -> App:
-    """The guarded application. `token`: what every request but health must bear."""
-    return access_control.authenticated(
-        access_control.limited(create_routes(coordinator, layout, open_definitions, operations)), token
+    """The guarded application."""
+    verified = Logins(coordinator, layout)
+    routes = create_routes(coordinator, layout, open_definitions, operations, verified)
+    guarded = access_control.authorized(
+        access_control.limited(idempotent(routes, Requests(coordinator, layout))),
+        route_table(),
+        Authentication(access.token, verified, access.jwt),
+        TaskScope(coordinator, layout),
     )
+    return audited(guarded, access.audit or Audit(AuditLog(coordinator, layout)))
 
 
 def create_routes(
@@ -62,22 +105,28 @@ def create_routes(
     layout: Layout,
     open_definitions: OpenDefinitions,
     operations: TaskOperations | None = None,
+    verified: Logins | None = None,
 ) -> FastAPI:
     """The routes without their guard; the OpenAPI document is made from these."""
     app = FastAPI(
         title="mysql-replicator",
         version=getattr(replicator, "__version__", "v1"),
-        openapi_url=f"{PREFIX}/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
     app.state.coordinator = coordinator
     app.state.operations = operations or TaskOperations(coordinator, layout)
+    verified = verified or Logins(coordinator, layout)
+    app.state.logins = LoginOperations(coordinator, layout, verified)
+    app.state.audit = AuditLog(coordinator, layout)
+    app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:
         app.include_router(router, prefix=PREFIX, dependencies=[Depends(error_responses.require_connection)])
+    app.include_router(documentation.page_router)
     error_responses.install(app)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
@@ -85,26 +134,5 @@ def create_routes(
 
 def _document(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        _document_errors(made["paths"])
-        components = made.setdefault("components", {})
-        components.setdefault("schemas", {}).update(route_helpers.schemas() | _config_schemas())
-        components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        made["security"] = [{"token": []}]
-        made["paths"][f"{PREFIX}/health"]["get"]["security"] = []
-        app.openapi_schema = made
+        app.openapi_schema = document(app)
     return app.openapi_schema
-
-
-def _document_errors(paths: dict[str, Any]) -> None:
-    """Every error has one form; the one that FastAPI would describe for 422 is not ours."""
-    schema = {"$ref": "#/components/schemas/Failure"}
-    error = {"description": "an error", "content": {"application/json": {"schema": schema}}}
-    for operation in (operation for methods in paths.values() for operation in methods.values()):
-        operation["responses"].pop("422", None)
-        operation["responses"]["default"] = error
-
-
-def _config_schemas() -> dict[str, Any]:
-    made = TaskConfig.model_json_schema(ref_template="#/components/schemas/{model}")
-    return {**made.pop("$defs"), "TaskConfig": made}

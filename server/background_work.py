@@ -1,25 +1,38 @@
-"""Background work of a Server: it registers itself and, as master, finishes deletions."""
+"""Background work of a Server: it registers itself, and as master it finishes deletions and removes old
+records."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 
+from replicator.coordination.access.idempotency import Requests
 from replicator.errors import CoordinationError, NotConnected
 from replicator.telemetry.log import get_logger
+from server.audit import Audit
 from server.membership import Membership
 from server.task_operations import TaskOperations
 
 INTERVAL = 1.0
+TRIM_ROUNDS = 60
 _log = get_logger("server")
 
 
 class BackgroundWork:
     """A separate thread between `start` and `stop`. Nothing that goes wrong in it ends the Server."""
 
-    def __init__(self, operations: TaskOperations, membership: Membership) -> None:
+    def __init__(
+        self,
+        operations: TaskOperations,
+        membership: Membership,
+        audit: Audit | None = None,
+        requests: Requests | None = None,
+    ) -> None:
         self._operations = operations
         self._membership = membership
+        self._audit = audit
+        self._requests = requests
+        self._rounds = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="background_work", daemon=True)
 
@@ -41,14 +54,25 @@ class BackgroundWork:
         """One round."""
         self._membership.keep()
         self._watch_reports()
+        if self._audit is not None:
+            self._audit.flush()
         if not self._membership.is_master:
             return
         try:
             self._operations.sweep()
+            self._trim()
         except NotConnected:
             return  # the next turn tries again
         except CoordinationError as error:
-            _log.warning("deletions can't be completed", code=error.code, error=str(error))
+            _log.warning("deletions can't be completed, or old records not removed", code=error.code, error=str(error))
+
+    def _trim(self) -> None:
+        if self._rounds % TRIM_ROUNDS == 0:
+            if self._audit is not None:
+                self._audit.trim()
+            if self._requests is not None:
+                self._requests.trim()
+        self._rounds += 1
 
     def _watch_reports(self) -> None:
         with contextlib.suppress(NotConnected):

@@ -29,6 +29,20 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
     show_envvar=True,
     help=("File with the token, created if missing; default: server.token in ~/.local/state/mysql-replicator."),
 )
+@click.option(
+    "--audit-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="REPLICATOR_AUDIT_FILE",
+    show_envvar=True,
+    help="Also append the audit to this file, as JSON lines; created with mode 0600.",
+)
+@click.option(
+    "--oidc",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="REPLICATOR_OIDC",
+    show_envvar=True,
+    help="File with the identity provider whose tokens are accepted; see `replicator docs security`.",
+)
 @click.option("--host", default=socket.gethostname, help="Name of this Server in ZooKeeper; default: the host name.")
 @pid_file_option
 @options.log_format
@@ -41,6 +55,8 @@ def command(
     insecure_http: bool,
     root: str,
     token_file: Path | None,
+    audit_file: Path | None,
+    oidc: Path | None,
     host: str,
     session_timeout: float,
     pid_file: Path | None,
@@ -57,4 +73,16 @@ def command(
         from server.process import run  # half a second, for which no help has to wait
 
     where = Listen(listen, allowed_host, insecure_http)
-    run(zookeeper, where, root, token_file, host, session_timeout, pid_file, log_format, open_definitions)
+    run(
+        zookeeper,
+        where,
+        root,
+        token_file,
+        audit_file,
+        oidc,
+        host,
+        session_timeout,
+        pid_file,
+        log_format,
+        open_definitions,
+    )

@@ -1,15 +1,21 @@
-"""Errors as HTTP responses: `{"error": {code, what, found, wanted, fix, position}, "errors": [...]}` and a status."""
+"""Errors as HTTP responses: problem documents with `{"error": {code, what, found, wanted, fix, position}, "errors":
+[...]}` and a status."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from replicator.coordination.ports import Connection
 from replicator.errors import ConfigError, CoordinationError, NotConnected, ProcessError, ReplicatorError
+from replicator.telemetry.hosts import problem
 from replicator.telemetry.log import get_logger
+from server.request_facts import facts_of
 
 _STATUS = {
     "E1001": 400,
@@ -32,6 +38,14 @@ _STATUS = {
     "E5016": 409,
     "E5020": 421,
     "E5040": 409,
+    "E5070": 409,
+    "E5071": 404,
+    "E5072": 403,
+    "E5074": 422,
+    "E5075": 409,
+    "E5076": 429,
+    "E5077": 503,
+    "E5090": 404,
 }
 _log = get_logger("server")
 
@@ -43,16 +57,42 @@ def status_of(error: ReplicatorError) -> int:
     return _STATUS.get(error.code, fallback)
 
 
-def answer(error: ReplicatorError, *, status: int = 0, close: bool = False) -> JSONResponse:
-    """The answer for `error`; `close`: the rest of the request is not read, so the connection must end."""
-    errors = [one.to_dict() for one in getattr(error, "errors", ()) or (error,)]
+def status_of_code(code: str) -> int | None:
+    """The usual status of a code, for the documentation; None for codes of which the API has none of its own."""
+    if code == "E4001":
+        return 503
+    return _STATUS.get(code, 422 if code.startswith("E1") else None)
+
+
+class ErrorResponse(JSONResponse):
+    """A problem document (RFC 9457) with the members `error` and `errors`. Notes its code for the audit."""
+
+    media_type = "application/problem+json"
+
+    def __init__(self, error: ReplicatorError, status: int, headers: dict[str, str]) -> None:
+        self._code = error.code
+        super().__init__(problem(error, status), status, headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        facts_of(scope).code = self._code
+        await super().__call__(scope, receive, send)
+
+
+def answer(
+    error: ReplicatorError, *, status: int = 0, close: bool = False, allowed: Sequence[str] = ()
+) -> ErrorResponse:
+    """The answer for `error`; `close`: the rest of the request is not read, so the connection must end; `allowed`: the
+    methods of the path, for 405."""
     status = status or status_of(error)
     headers = {"connection": "close"} if close else {}
+    headers["cache-control"] = "no-store"
+    if allowed:
+        headers["allow"] = ", ".join(allowed)
     if status == 401:
-        headers["www-authenticate"] = 'Bearer realm="mysql-replicator"'
+        headers["www-authenticate"] = 'Bearer realm="mysql-replicator", Basic realm="mysql-replicator"'
     if status == 503:
         headers["retry-after"] = "1"
-    return JSONResponse({"error": error.to_dict(), "errors": errors}, status, headers)
+    return ErrorResponse(error, status, headers)
 
 
 def require_connection(request: Request) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 from replicator.model.position import Position
 
 
-def start_at(position: Position) -> dict[str, Any]:
+def start_at(position: Position) -> dict[str, Any] | str:
     """`source.start`, with the server that the position is of: on another one a file and an offset mean nothing."""
+    if position.begin is not None:
+        return position.begin
     if position.topics:
         return {"offsets": {one.topic: list(one.next) for one in position.topics}}
     place: dict[str, Any] = {"file": position.file, "position": position.offset}

@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 
 from replicator.config.token import default_token_file, ensure_token
+from replicator.coordination.access.audit import AuditLog
+from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.layout import Layout
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
@@ -16,7 +18,10 @@ from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
 from replicator.zookeeper.client import ZookeeperCoordinator
 from replicator.zookeeper.outage_log import OutageLog
-from server.app import create_app
+from server.app import Access, create_app
+from server.audit import Audit
+from server.audit_file import AuditFile
+from server.authentication import Verifier
 from server.background_work import BackgroundWork
 from server.membership import Membership
 from server.table_definitions import OpenDefinitions
@@ -28,6 +33,8 @@ def run(
     listen: Listen,
     root: str,
     token_file: Path | None,
+    audit_file: Path | None,
+    oidc: Path | None,
     host: str,
     session_timeout: float,
     pid_file: Path | None,
@@ -39,7 +46,7 @@ def run(
     parse_listen(listen.where)  # what is wrong with it is said before a token is made
     record = ProcessRecord.of("server", zookeeper, root, host=host, listen=listen.where)
     with held(pid_file, record, log.get_logger("server")) as stopping:
-        _run(zookeeper, listen, root, token_file, host, session_timeout, open_definitions, stopping)
+        _run(zookeeper, listen, root, token_file, audit_file, oidc, host, session_timeout, open_definitions, stopping)
 
 
 def _run(
@@ -47,6 +54,8 @@ def _run(
     listen: Listen,
     root: str,
     token_file: Path | None,
+    audit_file: Path | None,
+    oidc: Path | None,
     host: str,
     session_timeout: float,
     open_definitions: OpenDefinitions,
@@ -55,23 +64,34 @@ def _run(
     path = token_file or default_token_file()
     token, made = ensure_token(path)
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
+    jwt = _verifier(oidc) if oidc is not None else None
+    file = AuditFile(audit_file) if audit_file is not None else None
     coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     layout = Layout(root)
     outages = OutageLog(coordinator, log.get_logger("server")).start()
     operations = TaskOperations(coordinator, layout)
+    audit = Audit(AuditLog(coordinator, layout), host, file)
     background_work: list[BackgroundWork] = []
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url)
-        background_work.append(BackgroundWork(operations, membership))
+        background_work.append(BackgroundWork(operations, membership, audit, Requests(coordinator, layout)))
         background_work[0].start()
         click.echo(real.url)
 
     try:
-        app = create_app(coordinator, layout, token, open_definitions, operations)
+        app = create_app(coordinator, layout, Access(token, jwt, audit), open_definitions, operations)
         serve(app, listen, "server", ready=ready, stopping=stopping)
     finally:
         outages.stop()
         for one in background_work:
             one.stop()
+        audit.flush()
         coordinator.close()
+
+
+def _verifier(path: Path) -> Verifier:
+    from replicator.config.oidc import read_oidc  # here: the client that reads its keys would delay each start
+    from replicator.net.oidc import Oidc
+
+    return Oidc(read_oidc(path))

@@ -6,10 +6,13 @@ references to secrets only; the secrets themselves never reach the Server.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview, TaskState
+from replicator.coordination.records import VersionRecord
 from replicator.coordination.tasks.history import Entry
 from replicator.coordination.tasks.position_changes import PositionChange
 from replicator.model.checkpoint import Checkpoint
@@ -105,6 +108,44 @@ class HistoryList(View, kw_only=True):
     kind: str = "History"
     name: str
     items: list[HistoryEvent]
+
+
+class VersionEntry(msgspec.Struct, kw_only=True):
+    """A version of a task's configuration. `change`: "created", "configured", "rollback" (to the version `restores`),
+    or "" for one that was there before versions were kept. `current`: it is the present one."""
+
+    number: int
+    time_ms: int
+    by: str
+    change: str
+    reason: str
+    restores: int | None = None
+    current: bool = False
+
+
+class VersionList(View, kw_only=True):
+    kind: str = "VersionList"
+    name: str
+    items: list[VersionEntry]
+
+
+class TaskVersion(View, kw_only=True):
+    kind: str = "TaskVersion"
+    name: str
+    number: int
+    time_ms: int
+    by: str
+    config: dict[str, Any]
+
+
+class VersionDiff(View, kw_only=True, rename={"api_version": "apiVersion", "before": "from", "after": "to"}):
+    """`diff`: a unified diff, "" if the versions are equal."""
+
+    kind: str = "VersionDiff"
+    name: str
+    before: int
+    after: int
+    diff: str
 
 
 class Machine(msgspec.Struct, kw_only=True):
@@ -209,8 +250,13 @@ class Problem(msgspec.Struct, kw_only=True):
 
 
 class Failure(msgspec.Struct, kw_only=True):
-    """`error`: the first error, `errors`: all errors."""
+    """A problem document (RFC 9457). `error`: the first error, `errors`: all errors. `type` and `title` follow from its
+    code, `detail` is its text."""
 
+    type: str
+    title: str
+    status: int
+    detail: str
     error: Problem
     errors: list[Problem]
 
@@ -222,6 +268,13 @@ class Health(View, kw_only=True):
     status: str
     zookeeper: str
     warnings: list[str] = []
+
+
+class Cluster(View, kw_only=True):
+    """`installation`: id of the installation, part of the names that tasks have at their sinks."""
+
+    kind: str = "Cluster"
+    installation: str
 
 
 def task(view: TaskOverview) -> Task:
@@ -330,6 +383,22 @@ def history_event(entry: Entry) -> HistoryEvent:
         reason=record.reason,
         seconds=record.seconds,
     )
+
+
+def version_entry(record: VersionRecord, present: int) -> VersionEntry:
+    return VersionEntry(
+        number=record.number,
+        time_ms=record.time_ms,
+        by=record.by,
+        change=record.kind,
+        reason=record.reason,
+        restores=record.restores,
+        current=record.number == present,
+    )
+
+
+def task_version(name: str, record: VersionRecord) -> TaskVersion:
+    return TaskVersion(name=name, number=record.number, time_ms=record.time_ms, by=record.by, config=record.config)
 
 
 def machine(node: MachineNode) -> Machine:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import msgspec
 from fastapi import Depends, Header, Path, Query, Request
 from starlette.responses import Response
 
+from replicator.config.labels import EVERYTHING, MAX_SELECTOR, Selector, parse_selector
 from replicator.config.load import load_task
 from replicator.config.task import TaskConfig
+from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
+from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import responses
+from server import access_responses, responses
+from server.login_operations import LoginOperations
 from server.positions import Positions
+from server.request_facts import author_of, facts_of
 from server.table_definitions import DefinitionOperations, Schema
 from server.task_operations import TaskOperations
+from server.versions import VersionOperations
 
 ANSWERS = (
     responses.Task,
@@ -25,20 +32,30 @@ ANSWERS = (
     responses.MachineList,
     responses.Accepted,
     responses.Health,
+    responses.Cluster,
     responses.PositionHistory,
     responses.PositionChanged,
     responses.Skipped,
     responses.Maintained,
+    responses.VersionList,
+    responses.TaskVersion,
+    responses.VersionDiff,
     Schema,
     VerificationReport,
     responses.Failure,
+    access_responses.TokenList,
+    access_responses.TokenCreated,
+    access_responses.User,
+    access_responses.UserList,
+    access_responses.Login,
+    access_responses.Audit,
 )
 _REF = "#/components/schemas/{name}"
 
 
 def reply(view: msgspec.Struct, status: int = 200) -> Response:
     headers = {"cache-control": "no-store"}
-    if isinstance(view, responses.Task):
+    if isinstance(view, responses.Task | access_responses.User):
         headers["etag"] = f'"{view.version}"'
     found = msgspec.to_builtins(view)
     first = {key: found[key] for key in ("apiVersion", "kind", "name") if key in found}  # shown first to people
@@ -75,6 +92,12 @@ def _definitions(request: Request) -> DefinitionOperations:
     return definitions
 
 
+def _versions(request: Request) -> VersionOperations:
+    versions = request.app.state.versions
+    assert isinstance(versions, VersionOperations)  # noqa: S101
+    return versions
+
+
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
     return unescape(name)
 
@@ -82,14 +105,27 @@ def _name(name: Annotated[str, Path(description="the task's name as its znode ca
 def _by(
     request: Request,
     x_replicator_user: Annotated[
-        str, Header(description="name of the user, recorded in the history; not authenticated", max_length=100)
+        str, Header(description="name of the user, quoted in the history; not verified", max_length=100)
     ] = "",
 ) -> str:
-    """What is known of the author comes first: the token, and where it was used. What the client says of itself is only
-    quoted, so that it can't pass for that."""
-    where = request.client.host if request.client else "nowhere"
-    said = "".join(char for char in x_replicator_user if char.isprintable() and char not in "()")
-    return f"token@{where}" + (f" (says {said})" if said.strip() else "")
+    """The verified login comes first, and where it was used. The header is read by the layer that verifies it."""
+    return author_of(request.scope)
+
+
+def _login(request: Request) -> Principal:
+    return facts_of(request.scope).known
+
+
+def _login_operations(request: Request) -> LoginOperations:
+    operations = request.app.state.logins
+    assert isinstance(operations, LoginOperations)  # noqa: S101
+    return operations
+
+
+def _audit(request: Request) -> AuditLog:
+    log = request.app.state.audit
+    assert isinstance(log, AuditLog)  # noqa: S101
+    return log
 
 
 def _version(
@@ -105,6 +141,15 @@ def _version(
     return int(text)
 
 
+def _selector(
+    selector: Annotated[
+        str | None,
+        Query(description="only tasks with these labels, such as env=prod,team!=shop", max_length=MAX_SELECTOR),
+    ] = None,
+) -> Selector:
+    return EVERYTHING if selector is None else parse_selector(selector)
+
+
 async def _config(request: Request) -> TaskConfig:
     return load_task(await request.body())
 
@@ -115,7 +160,9 @@ async def _arguments(request: Request) -> dict[str, str]:
     if not body.strip():
         return {}
     try:
-        return msgspec.json.decode(body, type=dict[str, str])
+        found = msgspec.json.decode(body, type=dict[str, str])
+        note_arguments(request, found)
+        return found
     except msgspec.ValidationError as error:
         raise ConfigError(
             "E1003", f"the request has an invalid value: {error}", wanted="an object of strings"
@@ -129,13 +176,25 @@ async def _arguments(request: Request) -> dict[str, str]:
         ) from None
 
 
+def note_arguments(request: Request, arguments: Mapping[str, Any]) -> None:
+    """Of a command, for the audit. They have no secrets."""
+    facts = facts_of(request.scope)
+    facts.reason = str(arguments.get("reason") or "")[:200] or facts.reason
+    facts.arguments = {key: str(value) for key, value in arguments.items() if key != "reason" and value is not None}
+
+
 Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_operations)]
 PositionsOf = Annotated[Positions, Depends(_positions)]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]
+VersionsOf = Annotated[VersionOperations, Depends(_versions)]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
+LoginOf = Annotated[Principal, Depends(_login)]
+LoginsOf = Annotated[LoginOperations, Depends(_login_operations)]
+AuditOf = Annotated[AuditLog, Depends(_audit)]
 Version = Annotated[int | None, Depends(_version)]
+SelectorOf = Annotated[Selector, Depends(_selector)]
 Config = Annotated[TaskConfig, Depends(_config)]
 Arguments = Annotated[dict[str, str], Depends(_arguments)]
 

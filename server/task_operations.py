@@ -10,6 +10,7 @@ from replicator.config.identity import check_change
 from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
 from replicator.coordination.clock import now_ms
+from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode
@@ -38,6 +39,7 @@ class TaskOperations:
     NodeMissing E5003 for a task that is not there."""
 
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._coordinator, self._layout = coordinator, layout
         self._registry = Registry(coordinator, layout)
         self._overview = Overview(coordinator, layout)
         self._status = Status(coordinator, layout)
@@ -66,6 +68,10 @@ class TaskOperations:
         """See `Overview.watch_reports`."""
         self._overview.watch_reports()
 
+    def installation(self) -> str:
+        """Raises CoordinationError E4009/E4010 where it can't be read."""
+        return installation_id(self._coordinator, self._layout)
+
     # Configuration
 
     def create(
@@ -81,17 +87,25 @@ class TaskOperations:
                 if self._registry.read(config.name).configured:
                     raise ProcessError("E5004", f"task '{config.name}' already exists")
             return
-        self._registry.create(config.name, to_data(config), by, orders)
+        self._registry.create(config.name, to_data(config), by, orders, reason)
         self._note(config.name, "created", by, reason)
 
     def replace(
-        self, name: str, config: TaskConfig, by: str, version: int | None, dry_run: bool = False, reason: str = ""
+        self,
+        name: str,
+        config: TaskConfig,
+        by: str,
+        version: int | None,
+        dry_run: bool = False,
+        reason: str = "",
+        restores: int | None = None,
     ) -> bool:
         """Writes a new configuration; False when it is the same already.
 
         Args:
             version: the caller's idea of the present version, or None to replace whatever is there. Either way nobody
                 else's change in between is overwritten unseen.
+            restores: number of the earlier version that `config` is, for a rollback.
 
         Raises:
             VersionConflict: E4006.
@@ -120,8 +134,9 @@ class TaskOperations:
             return False
         if not dry_run:
             ordered, told = orders_with(self.task(name), self._ordered(name), old, config, present + 1)
-            self._registry.configure(name, to_data(config), by, present, ordered)
-            self._note(name, "configured", by, reason)
+            self._registry.configure(name, to_data(config), by, present, ordered, reason=reason, restores=restores)
+            rollback = "" if restores is None else f"rollback to version {restores}"
+            self._note(name, "configured", by, ": ".join(part for part in (rollback, reason) if part))
             if told:
                 self._note(name, "snapshot", by, told)
         return True
@@ -215,6 +230,24 @@ class TaskOperations:
         arguments = {"take_over": "true" if take_over else "", "reason": reason}
         return self._commands.submit(name, "retry", {key: value for key, value in arguments.items() if value}, by)
 
+    def restart(self, name: str, by: str, reason: str = "") -> CommandRecord:
+        """Lets the RUNNING instance end its worker at a transaction boundary and start another one. Raises ProcessError
+        E5007 unless the task runs or is about to."""
+        self._not_deleting(name)
+        view = self.task(name)
+        running = (State.RUNNING.value, State.STARTING.value, State.DRAINING.value)
+        if view.desired != "running" or view.state not in running:
+            failed = view.state == State.FAILED.value
+            command = f"`replicator task retry {name}`" if failed else f"`replicator task resume {name}`"
+            raise ProcessError(
+                "E5007",
+                f"task '{name}' has no worker to restart",
+                found=f"{view.state}, and {view.desired} is wanted",
+                wanted="running",
+                fix=f"{command} starts it; `replicator task describe {name}` shows its state.",
+            )
+        return self._commands.submit(name, "restart", {"reason": reason} if reason else {}, by)
+
     def maintenance(self, name: str, on: bool, by: str, reason: str) -> None:
         """RUNNING stays and nobody is promoted, for one task or, with "", for all; or that is over."""
         if name:
@@ -262,11 +295,12 @@ class TaskOperations:
 
     # Deletion
 
-    def delete(self, name: str, by: str, wait: float, reason: str = "") -> bool:
+    def delete(self, name: str, by: str, wait: float, reason: str = "", *, purge: bool = False) -> bool:
         """Lets the Cores withdraw, then removes the task. False when some still stand after `wait` seconds: the master
-        goes on by itself (`sweep`)."""
-        self._status.set(name, "deleted", by, reason)
-        _log.info("deletion ordered", task=name, by=by, reason=reason)  # the history goes with the task
+        goes on by itself (`sweep`). `purge`: a later task of the name ignores the position that it leaves at its
+        sink."""
+        self._status.set(name, "deleted", by, reason, purge=purge)
+        _log.info("deletion ordered", task=name, by=by, reason=reason, purge=purge)  # the history goes with the task
         deadline = time.monotonic() + wait
         while not self._removed(name):
             if time.monotonic() >= deadline:

@@ -116,7 +116,7 @@ def paths(entries: Entries) -> str:
         "twin": "ours, the decoder in Python",
         "nowhere": "ours, rendered and dropped",
         "plain": "the plain packages, as their manuals show them",
-        "debezium.steady": "ours beside Debezium, from the first tenth on",
+        "debezium.steady": "ours next to Debezium, from the first tenth on",
         "debezium.peer": "Debezium, tuned, from the first tenth on",
         "mysqlbinlog": "mysqlbinlog --raw",
         "socket": "our reader of the protocol, into a file",

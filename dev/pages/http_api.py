@@ -17,12 +17,15 @@ _HEAD = """# HTTP API of the Server
 Made from the Server's OpenAPI document by `make docs`; do not edit. The document itself is at
 `GET /api/v1/openapi.json`.
 
-Every request except `GET /api/v1/health` requires the token: `Authorization: Bearer TOKEN`. Responses are JSON. Times
-are milliseconds since 1970 (`_ms`) or seconds (`_s`). Errors have the same form at every status;
-[errors.md](errors.md) lists the codes:
+The document is shown at `GET /docs`. Every request except `GET /api/v1/health` requires a login: `Authorization: Bearer
+TOKEN`, or a user with HTTP Basic; [operations.md](operations.md#logins-and-roles)
+describes roles and selectors. Responses are JSON. Times are milliseconds since 1970 (`_ms`) or seconds
+(`_s`). Errors have the same form at every status, that of RFC 9457
+(`application/problem+json`) with the members `error` and `errors`; [errors.md](errors.md) lists the codes:
 
 ```json
-{"error": {"code": "E5003", "area": "...", "what": "...", "found": "...", "wanted": "...", "fix": "..."}, "errors": []}
+{"type": "urn:mysql-replicator:error:E5003", "title": "no such task", "status": 404, "detail": "E5003 process: ...",
+ "error": {"code": "E5003", "what": "...", "found": "...", "wanted": "...", "fix": "...", "position": ""}, "errors": []}
 ```
 
 ```sh
@@ -33,7 +36,11 @@ curl -H "Authorization: Bearer $TOKEN" -H "content-type: application/json" -d '{
      $API/tasks/copy_hot_item/pause
 ```
 
-Requests with `GET`, and `PUT` with `If-Match` (the `ETag` of the last response), may be repeated. A request that has
+Requests with `GET`, and `PUT` with `If-Match` (the `ETag` of the last response), may be repeated. So may `POST` with a
+header `Idempotency-Key`, a new unique text for each request: within a day a repetition with the same key is not
+executed, and gets the first answer again, from any Server, with `idempotency-replayed: true`. Another one with that key
+is refused (E5074), and so is a repetition while the first request has no answer yet (E5075). Keys are not kept of
+requests that nothing was executed of for lack of ZooKeeper (503, E4001). A request that has
 the parameter `dry_run` changes nothing with `dry_run=true`, and some of them then answer 204 without a body; requests
 without this parameter ignore it.
 """
@@ -45,7 +52,8 @@ def page() -> str:
     operations = list(_operations(document))
     parts += [row(f"[`{verb} {path}`](#{_anchor(verb, path)})", _first(one)) for verb, path, one in operations]
     for verb, path, one in operations:
-        parts += ["", f"### {verb} {path}", "", str(one.get("description", "")).strip(), *_details(one)]
+        role = f" Requires the role {one['x-role']}." if "x-role" in one else ""
+        parts += ["", f"### {verb} {path}", "", f"{one.get('description', '').strip()}{role}", *_details(one)]
     parts += ["", "## Responses"]
     for name, schema in sorted(document["components"]["schemas"].items()):
         if name in _answered(operations, document):
@@ -101,6 +109,8 @@ def _fields(operation: dict[str, Any]) -> dict[str, Any]:
 
 def _answer(status: str, response: dict[str, Any]) -> str:
     content: dict[str, Any] = response.get("content", {})
+    if status >= "400":
+        return f"- {status}: {response['description']}"
     schema = next((media["schema"] for media in content.values()), None)
     return f"- {status}: {_type(schema) if schema else 'no body'}"
 

@@ -164,6 +164,18 @@ function tick() {
 
 // ---- filter and keys
 
+// `env=prod`, `env!=prod` or `env`, as a selector of the command line means it.
+function labelled(labels, wanted) {
+  if (wanted.includes("!=")) return !labels.includes(wanted.replace("!=", "="));
+  return wanted.includes("=") ? labels.includes(wanted) : labels.some((label) => label.startsWith(`${wanted}=`));
+}
+
+function fits(row, text, word) {
+  if (word[0] === "!") return word.length < 2 || !fits(row, text, word.slice(1));
+  if (!word.startsWith("label:")) return text.includes(word);
+  return word === "label:" || labelled(row.dataset.labels.toLowerCase().split(" "), word.slice("label:".length));
+}
+
 function choose() {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   const onlyTrouble = trouble.getAttribute("aria-pressed") === "true";
@@ -171,7 +183,7 @@ function choose() {
   let all = 0;
   for (const row of document.querySelectorAll("tbody.task")) {
     const text = row.rows[0].textContent.toLowerCase();
-    const match = words.every((word) => (word[0] === "!" ? word.length < 2 || !text.includes(word.slice(1)) : text.includes(word)));
+    const match = words.every((word) => fits(row, text, word));
     row.hidden = !match || (onlyTrouble && Number(row.dataset.trouble) === 0);
     all += 1;
     shown += row.hidden ? 0 : 1;

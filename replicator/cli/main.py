@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from replicator.cli import failures
 from replicator.cli.lazy import LazyGroup, Load
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 LAZY = {
     "task": ("Create, monitor and control tasks.", "replicator.cli.task"),
     "cluster": ("Manage the state of all tasks in ZooKeeper.", "replicator.cli.cluster"),
+    "token": ("Create, list and revoke tokens of the Server.", "replicator.cli.access.token"),
+    "user": ("Create, list and remove users of Server and Monitor.", "replicator.cli.access.user"),
+    "audit": ("Show who changed what, and what was refused.", "replicator.cli.access.audit"),
+    "config": ("Manage contexts: named Servers with their tokens.", "replicator.cli.config"),
+    "machines": ("List the machines that run Cores.", "replicator.cli.machines"),
+    "top": ("Show tasks live, tasks with problems first.", "replicator.cli.top"),
     "check": ("Check whether a task can run.", "replicator.cli.check"),
     "verify": ("Compare the rows of source and target.", "replicator.cli.verify"),
     "run": ("Run one task in this process, without ZooKeeper.", "replicator.cli.run"),
@@ -39,6 +46,9 @@ LAZY = {
 
 MEANINGS = {
     "tasks": "task get",
+    "nodes": "machines",
+    "hosts": "machines",
+    "workers": "machines",
     "doctor": "check",
     "validate": "check",
     "compare": "verify",
@@ -49,7 +59,6 @@ _OF_TASK = [
     "list",
     "ls",
     "ps",
-    "top",
     "describe",
     "status",
     "show",
@@ -163,6 +172,20 @@ def _set_colour(ctx: click.Context, _param: click.Parameter, value: str) -> None
         ctx.command.colour = ctx.color
 
 
+def _use_context(_ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    if value is None:
+        return
+    if not value:
+        raise click.BadParameter("The name of the context is empty.")
+    os.environ["REPLICATOR_CONTEXT"] = value
+
+
+def _complete_context(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from replicator.cli.config import complete_context
+
+    return complete_context(ctx, param, incomplete)
+
+
 def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
         from replicator.cli.version import command
@@ -188,6 +211,15 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     expose_value=False,
     is_eager=True,
     help="When to use colour; NO_COLOR and FORCE_COLOR also apply.",
+)
+@click.option(
+    "--context",
+    metavar="NAME",
+    callback=_use_context,
+    expose_value=False,
+    is_eager=True,
+    shell_complete=_complete_context,
+    help="Context to use instead of the current one (or REPLICATOR_CONTEXT); see `replicator config`.",
 )
 @click.option(
     "--version",

@@ -248,7 +248,7 @@ def _read(path: Path) -> TaskConfig:
 def _named(
     opened: ExitStack, name: str, server: str, token_file: Path | None, *, whole: bool
 ) -> tuple[TaskConfig, Reporter]:
-    client = opened.enter_context(Client(server, find_token(token_file)))
+    client = opened.enter_context(Client(server, find_token(token_file, server)))
     task = client.task(name)
     config = task["config"]
     if config is None:

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from replicator.codes import config, conflicts, filling, process, sink, source, target, topics, zookeeper
+from replicator.codes import (
+    access,
+    backup,
+    config,
+    conflicts,
+    filling,
+    process,
+    sink,
+    source,
+    target,
+    topics,
+    zookeeper,
+)
 from replicator.codes.entry import Entry
 from replicator.codes.scopes import Scope, scope_of
 
 __all__ = ["CODES", "Entry", "Scope", "scope_of"]
 
-CODES: dict[str, Entry] = {
-    **config.CODES,
-    **source.CODES,
-    **topics.CODES,
-    **sink.CODES,
-    **target.CODES,
-    **conflicts.CODES,
-    **filling.CODES,
-    **zookeeper.CODES,
-    **process.CODES,
-}
+_TABLES = (
+    config.CODES,
+    source.CODES,
+    topics.CODES,
+    sink.CODES,
+    target.CODES,
+    conflicts.CODES,
+    filling.CODES,
+    zookeeper.CODES,
+    process.CODES,
+    access.CODES,
+    backup.CODES,
+)
+CODES: dict[str, Entry] = dict(sorted((code, entry) for table in _TABLES for code, entry in table.items()))

@@ -66,5 +66,15 @@ CODES: Final[dict[str, Entry]] = table(
             "The file of the task does not exist or cannot be read.",
             "Check the path given with -f, and the permissions of the file.",
         ),
+        "E1030": (
+            "invalid label",
+            "A key or a value of `labels` has characters that are not allowed, or there are too many labels.",
+            "Correct the label (`replicator explain labels`).",
+        ),
+        "E1031": (
+            "invalid selector",
+            "The text does not choose tasks by their labels.",
+            "Write requirements separated by commas: env=prod, env!=prod, 'env in (a,b)', env, '!env'.",
+        ),
     },
 )

@@ -139,6 +139,21 @@ CODES: Final[dict[str, Entry]] = table(
             "Records of a topic are not changed. A snapshot writes the present rows of a table behind them.",
             "`replicator task snapshot start NAME --table DATABASE.TABLE`; rows that only the topic has stay there.",
         ),
+        "E5060": (
+            "topics not deleted",
+            "The task is deleted, and Kafka still has some of its topics.",
+            "Delete them with Kafka's tools (kafka-topics.sh --delete --topic TOPIC), as an account that may.",
+        ),
+        "E5061": (
+            "task without topics",
+            "--purge-topics applies to tasks with `sink.type: kafka`.",
+            "Omit --purge-topics; --purge deletes the position of a task of any kind.",
+        ),
+        "E5062": (
+            "task was created again",
+            "Topics are deleted behind their task, and a task of the name was there again: it may write to them.",
+            "If they shall go, delete the new task with --purge-topics.",
+        ),
         "E5050": (
             "no such process",
             "No running process of this kind has a pid file that `stop` looks at.",
@@ -173,36 +188,25 @@ CODES: Final[dict[str, Entry]] = table(
             "what was not acknowledged.",
             "See the log of the process.",
         ),
-        "E5100": (
-            "file not usable",
-            "A file of `replicator cluster` or `replicator bundle` cannot be read or written.",
-            "Correct the path or its permissions, or free space on the disk.",
+        "E5090": (
+            "no such version",
+            "The task has no such version of its configuration, or does not keep it: of all, the newest 100 are kept.",
+            "`replicator task versions NAME` lists the versions that are kept.",
         ),
-        "E5101": (
-            "changed while it was read",
-            "The configuration or the table definitions of a task changed during each attempt to read it.",
-            "Repeat the command.",
+        "E5091": (
+            "editor failed",
+            "The editor could not be started or reported an error, so nothing was changed.",
+            "Set EDITOR to the command of an editor that waits until the file is closed, such as `vi`.",
         ),
-        "E5102": (
-            "not a backup",
-            "The file is not a backup of `replicator cluster backup`, is damaged, or has a newer format.",
-            "Use another backup: `replicator cluster backup --verify FILE` checks one.",
+        "E5092": (
+            "prune refused",
+            "`apply --prune` would delete every task that the selector or the applied set covers.",
+            "Check the path given with -f, and the selector. To delete all of them: `replicator task delete`.",
         ),
-        "E5103": (
-            "restore would overwrite",
-            "A task of the backup exists already.",
-            "Give --task for the tasks that are missing, or --overwrite to replace those that exist.",
-        ),
-        "E5104": (
-            "another installation",
-            "The tree in ZooKeeper has another installation id than the backup, and has tasks: their positions in "
-            "Kafka are stored under that id.",
-            "Restore into an empty root with --root, or take configurations over with `replicator task apply`.",
-        ),
-        "E5105": (
-            "task is being restored",
-            "`replicator cluster restore` has not completed the task. No Core runs it until then.",
-            "Wait until the restore has ended. If it was interrupted, run it again with the same file.",
+        "E5093": (
+            "configuration of the command line",
+            "The file of contexts cannot be read or written, or has no such context.",
+            "`replicator config get-contexts` lists the contexts; `replicator config set-context` writes one.",
         ),
     },
 )

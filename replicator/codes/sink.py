@@ -59,12 +59,14 @@ CODES: Final[dict[str, Entry]] = table(
         "E3108": (
             "position not readable",
             "The position topic has a record that this version cannot read.",
-            "Upgrade this process, or write a tombstone with the task's name as key to the position topic.",
+            "Upgrade this process; or `replicator task delete NAME --purge-topics`, which deletes the position topic, "
+            "and create the task again.",
         ),
         "E3109": (
             "position of an earlier task",
             "An earlier task of the same name has left a position at the sink, and this task has none.",
-            "Set the start position: `source.start`, or `replicator task position set`.",
+            "Set the start position: `source.start`, or `replicator task position set NAME` (--latest begins at the "
+            "end of the binlog); then `replicator task retry NAME`.",
         ),
         "E3110": ("TLS failed", "No encrypted connection could be made.", "Correct `sink.tls`."),
         "E3111": (

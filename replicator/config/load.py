@@ -49,8 +49,14 @@ def parse_task(data: Any) -> TaskConfig:
 
 def to_data(config: TaskConfig) -> dict[str, Any]:
     """As JSON-able data with every default written out, so that what a task does stands in its znode and an upgrade
-    with other defaults does not change it. Secrets stay references. `parse_task` is its inverse."""
-    return config.model_dump(mode="json", exclude_none=True)
+    with other defaults does not change it. Secrets stay references. `parse_task` is its inverse.
+
+    Labels are left out where there are none: they have no default that could change, and Cores of earlier releases
+    refuse the key."""
+    data = config.model_dump(mode="json", exclude_none=True)
+    if not config.labels:
+        del data["labels"]
+    return data
 
 
 def _validate(document: Document) -> TaskConfig:

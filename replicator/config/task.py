@@ -14,6 +14,7 @@ from replicator.config.database_server import Address, DatabaseServer
 from replicator.config.debezium import DebeziumOptions
 from replicator.config.endpoints import topic_template
 from replicator.config.kafka_source import KafkaSource, check_kafka_source
+from replicator.config.labels import KEY_PATTERN, MAX_LABELS, VALUE_PATTERN, check_labels
 from replicator.config.maxwell import MaxwellOptions
 from replicator.config.mysql_sink import MySQLSink, check_supported
 from replicator.config.names import MAX_NAME, check_task_name, check_task_topic, check_topic
@@ -28,6 +29,10 @@ from replicator.errors import ConfigError
 Format = Annotated[Literal["debezium", "maxwell", "canal"], Field(description="format of keys and values")]
 Milliseconds = Annotated[int, Field(ge=0, le=86_400_000)]
 TaskName = Annotated[str, Field(min_length=1, max_length=MAX_NAME), checked(check_task_name)]
+Labels = Annotated[
+    dict[Annotated[str, Field(pattern=KEY_PATTERN)], Annotated[str, Field(pattern=VALUE_PATTERN)]],
+    checked(check_labels),
+]
 Topic = Annotated[str, Field(min_length=1, description="template of {task}, {database}, {table}"), checked(check_topic)]
 
 
@@ -255,6 +260,11 @@ class TaskConfig(Model):
     """One source + one sink."""
 
     name: TaskName = Field(description="unique on the bus; part of topic names and transactional ids")
+    labels: Labels = Field(
+        {},
+        max_length=MAX_LABELS,
+        description="key: value, by which `--selector` and the selectors of logins choose tasks",
+    )
     source: Source = Field(description="database server, or topics of Kafka, that changes are read from")
     sink: Sink = Field(description="Kafka cluster, file or database server that changes are written to")
     transforms: Transforms = Field(

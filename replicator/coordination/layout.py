@@ -12,15 +12,22 @@
         /tasks/TASK/verify                          the last verification (VerificationRecord)
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
+        /tasks/TASK/versions/NUMBER                 each version of the configuration (VersionRecord), trimmed
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
         /tasks/TASK/history/entry-SEQUENCE          what happened (HistoryRecord), trimmed
         /maintenance                                the same for all tasks
         /installation                               the id of this tree (InstallationRecord)
         /restoring                                  there while a backup is restored (RestoreRecord)
+        /purged/TASK                                tasks of the name deleted with their positions (PurgedRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
+        /tokens/ID                                  a token, by its hash (TokenRecord)
+        /users/NAME                                 a person with a password, by its hash (UserRecord)
+        /audit/entry-SEQUENCE                       a request that changed something (AuditRecord), trimmed
+        /audit/refused-SEQUENCE                     a request that failed or was refused (AuditRecord), trimmed
+        /requests/KEY                               a request with an idempotency key, and its answer (RequestRecord)
 
 Names of tasks, hosts, databases and tables that a znode can't carry are escaped by `escape`: every byte of the UTF-8
 name outside `A-Z a-z 0-9 _ . -` (and a leading dot) becomes `%XX`, upper-case. Names are restored by `unescape`.
@@ -144,6 +151,13 @@ class Layout:
     def schema_prefix(self, task: str) -> str:
         return f"{self.schema(task)}/part-"
 
+    def versions(self, task: str) -> str:
+        return f"{self.task(task)}/versions"
+
+    def version(self, task: str, number: int) -> str:
+        """`number`: data version of the task's znode."""
+        return f"{self.versions(task)}/{number:010d}"
+
     def commands(self, task: str) -> str:
         return f"{self.task(task)}/commands"
 
@@ -155,6 +169,13 @@ class Layout:
 
     def history_prefix(self, task: str) -> str:
         return f"{self.history(task)}/entry-"
+
+    @property
+    def purged(self) -> str:
+        return f"{self.root}/purged"
+
+    def purged_task(self, task: str) -> str:
+        return f"{self.purged}/{escape(task)}"
 
     @property
     def replica_ids(self) -> str:
@@ -183,3 +204,31 @@ class Layout:
 
     def server_prefix(self, host: str, guid: str) -> str:
         return f"{self.servers}/{escape(host)}-{guid}-"
+
+    @property
+    def tokens(self) -> str:
+        return f"{self.root}/tokens"
+
+    def token(self, id_: str) -> str:
+        return f"{self.tokens}/{id_}"
+
+    @property
+    def users(self) -> str:
+        return f"{self.root}/users"
+
+    def user(self, name: str) -> str:
+        return f"{self.users}/{escape(name)}"
+
+    @property
+    def audit(self) -> str:
+        return f"{self.root}/audit"
+
+    def audit_prefix(self, *, refused: bool) -> str:
+        return f"{self.audit}/{'refused' if refused else 'entry'}-"
+
+    @property
+    def requests(self) -> str:
+        return f"{self.root}/requests"
+
+    def request(self, id_: str) -> str:
+        return f"{self.requests}/{id_}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from replicator.config.labels import labels_of
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Contender, Election
 from replicator.coordination.leadership.state import State
@@ -54,7 +55,8 @@ class TaskState(DeliveryFigures, kw_only=True):
 
     Attributes:
         uid, config, updated_*: of the task's znode; `config` None: not configured, or not understood.
-        desired: "running", "paused" or "deleted"; `desired_by`, `desired_reason`: who ordered it and why.
+        labels: of the configuration.
+        desired: "running", "paused" or "deleted"; `desired_*`: who ordered it, when and why.
         maintenance: "task" or "cluster" while no standby may be promoted, else ""; `maintenance_*`: by whom and why.
         state: of the first instance, "absent" without one; `host`: of the same, which is RUNNING or about to be.
         position, gtid: live, or else of lastCommit.
@@ -72,6 +74,7 @@ class TaskState(DeliveryFigures, kw_only=True):
     updated_by: str = ""
     desired: str = "running"
     desired_by: str = ""
+    desired_ms: int = 0
     desired_reason: str = ""
     maintenance: str = ""
     maintenance_by: str = ""
@@ -82,6 +85,7 @@ class TaskState(DeliveryFigures, kw_only=True):
     figures_old: bool = False
     problems: list[dict[str, str]] = msgspec.field(default_factory=list)
     verification: Verification | None = None
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
     config: dict[str, Any] | None = None
 
 
@@ -97,7 +101,6 @@ class TaskOverview(TaskState, kw_only=True):
     """
 
     config_version: int = -1
-    desired_ms: int = 0
     running: InstanceOverview | None = None
     standbys: list[InstanceOverview] = msgspec.field(default_factory=list)
     figures: TaskFigures | None = None
@@ -181,6 +184,7 @@ class Overview:
             _note(view, error)
             return
         view.uid, view.config, view.config_version = node.record.uid, node.record.config, node.version
+        view.labels = labels_of(node.record.config)
         view.updated_ms, view.updated_by = node.record.updated_ms, node.record.updated_by
 
     def _add_status(self, view: TaskOverview) -> None:

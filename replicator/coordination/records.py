@@ -13,6 +13,7 @@ import msgspec
 
 from replicator.errors import CoordinationError
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.principal import Role
 from replicator.model.quarantine import TaskOrders
 from replicator.model.retrying import Retrying
 from replicator.model.verification import Verification
@@ -34,6 +35,20 @@ class TaskRecord(Record):
     config: dict[str, Any] | None = None
     updated_ms: int = 0
     updated_by: str = ""
+
+
+class VersionRecord(Record):
+    """/tasks/TASK/versions/NUMBER: a configuration of the task `uid`. `kind`: "created", "configured", "rollback" (to
+    the version `restores`), or "" for one that was there before versions were kept."""
+
+    number: int
+    uid: str = ""
+    config: dict[str, Any] = {}
+    time_ms: int = 0
+    by: str = ""
+    kind: str = ""
+    reason: str = ""
+    restores: int | None = None
 
 
 class InstanceRecord(Record):
@@ -68,14 +83,15 @@ class CommitRecord(Record):
 
 
 class StatusRecord(Record):
-    """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted". `restoring`: the task is
-    being restored from a backup and not complete yet, so no Core becomes a contender; it is "paused" besides, for Cores
-    that do not know this."""
+    """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"; purge: deleted with the
+    position that the task leaves at its sink. `restoring`: the task is being restored from a backup and not complete
+    yet, so no Core becomes a contender; it is "paused" besides, for Cores that do not know this."""
 
     desired: str = "running"
     by: str = ""
     time_ms: int = 0
     reason: str = ""
+    purge: bool = False
     restoring: bool = False
 
 
@@ -119,6 +135,14 @@ class RestoreRecord(Record):
     begun_ms: int
 
 
+class PurgedRecord(Record):
+    """/purged/TASK: the incarnations of this name that were deleted with their positions, the last one last."""
+
+    uids: tuple[str, ...] = ()
+    time_ms: int = 0
+    by: str = ""
+
+
 class ReplicaIdRecord(Record):
     """/ids/replicas/NUMBER: the task, by name and incarnation, that this replica id is of."""
 
@@ -128,7 +152,8 @@ class ReplicaIdRecord(Record):
 
 class CommandRecord(Record):
     """/tasks/TASK/commands/...: verb "switchover" (arguments: {"to": guid or "", "host": name or "", "reason"}),
-    "retry" ({"reason"}, {"take_over": "true"}), "skip" ({"transaction": the one of the present error, "reason"}),
+    "retry" ({"reason"}, {"take_over": "true"}), "restart" ({"reason"}), "skip" ({"transaction": the one of the present
+    error, "reason"}),
     "position" ({"checkpoint": JSON of the Checkpoint, "stood": JSON of the position that it replaces, "null" for none,
     "reason"})."""
 
@@ -141,11 +166,11 @@ class CommandRecord(Record):
 
 class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
-    "switchover", "retry", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced", "quarantine"
-    (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table in `reason`,
-    from `position` on), "flows again", "restored" (from a backup); the rest says who, when, why. `seconds` of
-    "running": since the instance was first in line; of "released" and "switchover": since the drain began. `process`:
-    of the Core."""
+    "switchover", "retry", "restart", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced",
+    "quarantine" (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table
+    in `reason`, from `position` on), "flows again", "restored" (from a backup); the rest says who, when, why. `seconds`
+    of "running": since the instance was first in line; of "released" and "switchover": since the drain began.
+    `process`: of the Core."""
 
     kind: str
     time_ms: int
@@ -247,6 +272,91 @@ class ServerRecord(Record):
     pid: int
     address: str
     since_ms: int
+
+
+class LoginRecord(Record, kw_only=True):
+    """What tokens and users have in common. `selector`: of the labels of tasks, "" for all."""
+
+    name: str
+    role: Role
+    selector: str = ""
+    created_by: str = ""
+    created_ms: int = 0
+
+
+class TokenRecord(LoginRecord, kw_only=True):
+    """/tokens/ID. `sha256`: of the whole token; `expires_ms`: 0 for never."""
+
+    sha256: str
+    expires_ms: int = 0
+
+
+class UserRecord(LoginRecord, kw_only=True):
+    """/users/NAME. `password`: its hash; see `access.passwords`."""
+
+    password: str
+
+
+class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value of a configuration or login that a request has changed. null: the key is absent."""
+
+    key: str
+    before: Any = None
+    after: Any = None
+
+
+class AuditEntry(msgspec.Struct, kw_only=True):
+    """A request that changed something, or that was refused.
+
+    Attributes:
+        by: the verified login, "" without one; `says`: what the client says of its user.
+        address: of the client; `server`: the Server that was asked.
+        operation: operationId of the API, "" for one that there is not.
+        target: the login that is changed; `arguments`: of the command.
+        outcome: "done"; "failed", nothing was changed; "refused", by missing rights; "replayed", nothing was done
+            again; "unknown", whether it was done.
+        changes: of the configuration or the login.
+        suppressed: number of requests before this one that failed or were refused and have no entry.
+    """
+
+    time_ms: int
+    by: str = ""
+    role: str = ""
+    says: str = ""
+    address: str = ""
+    server: str = ""
+    operation: str = ""
+    task: str = ""
+    target: str = ""
+    arguments: dict[str, str] = {}
+    reason: str = ""
+    outcome: str = ""
+    status: int = 0
+    code: str = ""
+    changes: list[Difference] = []
+    suppressed: int = 0
+
+
+class AuditRecord(Record, kw_only=True):
+    """/audit/entry-SEQ and /audit/refused-SEQ."""
+
+    entry: AuditEntry
+
+
+class StoredAnswer(msgspec.Struct, frozen=True):
+    """`body`: compressed by zlib."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class RequestRecord(Record, kw_only=True):
+    """/requests/KEY. `fingerprint`: of the request; `answer`: None until it has one."""
+
+    fingerprint: str
+    time_ms: int
+    answer: StoredAnswer | None = None
 
 
 R = TypeVar("R", bound=Record)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from replicator.model.snapshot import SnapshotProgress
 from replicator.model.topic_offsets import TopicOffsets, shown, total
 
+Begin: TypeAlias = Literal["latest", "earliest"]
 TOPICS = "topics"
 """`Position.file` of positions in topics."""
 _FILE = re.compile(r"^(?P<base>.+)\.(?P<number>\d+)$")
@@ -94,6 +96,8 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         snapshot: rows from before the stream: how many of them are delivered; None: none are wanted.
         topics: of a source that is topics: what is delivered of each partition. `file` is `TOPICS` then, and `offset`
             the sum of all offsets.
+        begin: an operator has ordered this end of the source's log, and no session has asked the source for it yet.
+            `file` and `offset` say nothing then.
     """
 
     file: str
@@ -108,6 +112,7 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
     server: str = ""
     snapshot: SnapshotProgress | None = None
     topics: tuple[TopicOffsets, ...] = ()
+    begin: Begin | None = None
 
     @classmethod
     def of_topics(cls, topics: tuple[TopicOffsets, ...]) -> Position:
@@ -136,6 +141,8 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.structs.replace(self, rows=0, inside=None)
 
     def __str__(self) -> str:
+        if self.begin is not None:
+            return self.begin
         if self.topics:
             return shown(self.topics)
         return f"{self.file}:{self.offset}" + (f"+{self.rows}" if self.rows else "")

@@ -27,6 +27,8 @@ class Term:
         installation: id of the installation, part of the names that the sink gives; "" before there were such ids.
         host: where the term is held, for people who look for a rival.
         previous: epoch of the last term before this one, as ZooKeeper has it; None: not known.
+        purged: ids of earlier incarnations of the name that were deleted with their positions: what they have left at
+            the sink does not count.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Term:
         installation: str = "",
         host: str = "",
         previous: int | None = None,
+        purged: frozenset[str] = frozenset(),
     ) -> None:
         self.task = task
         self.uid = uid
@@ -49,6 +52,7 @@ class Term:
         self.installation = installation
         self.host = host
         self.previous = previous
+        self.purged = purged
         self._deadline = deadline
         self._clock = clock
         self._wall_deadline = wall_deadline

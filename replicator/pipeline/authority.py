@@ -43,6 +43,8 @@ def _authority(held: Position | None, known: Checkpoint) -> Position:
     position = known.position
     if held is None:
         return position
+    if position.begin is not None and held.reset >= position.reset:
+        return held  # the source was asked, and what it said is durable at the sink
     if held.reset != position.reset:
         return held if held.reset > position.reset else _with_rows_read(position, held)
     if known.in_sink is False:
@@ -130,6 +132,7 @@ def left_by_another(position: Position) -> SinkError:
         "an earlier task of this name has left its position at the sink, and this task has none",
         found=f"{position}{', ' + position.gtid if position.gtid else ''}",
         wanted="a start position: source.start is latest",
-        fix=f"{where} continues there, as does `replicator task position set`. To begin at the end of the binlog, "
-        "write a tombstone with the task's name as key to its position topic, or give the task another name.",
+        fix=f"{where} continues there. `replicator task position set NAME --latest` (or --earliest) begins at the end "
+        "(or beginning) of the source's log; then `replicator task retry NAME`. `replicator task delete NAME --purge` "
+        "deletes a task with its position.",
     )

@@ -24,12 +24,13 @@ from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.position_order import reached
-from replicator.model.snapshot import INITIAL, SnapshotProgress
-from replicator.model.snapshot_orders import SnapshotOrders, before_initial, following, is_open, taken_up
+from replicator.model.snapshot import SnapshotProgress
+from replicator.model.snapshot_orders import SnapshotOrders, following, is_open, taken_up
 from replicator.model.term import Term
 from replicator.pipeline import malloc
 from replicator.pipeline.authority import authority, left_by_another
 from replicator.pipeline.backoff import Backoff
+from replicator.pipeline.beginning import first_position, ordered_position
 from replicator.pipeline.buffer import Buffer
 from replicator.pipeline.catch_up import CatchUpSession
 from replicator.pipeline.delivery_progress import DeliveryCounters, DeliveryProgress
@@ -296,9 +297,13 @@ class Pipeline:
             if held is None and self._sink.left is not None and not self._start_given:
                 raise left_by_another(self._sink.left)
             # Before the first row: were the starting point not durable, a successor would start "latest" again, later.
-            position = held or self._beginning()
+            with self.status.source:
+                now, orders, first = _now_ms(), self._snapshot_orders, self._snapshot_first
+                position = held or first_position(self._source, orders, now, snapshot=first)
             known = Checkpoint(position)
         position = authority(held, known, rows=self._sink.holds_rows)
+        with self.status.source:
+            position = ordered_position(self._source, position)
         gone, self._gone = self._gone, None
         if gone is not None:
             end = self._source.start_position()
@@ -317,15 +322,6 @@ class Pipeline:
     def _progress_of(self, known: Checkpoint) -> DeliveryProgress:
         sink = self._sink
         return DeliveryProgress(known, self.figures, self.status, in_sink=sink.holds_position, by_sql=sink.by_sql)
-
-    def _beginning(self) -> Position:
-        with self.status.source:
-            position = self._source.start_position()
-        if not self._snapshot_first:
-            return position
-        after = before_initial(self._snapshot_orders)
-        progress = SnapshotProgress(INITIAL, _now_ms(), file=position.file, offset=position.offset, after=after)
-        return msgspec.structs.replace(position, snapshot=progress)
 
     def _settle(self, known: Checkpoint, position: Position, held: Position | None) -> Checkpoint:
         """Remembers where the session begins, and whether the sink holds the position from now on. Durably, before the

@@ -14,7 +14,7 @@ from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.metadata_event import Message, Moment, Statement
 from replicator.model.plan import TablePlan
-from replicator.model.position import Position
+from replicator.model.position import Begin, Position
 from replicator.model.schema_history import SchemaRecord
 from replicator.model.snapshot import Bound, Marker, OpenTable, RowImages, SnapshotMoment, SnapshotProgress
 from replicator.model.snapshot_steps import SnapshotStep
@@ -49,8 +49,8 @@ class Stream(Protocol):
 class Source(Protocol):
     """Somewhere transactions come from."""
 
-    def start_position(self) -> Position:
-        """The position that the configured `start` means now. Raises SourceError."""
+    def start_position(self, begin: Begin | None = None) -> Position:
+        """What the configured `start` means now, or `begin` in its place. Raises SourceError."""
 
     def end_position(self) -> Position:
         """Where the source's log ends now: for `--until-current`. Raises SourceError."""

@@ -61,7 +61,7 @@ class PipelineStatus:
         self._quiet = self._idle = False
         self._caught_up = False
         self._proof_ms = self._unread_ms = self._asked_ms = 0
-        self._source_lost = False
+        self._source_lost = self._stumbled = False
         self._skew_ms: int | None = None
         self._waiting_ms = self._undelivered_ms = self._delivered_ms = 0
         self._outstanding = False
@@ -74,7 +74,7 @@ class PipelineStatus:
         self.place, self._polls = position, polls
         self._streaming, self._source_lost = True, False
         self._caught_up = self._quiet = self._idle = False
-        self._delivered_ms = 0
+        self._delivered_ms = self._event_ms = 0
         self._read_at = time.monotonic()
 
     def ended(self, error: BaseException | None) -> None:
@@ -82,6 +82,9 @@ class PipelineStatus:
         self._streaming = self._outstanding = False
         self._undelivered_ms = self._undelivered_ms or self._waiting_ms
         self._waiting_ms = 0
+        if error is not None:  # what was read last may be what it failed at, and is read again
+            self._caught_up = self._quiet = self._idle = False
+            self._stumbled = True
         if isinstance(error, SourceUnavailable):
             self._source_lost = True
 
@@ -115,6 +118,7 @@ class PipelineStatus:
 
     def _caught_up_at(self, now_ms: int) -> None:
         self._caught_up, self._proof_ms, self._unread_ms, self._source_lost = True, now_ms, 0, False
+        self._stumbled = False
         if not self._waiting_ms and self._streaming:
             self._undelivered_ms = 0  # it was delivered after all, or belongs to the task no longer
 
@@ -129,7 +133,7 @@ class PipelineStatus:
             progress: the sink has taken or acknowledged something.
         """
         if acknowledged_ms:
-            self._delivered_ms, self._undelivered_ms = acknowledged_ms, 0
+            self._delivered_ms, self._undelivered_ms, self._stumbled = acknowledged_ms, 0, False
         if progress or (outstanding and not self._outstanding):
             self._progress_at = time.monotonic()
         self._waiting_ms, self._outstanding = waiting_ms, outstanding
@@ -195,8 +199,9 @@ class PipelineStatus:
 
     @property
     def flowing(self) -> bool:
-        """The stream is open, the sink answers, and nothing waits that an earlier session could not deliver."""
-        return self._streaming and not self._undelivered_ms and self.blocked() is None
+        """The stream is open, the sink answers, and nothing waits that an earlier session could not deliver, or could
+        not even encode: something has been delivered since, or the source has no more."""
+        return self._streaming and not (self._undelivered_ms or self._stumbled) and self.blocked() is None
 
 
 def _wall_ms() -> int:

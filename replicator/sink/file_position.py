@@ -57,7 +57,8 @@ class MarkFile:
         self._ours = False
 
     def read(self, term: Term) -> Mark | None:
-        """None when there is none. Raises SinkError E3203 for a file that is not the mark of this task."""
+        """None when there is none. What a purged incarnation has written stays, and is continued without its position.
+        Raises SinkError E3203 for a file that is not the mark of this task."""
         content = self._content()
         if content is None:
             return None
@@ -65,6 +66,8 @@ class MarkFile:
             mark = msgspec.json.decode(content, type=Mark)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             raise foreign(self.shown, "it is not the position of a file sink") from None
+        if mark.task == term.task and mark.uid in term.purged:
+            mark = msgspec.structs.replace(mark, uid=term.uid, epoch=term.epoch, position=None)
         if not mark.is_of(term):
             raise foreign(self.shown, "it belongs to another task, or to an earlier task of this name")
         self._ours = True

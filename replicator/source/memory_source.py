@@ -9,7 +9,7 @@ import time
 from typing import Literal
 
 from replicator.errors import PositionGone, ReplicatorError, SourceError, SourceUnavailable
-from replicator.model.position import Position
+from replicator.model.position import Begin, Position
 from replicator.model.source_end import SourceEnd
 from replicator.source.binlog_layout import HEADER, MAGIC, opening, packets, split_events
 
@@ -175,10 +175,11 @@ class MemorySource:
         self._server = server
         self._start = start
 
-    def start_position(self) -> Position:
-        if isinstance(self._start, Position):
-            return self._start
-        return self._server.end() if self._start == "latest" else self._server.start()
+    def start_position(self, begin: Begin | None = None) -> Position:
+        start = begin or self._start
+        if isinstance(start, Position):
+            return start
+        return self._server.end() if start == "latest" else self._server.start()
 
     def end_position(self) -> Position:
         return self._server.end()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Literal
 
 from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
-from replicator.model.position import Position
+from replicator.model.position import Begin, Position
 from replicator.model.source_end import SourceEnd
 from replicator.source.binlog_layout import HEADER, opening, starts_transaction
 
@@ -31,8 +31,10 @@ class RecordedSource:
         self._files = [Path(file) for file in files]
         self._start = start
 
-    def start_position(self) -> Position:
-        return self._start or Position(self._files[0].name, HEADER)
+    def start_position(self, begin: Begin | None = None) -> Position:
+        if begin == "latest":
+            return self.end_position()
+        return (self._start if begin is None else None) or Position(self._files[0].name, HEADER)
 
     def end_position(self) -> Position:
         return Position(self._files[-1].name, self._size(self._files[-1]))

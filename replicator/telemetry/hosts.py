@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from replicator.errors import ProcessError
+from replicator.codes import CODES
+from replicator.errors import ProcessError, ReplicatorError
 from replicator.host.network import is_loopback, numeric
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -135,10 +136,23 @@ def warnings(scope: Scope) -> list[str]:
     return [WITHOUT_TLS] if scope.get(_REACHED) else []
 
 
+def problem(error: ReplicatorError, status: int) -> dict[str, Any]:
+    """An error as a problem document (RFC 9457): its members, and the error, or the errors, in our own form."""
+    errors = [one.to_dict() for one in getattr(error, "errors", ()) or (error,)]
+    return {
+        "type": f"urn:mysql-replicator:error:{error.code}",
+        "title": CODES[error.code].title,
+        "status": status,
+        "detail": str(error),
+        "error": error.to_dict(),
+        "errors": errors,
+    }
+
+
 async def _answer(send: Send, status: int, error: ProcessError) -> None:
-    body = msgspec.json.encode({"error": error.to_dict(), "errors": [error.to_dict()]})
+    body = msgspec.json.encode(problem(error, status))
     headers = [
-        (b"content-type", b"application/json"),
+        (b"content-type", b"application/problem+json"),
         (b"content-length", b"%d" % len(body)),
         (b"cache-control", b"no-store"),
         (b"connection", b"close"),  # the request's body is not read

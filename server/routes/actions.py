@@ -64,6 +64,21 @@ def switchover(operations: OperationsOf, name: Name, by: By, arguments: Argument
     return reply(responses.Accepted(id=record.id if record else "", task=name, verb="switchover", to=host), 202)
 
 
+@router.post(
+    "/tasks/{name}/restart",
+    status_code=202,
+    responses=documented(responses.Accepted, 202),
+    openapi_extra=_REASON,
+    operation_id="restartTask",
+)
+def restart(operations: OperationsOf, name: Name, by: By, arguments: Arguments) -> Response:
+    """Restarts the worker of a task on the same Core: it ends at a transaction boundary, and another one continues from
+    there, in the same term. 409 E5007 unless the task runs or is about to. The outcome is in the history, as `restart`
+    or `refused`."""
+    record = operations.restart(name, by, only(arguments, "reason").get("reason", "")[:200])
+    return reply(responses.Accepted(id=record.id, task=name, verb=record.verb), 202)
+
+
 @router.post("/maintenance", responses=documented(responses.Maintained), openapi_extra=_ON, operation_id="maintainAll")
 def maintain_all(operations: OperationsOf, by: By, arguments: Arguments) -> Response:
     """Starts or ends maintenance of all tasks, as for one task."""

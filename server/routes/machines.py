@@ -5,13 +5,18 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from server import responses
-from server.route_helpers import OperationsOf, documented, reply
+from server import responses, task_scope
+from server.route_helpers import LoginOf, OperationsOf, documented, reply
 
 router = APIRouter(tags=["machines"])
 
 
 @router.get("/machines", responses=documented(responses.MachineList), operation_id="listMachines")
-def list_machines(operations: OperationsOf) -> Response:
-    """Lists the Core processes that are online."""
-    return reply(responses.MachineList(items=[responses.machine(node) for node in operations.machines()]))
+def list_machines(operations: OperationsOf, login: LoginOf) -> Response:
+    """Lists the Core processes that are online, with the tasks that the selector of the login includes."""
+    machines = [responses.machine(node) for node in operations.machines()]
+    if login.selector:
+        seen = {view.name for view in operations.tasks() if task_scope.includes(login, view.config)}
+        for machine in machines:
+            machine.tasks = {name: state for name, state in machine.tasks.items() if name in seen}
+    return reply(responses.MachineList(items=machines))

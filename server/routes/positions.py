@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from replicator.config.load import parse_task
-from replicator.coordination.tasks.position_changes import Target, ToFile, ToGtid, ToPoint, ToTopics, TransactionStart
+from replicator.coordination.tasks.position_changes import (
+    Target,
+    ToEnd,
+    ToFile,
+    ToGtid,
+    ToPoint,
+    ToTopics,
+    TransactionStart,
+)
 from replicator.errors import ConfigError
 from replicator.model.topic_offsets import parsed
-from server import responses
+from server import config_changes, responses
 from server.route_helpers import Arguments, By, Name, OperationsOf, PositionsOf, body_of, documented, only, reply
 
 router = APIRouter(tags=["positions"])
@@ -23,7 +31,9 @@ def _body(**fields: object) -> dict[str, object]:
     return body_of({"type": "object", "properties": fields, "additionalProperties": False}, required=True)
 
 
-_SET = _body(file=_TEXT, offset=_TEXT, gtid=_LONG, offsets=_LONG, at=_TEXT, transaction_start=_TEXT, reason=_TEXT)
+_SET = _body(
+    file=_TEXT, offset=_TEXT, gtid=_LONG, offsets=_LONG, at=_TEXT, begin=_TEXT, transaction_start=_TEXT, reason=_TEXT
+)
 _SKIP = _body(transaction=_TEXT, reason=_TEXT)
 _FORK = _body(name=_TEXT, at=_TEXT, reason=_TEXT)
 DryRun = Annotated[bool, Query(description="only show what would be sent again or skipped")]
@@ -43,11 +53,12 @@ def history(positions: PositionsOf, name: Name) -> Response:
     operation_id="setPosition",
 )
 def set_position(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False) -> Response:
-    """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"}, {"offsets"}, {"at": time} or
-    {"transaction_start": "true"} (the start of the transaction at the current position). 409 E5007 while the task
-    runs, 409 E4006 if the position has changed meanwhile. The source is not asked whether it has the position: a wrong
-    one stops the task when it resumes, with E2206 or E2209."""
-    given = only(arguments, "file", "offset", "gtid", "offsets", "at", "transaction_start", "reason")
+    """Sets the position of a task that does not run, by {"file", "offset"}, {"gtid"}, {"offsets"}, {"at": time},
+    {"begin": "latest"} or "earliest" (the end of the source's log when the task continues, or the beginning of what it
+    has), or {"transaction_start": "true"} (the start of the transaction at the current position). 409 E5007 while the
+    task runs, 409 E4006 if the position has changed meanwhile. The source is not asked whether it has the position: a
+    wrong one stops the task when it resumes, with E2206 or E2209."""
+    given = only(arguments, "file", "offset", "gtid", "offsets", "at", "begin", "transaction_start", "reason")
     target = _target(positions, name, given)
     if dry_run:
         return reply(responses.position_changed(name, positions.preview(name, target), done=False))
@@ -62,6 +73,8 @@ def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
         return ToGtid(given["gtid"])
     if given.get("offsets"):
         return _topics(given["offsets"])
+    if given.get("begin") in ("latest", "earliest"):
+        return ToEnd("latest" if given["begin"] == "latest" else "earliest")
     if given.get("transaction_start") == "true":
         return TransactionStart()
     offset = given.get("offset", "")
@@ -71,7 +84,8 @@ def _target(positions: PositionsOf, name: str, given: dict[str, str]) -> Target:
         "E1003",
         "no position is given",
         found=", ".join(sorted(given)) or "nothing",
-        wanted='{"file": ..., "offset": ...}, {"gtid": ...}, {"offsets": ...}, {"at": ...} or '
+        wanted='{"file": ..., "offset": ...}, {"gtid": ...}, {"offsets": ...}, {"at": ...}, {"begin": "latest"}, '
+        '{"begin": "earliest"} or '
         '{"transaction_start": "true"}',
     )
 
@@ -103,12 +117,19 @@ def skip(positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_r
     operation_id="forkTask",
 )
 def fork(
-    operations: OperationsOf, positions: PositionsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
+    request: Request,
+    operations: OperationsOf,
+    positions: PositionsOf,
+    name: Name,
+    by: By,
+    arguments: Arguments,
+    dry_run: DryRun = False,
 ) -> Response:
     """Creates a task, {"name": ...}, with the configuration and the quarantined tables of this one. It starts at the
     position that this task had {"at": time}."""
     given = only(arguments, "name", "at", "reason")
     data, orders = positions.forked(name, given.get("name", ""), given.get("at", ""))
     config = parse_task(data)
+    config_changes.writes(request, config)
     operations.create(config, by, dry_run, orders, given.get("reason", "")[:200])
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from replicator.errors import ConfigError
-from server import responses
+from server import config_changes, responses
 from server.quarantine import replay, replay_first, set_quarantine
 from server.route_helpers import Arguments, By, DefinitionsOf, Name, OperationsOf, body_of, documented, only, reply
 
@@ -56,7 +56,7 @@ def quarantine(
     operation_id="replayTable",
 )
 def replay_table(
-    operations: OperationsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
+    request: Request, operations: OperationsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
 ) -> Response:
     """Delivers the rows of {"table": ...} that a quarantine has left out. During the quarantine the task itself
     delivers them, in order, and then continues with the table. After the release a new task, {"name": ...} or
@@ -66,5 +66,6 @@ def replay_table(
     if replay_first(operations, name, table, by=by, dry_run=dry_run, reason=reason):
         return Response(status_code=204) if dry_run else reply(responses.task(operations.task(name)))
     config = replay(operations.task(name), table, given.get("name", ""))
+    config_changes.writes(request, config)
     operations.create(config, by, dry_run, reason=reason)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

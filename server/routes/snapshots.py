@@ -10,7 +10,18 @@ from starlette.responses import Response
 
 from replicator.errors import ConfigError
 from server import responses
-from server.route_helpers import Arguments, By, DefinitionsOf, Name, OperationsOf, body_of, documented, only, reply
+from server.route_helpers import (
+    Arguments,
+    By,
+    DefinitionsOf,
+    Name,
+    OperationsOf,
+    body_of,
+    documented,
+    note_arguments,
+    only,
+    reply,
+)
 from server.snapshots import SnapshotStart, Verb, change_snapshot, start_snapshot
 
 router = APIRouter(tags=["snapshots"])
@@ -43,7 +54,9 @@ _REASON = body_of(
 
 async def _wanted(request: Request) -> SnapshotStart:
     try:
-        return msgspec.json.decode(await request.body(), type=SnapshotStart)
+        wanted = msgspec.json.decode(await request.body(), type=SnapshotStart)
+        note_arguments(request, msgspec.structs.asdict(wanted))
+        return wanted
     except msgspec.ValidationError as error:
         raise ConfigError(
             "E1003", f"the request has a wrong value: {error}", wanted='{"tables": ["database.table"]}'

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from server import responses
-from server.route_helpers import By, Config, Name, OperationsOf, Reason, Version, body_of, documented, reply
+from server import config_changes, responses, task_scope
+from server.route_helpers import (
+    By,
+    Config,
+    LoginOf,
+    Name,
+    OperationsOf,
+    Reason,
+    SelectorOf,
+    Version,
+    body_of,
+    documented,
+    reply,
+)
 
 router = APIRouter(tags=["tasks"])
 _BODY = body_of(
@@ -18,16 +30,25 @@ DryRun = Annotated[bool, Query(description="check everything, but write nothing"
 
 
 @router.get("/tasks", responses=documented(responses.TaskList), operation_id="listTasks")
-def list_tasks(operations: OperationsOf) -> Response:
-    """Lists all tasks with their state."""
-    return reply(responses.TaskList(items=[responses.task(view) for view in operations.tasks()]))
+def list_tasks(operations: OperationsOf, selector: SelectorOf, login: LoginOf) -> Response:
+    """Lists the tasks with their state: all that the login may see, or those of them whose labels the selector matches.
+    422 E1031 for an invalid selector."""
+    seen = [view for view in operations.tasks() if task_scope.includes(login, view.config)]
+    return reply(responses.TaskList(items=[responses.task(view) for view in seen if selector.matches(view.labels)]))
 
 
-@router.post("/tasks", status_code=201, responses=documented(responses.Task, 201), openapi_extra=_BODY)
+@router.post(
+    "/tasks",
+    status_code=201,
+    responses=documented(responses.Task, 201),
+    openapi_extra=_BODY,
+    operation_id="createTask",
+)
 def create_task(
-    operations: OperationsOf, config: Config, by: By, dry_run: DryRun = False, reason: Reason = ""
+    request: Request, operations: OperationsOf, config: Config, by: By, dry_run: DryRun = False, reason: Reason = ""
 ) -> Response:
     """Creates a task from its configuration (YAML or JSON). 409 E5004 if the task exists."""
+    config_changes.writes(request, config)
     operations.create(config, by, dry_run, reason=reason)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)
 
@@ -40,6 +61,7 @@ def read_task(operations: OperationsOf, name: Name) -> Response:
 
 @router.put("/tasks/{name}", responses=documented(responses.Task), openapi_extra=_BODY, operation_id="replaceTask")
 def replace_task(
+    request: Request,
     operations: OperationsOf,
     name: Name,
     config: Config,
@@ -50,7 +72,10 @@ def replace_task(
 ) -> Response:
     """Replaces the configuration. The running task applies it without a restart. 409 E4006 if If-Match (or ?version=)
     is not the current version, 409 E1009 for keys that cannot be changed."""
-    operations.replace(name, config, by, version, dry_run, reason)
+    present = operations.task(name)
+    config_changes.writes(request, config, present.config)
+    expected = present.config_version if version is None else version
+    operations.replace(name, config, by, expected, dry_run, reason)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(name)))
 
 
@@ -61,16 +86,18 @@ def replace_task(
     responses=documented(responses.Task, 202, "deletion not finished"),
 )
 def delete_task(
+    request: Request,
     operations: OperationsOf,
     name: Name,
     by: By,
     wait: Annotated[float, Query(ge=0, le=60, description="seconds")] = 10,
     reason: Reason = "",
+    purge: Annotated[bool, Query(description="later tasks of the name ignore the position left at the sink")] = False,
 ) -> Response:
     """Stops a task on all Cores and removes it with its position. 204 when it is removed; 202 if Cores still take part
     in its election after `wait` seconds: it is removed when they have left. Its history is removed, too: `reason` is in
-    the log of the Server."""
-    operations.task(name)
-    if operations.delete(name, by, wait, reason):
+    the audit."""
+    config_changes.removes(request, operations.task(name).config)
+    if operations.delete(name, by, wait, reason, purge=purge):
         return Response(status_code=204)
     return reply(responses.task(operations.task(name)), 202)

@@ -63,8 +63,8 @@ class Lease:
     def __init__(self) -> None:
         self.until = float("inf")
 
-    def term(self, task: str, epoch: int = 1, uid: str = "u1") -> Term:
-        return Term(task, uid, epoch, lambda: self.until)
+    def term(self, task: str, epoch: int = 1, uid: str = "u1", purged: Sequence[str] = ()) -> Term:
+        return Term(task, uid, epoch, lambda: self.until, purged=frozenset(purged))
 
     def end(self) -> None:
         self.until = 0.0

@@ -239,6 +239,24 @@ def test_another_incarnation_begins_anew(subject: Subject, make: Callable[[], Si
         assert second.open(term) is None
 
 
+def test_what_a_purged_incarnation_has_left_does_not_count(
+    subject: Subject, make: Callable[[], Sink], lease: Lease
+) -> None:
+    topic, first = subject.topic("orders"), make()
+    first.open(lease.term(subject.task, uid="first"))
+    deliver(first, batch(100, (topic, b"k", b"1")))
+    first.close()
+    second, term = make(), lease.term(subject.task, epoch=2, uid="second", purged=("zero", "first"))
+    assert second.open(term) is None and second.left is None
+    deliver(second, batch(50, (topic, b"k", b"2")))
+    second.close()
+    assert values(subject.seen()) == [b"1", b"2"]
+    third = make()
+    held = third.open(lease.term(subject.task, epoch=3, uid="second", purged=("zero", "first")))
+    assert held == (at(50) if subject.holds_position else None), "its own position counts"
+    third.close()
+
+
 def test_nothing_leaves_after_the_lease(subject: Subject, sink: Sink, lease: Lease) -> None:
     topic = subject.topic("orders")
     deliver(sink, batch(100, (topic, b"k", b"1")))

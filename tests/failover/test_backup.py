@@ -17,7 +17,7 @@ MakeBus = Callable[..., Bus]
 
 
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
-def test_98_zookeeper_is_lost_and_restored_from_a_backup(
+def test_15_zookeeper_is_lost_and_restored_from_a_backup(
     make_bus: MakeBus, make_zookeeper: Callable[..., ZooKeeper], tmp_path: Path, delivery: str
 ) -> None:
     """After the backup a later term delivers rows, and a table is changed. The Cores run on through all of it."""

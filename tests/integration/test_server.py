@@ -53,9 +53,19 @@ class Running:
 
 
 @contextmanager
-def started(hosts: str, folder: Path, root: str) -> Iterator[Running]:
+def started(hosts: str, folder: Path, root: str, *more: str) -> Iterator[Running]:
     token_file = folder / "server.token"
-    arguments = ["--zookeeper", hosts, "--listen", "127.0.0.1:0", "--root", root, "--token-file", str(token_file)]
+    arguments = [
+        "--zookeeper",
+        hosts,
+        "--listen",
+        "127.0.0.1:0",
+        "--root",
+        root,
+        "--token-file",
+        str(token_file),
+        *more,
+    ]
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen([*REPLICATOR, "server", *arguments], stdout=subprocess.PIPE, stderr=log, text=True)
     try:
@@ -206,3 +216,45 @@ def test_a_port_in_use_is_an_error_in_one_line(zookeeper: ZooKeeper, tmp_path: P
     assert done.stderr.splitlines()[-1].startswith("E5001 process: cannot listen on 127.0.0.1:")
     assert "Traceback" not in done.stderr
     assert (tmp_path / "mysql-replicator" / "server.token").exists()
+
+
+def test_login_counts_in_every_server_until_it_is_revoked(zookeeper: ZooKeeper, tmp_path: Path, root: str) -> None:
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        folder.mkdir()
+    audit = tmp_path / "audit.log"
+    with (
+        started(zookeeper.hosts, folders[0], root, "--audit-file", str(audit)) as first,
+        started(zookeeper.hosts, folders[1], root) as second,
+        first.http() as admin,
+        second.http() as other,
+    ):
+        made = admin.post("/tokens", json={"name": "ci", "role": "operator"}, headers={"x-replicator-user": "ann"})
+        login = {"authorization": f"Bearer {made.json()['token']['secret']}"}
+        deadline = time.monotonic() + 20
+        while other.get("/login", headers=login).status_code != 200 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert other.get("/login", headers=login).json()["label"] == "token:ci"
+        key = {"idempotency-key": "one"}
+        created = admin.post("/tasks", content=TASK, headers=key)
+        assert (created.status_code, other.post("/tasks", content=TASK, headers=key).content) == (201, created.content)
+        assert other.post(f"/tasks/{NAME}/pause", headers=login).json()["desired_by"] == "token:ci@127.0.0.1"
+        assert other.delete(f"/tasks/{NAME}", headers=login).status_code == 403
+        assert admin.delete("/tokens/ci").status_code == 204
+        assert admin.get("/login", headers=login).status_code == 401
+        while other.get("/login", headers=login).status_code == 200 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert other.get("/login", headers=login).status_code == 401
+        entries = other.get("/audit").json()["items"]
+        found = [(one["operation"], one["outcome"]) for one in entries if one["by"] != ""]
+        assert found == [
+            ("createToken", "done"),
+            ("createTask", "done"),
+            ("createTask", "replayed"),
+            ("pauseTask", "done"),
+            ("deleteTask", "refused"),
+            ("revokeToken", "done"),
+        ]
+        lines = [json.loads(line) for line in audit.read_text().splitlines()]
+        assert [one["operation"] for one in lines][:3] == ["createToken", "createTask", "revokeToken"]
+        assert stat.S_IMODE(audit.stat().st_mode) == 0o600 and made.json()["token"]["secret"] not in audit.read_text()

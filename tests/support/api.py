@@ -22,7 +22,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import InstanceRecord, MachineRecord, TaskFigures
 from replicator.telemetry import hosts
 from replicator.telemetry.http import Address, bind
-from server.app import create_app
+from server.app import Access, create_app
 
 TOKEN = "test-token-0123456789"
 
@@ -137,7 +137,7 @@ def memory_worlds() -> Iterator[Callable[[], World]]:
         def make() -> World:
             ensemble = MemoryEnsemble()
             coordinator, layout = ensemble.session(), Layout()
-            switch.app = create_app(coordinator, layout, TOKEN, TableDefinitions)
+            switch.app = create_app(coordinator, layout, Access(TOKEN), TableDefinitions)
             http.base_url = f"{url}/api/v1"
             http.headers["authorization"] = f"Bearer {TOKEN}"
             return World(Bus(coordinator, layout, url), ensemble, http)

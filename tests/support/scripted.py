@@ -15,7 +15,7 @@ from replicator.errors import (
 )
 from replicator.model.batch import Batch, Record
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.position import Position
+from replicator.model.position import Begin, Position
 from replicator.model.source_end import SourceEnd
 from replicator.model.term import Term
 from replicator.pipeline import ports
@@ -47,10 +47,12 @@ class Script:
         self.then = then  # what a second session finds, instead of the rest
         self.read_size = 1
         self.opened: list[Position] = []
+        self.begun: list[Begin | None] = []
         self.closed = threading.Event()
 
-    def start_position(self) -> Position:
-        return Position("b.1", 0)
+    def start_position(self, begin: Begin | None = None) -> Position:
+        self.begun.append(begin)
+        return Position("b.1", 0 if begin is None else 3)
 
     def end_position(self) -> Position:
         return Position("b.1", 0)

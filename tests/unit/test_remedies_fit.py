@@ -107,7 +107,7 @@ SITUATIONS: dict[str, tuple[Callable[[], object], str, str]] = {
         "start this command --secrets-directory",
     ),
     "a token file that is not there": (
-        lambda: find_token(Path("/no/such/token")),
+        lambda: find_token(Path("/no/such/token"), "http://127.0.0.1:1"),
         "E1006",
         "--token-file REPLICATOR_TOKEN_FILE the Server's log",
     ),

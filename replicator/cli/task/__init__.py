@@ -21,8 +21,14 @@ LAZY = {
         "quarantine": "Stop replicating one table until it is released.",
         "snapshot": "Deliver the rows that tables have now.",
         "replay": "Deliver the rows that a quarantine has left out.",
+        "restart": "Restart the worker of a task on the same host.",
         "retry": "Retry a failed task.",
         "delete": "Delete a task and its position.",
+        "edit": "Edit a task's configuration in an editor.",
+        "export": "Print configurations as YAML that applies again.",
+        "versions": "List the versions of a task's configuration.",
+        "diff": "Compare two versions of a task's configuration.",
+        "rollback": "Replace a task's configuration by an earlier version.",
         "history": "Show the history of a task.",
         "schema": "Show or set the table definitions of a task.",
         "wait": "Wait until a task is running, paused, failed or deleted.",
@@ -48,18 +54,26 @@ MEANINGS = {
     "start": "resume",
     "continue": "resume",
     "unpause": "resume",
-    "restart": "retry",
+    "bounce": "restart",
+    "reload": "restart",
     "failover": "switchover",
     "move": "switchover",
     "create": "apply",
     "add": "apply",
-    "edit": "apply",
     "update": "apply",
+    "modify": "edit",
+    "configure": "edit",
     "clone": "fork",
     "copy": "fork",
     "log": "history",
     "logs": "history",
     "events": "history",
+    "dump": "export",
+    "save": "export",
+    "revisions": "versions",
+    "compare": "diff",
+    "undo": "rollback",
+    "revert": "rollback",
     "offset": "position",
     "reset": "position set",
 }
@@ -69,6 +83,7 @@ MEANINGS = {
 def command() -> None:
     """Create, monitor and control tasks through the Server.
 
-    The address of the Server is taken from --server or REPLICATOR_SERVER. The token is taken from --token-file,
-    REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE, or the file that a Server of the same user has created.
+    The address of the Server is taken from --server, REPLICATOR_SERVER or the context (`replicator config`). The token
+    is taken from --token-file, REPLICATOR_TOKEN, REPLICATOR_TOKEN_FILE, the context, or the file that a Server of the
+    same user has created.
     """

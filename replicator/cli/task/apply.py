@@ -8,11 +8,14 @@ from typing import Any
 import click
 
 from replicator.cli import failures
+from replicator.cli.task import prune as pruned
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import reason_option, with_client
+from replicator.cli.task.prune import Pruning, prune_options
 from replicator.cli.task.selection import for_each
 from replicator.cli.task.task_files import Refused, TaskFile, read_tasks
 from replicator.cli.terminal import clean
+from replicator.config.labels import Selector
 from replicator.config.load import parse_task, to_data
 from replicator.config.table_choice import added, choice_of
 from replicator.config.task import TaskConfig
@@ -33,19 +36,39 @@ from replicator.errors import ConfigError
     ),
 )
 @click.option("--dry-run", is_flag=True, help="Check everything and show the changes, but write nothing.")
+@prune_options
 @reason_option
 @with_client
-def command(paths: tuple[str, ...], dry_run: bool, reason: str, client: Client) -> None:
+def command(
+    paths: tuple[str, ...],
+    dry_run: bool,
+    prune: bool,
+    selector: Selector,
+    applied_set: str,
+    yes: bool,
+    no_input: bool,
+    reason: str,
+    client: Client,
+) -> None:
     """Create the tasks that the files describe, or change them to match.
 
     All files are validated before the first task is sent. Then prints `NAME created`, `NAME configured` or `NAME
     unchanged` for each task; an error of one task does not prevent the others. A change reaches a running task at a
     transaction boundary, without a restart.
+
+    --prune deletes tasks that were applied before and are no longer in the files: only those with the label of
+    --applied-set, or that --selector matches; in a terminal their list must be confirmed, elsewhere -y is required.
+    Nothing is deleted if a task could not be applied, or if all covered tasks would be deleted.
     """
+    pruning = Pruning(prune, selector, applied_set, yes or dry_run, no_input)
     tasks, refused = read_tasks(paths)
+    pruned.check(pruning, tasks)
+    tasks = [pruned.labelled(task, applied_set) for task in tasks]
     refused += _misfits(tasks)
     if refused:
         _refuse(refused, len(tasks))
+    superfluous = pruned.condemned(client, pruning, tasks) if prune else []
+    pruned.confirm(superfluous, pruning, client.server)
     by_name = {task.config.name: task for task in tasks}
 
     def apply(name: str) -> None:
@@ -53,6 +76,7 @@ def command(paths: tuple[str, ...], dry_run: bool, reason: str, client: Client) 
         click.echo(f"{clean(name)} {outcome}{' (dry run)' if dry_run else ''}")
 
     for_each(list(by_name), apply)
+    pruned.prune(client, superfluous, pruning, dry_run=dry_run, reason=reason)
 
 
 def _refuse(refused: Sequence[Refused], tasks: int) -> None:

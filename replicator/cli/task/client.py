@@ -13,25 +13,27 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from replicator.cli import contexts
 from replicator.codes import CODES
 from replicator.config.token import default_token_file, read_token
 from replicator.coordination.layout import escape
 from replicator.errors import ConfigError, CoordinationError, ProcessError, ReplicatorError
 from replicator.host.network import is_loopback
 
-DEFAULT_SERVER = "http://127.0.0.1:8080"
 TIMEOUT = 30.0
 INSECURE = "REPLICATOR_INSECURE_HTTP"
 
 
-def find_token(token_file: Path | None) -> str:
-    """The flag, then REPLICATOR_TOKEN, then REPLICATOR_TOKEN_FILE, then the file that a Server of this user made.
+def find_token(token_file: Path | None, server: str) -> str:
+    """The flag, then REPLICATOR_TOKEN, then REPLICATOR_TOKEN_FILE, then the file of the context whose Server this is,
+    then the file that a Server of this user made.
 
     Raises ConfigError E1006 (a named file can't be used), ProcessError E5006 (no token anywhere).
     """
     if token_file is None and os.environ.get("REPLICATOR_TOKEN"):
         return os.environ["REPLICATOR_TOKEN"].strip()
     named = token_file or (Path(text) if (text := os.environ.get("REPLICATOR_TOKEN_FILE")) else None)
+    named = named or contexts.token_file(server)
     if named is None and not default_token_file().exists():
         raise ProcessError("E5006", "there is no token for the Server", found=f"no file {default_token_file()}")
     return read_token(named or default_token_file())
@@ -62,6 +64,9 @@ class Client:
     def tasks(self) -> dict[str, Any]:
         return self._ask("GET", "/tasks")
 
+    def cluster(self) -> dict[str, Any]:
+        return self._ask("GET", "/cluster")
+
     def task(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET")
 
@@ -81,9 +86,10 @@ class Client:
         headers = {"if-match": f'"{version}"'}
         return self._of(name, "PUT", content=text, headers=headers, params=_flag(dry_run) | _because(reason))
 
-    def delete(self, name: str, wait: float, reason: str = "") -> bool:
+    def delete(self, name: str, wait: float, reason: str = "", *, purge: bool = False) -> bool:
         """True when the task is gone."""
-        return not self._of(name, "DELETE", params={"wait": str(wait)} | _because(reason))
+        purging = {"purge": "true"} if purge else {}
+        return not self._of(name, "DELETE", params={"wait": str(wait)} | purging | _because(reason))
 
     def act(self, task: str, verb: str, *, dry_run: bool = False, **arguments: str) -> dict[str, Any]:
         given = {key: value for key, value in arguments.items() if value}
@@ -95,6 +101,20 @@ class Client:
         wanted = {"tables": tables, "where": where, "chunk_rows": chunk_rows, "reason": reason or None}
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
+
+    def machines(self) -> dict[str, Any]:
+        return self._ask("GET", "/machines")
+
+    def versions(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/versions")
+
+    def compare(self, name: str, before: int | None, after: int | None) -> dict[str, Any]:
+        given = {"from": before, "to": after}
+        params = {key: str(number) for key, number in given.items() if number is not None}
+        return self._of(name, "GET", "/diff", params=params)
+
+    def rollback(self, name: str, to: int, dry_run: bool, reason: str) -> dict[str, Any]:
+        return self.act(name, "rollback", dry_run=dry_run, to=str(to), reason=reason)
 
     def report_verification(self, name: str, report: dict[str, Any]) -> dict[str, Any]:
         return self._of(name, "PUT", "/verification", json=report)
@@ -116,6 +136,38 @@ class Client:
 
     def history(self, name: str, limit: int) -> dict[str, Any]:
         return self._of(name, "GET", "/history", params={"limit": str(limit)})
+
+    def login(self) -> dict[str, Any]:
+        return self._ask("GET", "/login")
+
+    def tokens(self) -> dict[str, Any]:
+        return self._ask("GET", "/tokens")
+
+    def create_token(self, name: str, role: str, selector: str, expires_s: int) -> dict[str, Any]:
+        wanted = {"name": name, "role": role, "selector": selector, "expires_s": expires_s}
+        return self._ask("POST", "/tokens", json=wanted)
+
+    def revoke_token(self, name: str) -> None:
+        self._ask("DELETE", f"/tokens/{_segment(name)}")
+
+    def users(self) -> dict[str, Any]:
+        return self._ask("GET", "/users")
+
+    def create_user(self, name: str, password: str, role: str, selector: str) -> dict[str, Any]:
+        wanted = {"name": name, "password": password, "role": role, "selector": selector}
+        return self._ask("POST", "/users", json=wanted)
+
+    def set_password(self, name: str, password: str) -> dict[str, Any]:
+        return self._ask("PUT", f"/users/{_segment(name)}/password", json={"password": password})
+
+    def set_role(self, name: str, role: str, selector: str) -> dict[str, Any]:
+        return self._ask("PUT", f"/users/{_segment(name)}/role", json={"role": role, "selector": selector})
+
+    def remove_user(self, name: str) -> None:
+        self._ask("DELETE", f"/users/{_segment(name)}")
+
+    def audit(self, **wanted: str) -> dict[str, Any]:
+        return self._ask("GET", "/audit", params={key: value for key, value in wanted.items() if value})
 
     def _of(self, name: str, method: str, below: str = "", **options: Any) -> dict[str, Any]:
         try:
@@ -178,7 +230,11 @@ def _check_way(server: str) -> None:
 
 def _path(name: str) -> str:
     """The name is escaped as its znode's is, and once more for the URL: always one segment."""
-    return f"/tasks/{quote(escape(name), safe='')}"
+    return f"/tasks/{_segment(name)}"
+
+
+def _segment(name: str) -> str:
+    return quote(escape(name), safe="")
 
 
 def _flag(dry_run: bool) -> dict[str, str]:

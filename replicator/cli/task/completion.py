@@ -9,7 +9,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from replicator.cli.task.client import DEFAULT_SERVER, Client, find_token
+from replicator.cli import contexts
+from replicator.cli.task.client import Client, find_token
 from replicator.errors import ReplicatorError
 
 SECONDS = 1.0
@@ -19,11 +20,11 @@ SECONDS = 1.0
 def asked(ctx: click.Context, question: Callable[[Client], dict[str, Any]]) -> dict[str, Any]:
     """The Server's answer, {} without one in time."""
     found: list[dict[str, Any]] = []
-    server = ctx.params.get("server") or DEFAULT_SERVER
 
     def ask() -> None:
         try:
-            with Client(server, find_token(ctx.params.get("token_file")), timeout=SECONDS) as client:
+            server = ctx.params.get("server") or contexts.server()
+            with Client(server, find_token(ctx.params.get("token_file"), server), timeout=SECONDS) as client:
                 found.append(question(client))
         except ReplicatorError:
             return
@@ -39,3 +40,22 @@ def complete_task(ctx: click.Context, _param: click.Parameter, incomplete: str) 
     given = ctx.params.get("names") or ()
     names = [item["name"] for item in asked(ctx, Client.tasks).get("items", ())]
     return [CompletionItem(name) for name in names if name.startswith(incomplete) and name not in given]
+
+
+def complete_selector(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`KEY=VALUE` of labels that tasks have, behind the last comma."""
+    before, comma, begun = incomplete.rpartition(",")
+    items = asked(ctx, Client.tasks).get("items", ())
+    known = {f"{key}={value}" for item in items for key, value in (item.get("labels") or {}).items()}
+    return [CompletionItem(f"{before}{comma}{label}") for label in sorted(known) if label.startswith(begun)]
+
+
+def complete_version(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Versions of the task's configuration, with the reason of each."""
+    name = ctx.params.get("name") or next(iter(ctx.args), "")
+    items = asked(ctx, lambda client: client.versions(name)).get("items", ()) if name else ()
+    return [
+        CompletionItem(str(item["number"]), help=item["reason"] or item["by"])
+        for item in items
+        if str(item["number"]).startswith(incomplete)
+    ]

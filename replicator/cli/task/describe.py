@@ -11,8 +11,8 @@ import click
 from replicator.cli import snapshot_line, verification_line
 from replicator.cli.task import history, render
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import names_argument, output_option, state_option, with_client
-from replicator.cli.task.selection import chosen, for_each, is_one, matching
+from replicator.cli.task.options import choice_options, output_option, with_client
+from replicator.cli.task.selection import Choice, chosen, for_each, is_one, named
 from replicator.cli.terminal import clean, table, width
 from replicator.errors import ReplicatorError
 
@@ -20,16 +20,15 @@ _RECENT = 5
 
 
 @click.command("describe")
-@names_argument
-@state_option
+@choice_options
 @output_option("text", "json", "yaml")
 @with_client
-def command(names: tuple[str, ...], states: tuple[str, ...], output: str, client: Client) -> None:
+def command(choice: Choice, output: str, client: Client) -> None:
     """Show tasks in detail: state, Cores, problems with their remedies, configuration, recent history."""
-    picked = chosen(client, names, states)
-    if output != "text" and not is_one(names, states):
+    picked = chosen(client, choice)
+    if output != "text" and not is_one(choice):
         answer = client.tasks()
-        answer["items"] = matching(answer["items"], picked, ())
+        answer["items"] = named(answer["items"], picked)
         click.echo(render.structured(answer, output), nl=False)
         return
     shown = 0
@@ -72,9 +71,11 @@ def _lines(task: dict[str, Any], recent: list[dict[str, Any]]) -> Iterator[str]:
 def _facts(task: dict[str, Any]) -> Iterator[str]:
     wanted = f"{task['desired']}"
     if task["desired_by"]:
-        wanted += f" (by {task['desired_by']}{': ' + task['desired_reason'] if task['desired_reason'] else ''})"
+        since = f", {render.age(task['desired_ms'])} ago" if task.get("desired_ms") else ""
+        wanted += f" (by {task['desired_by']}{since}{': ' + task['desired_reason'] if task['desired_reason'] else ''})"
     facts = {
         "Name": task["name"],
+        **({"Labels": labels} if (labels := render.labels(task)) else {}),
         "State": render.coloured(render.state(task)),
         "Wanted": wanted,
         **_maintenance(task),

@@ -17,7 +17,7 @@ IMPORTANCE = ("WHAT", "HOST", "TIME", "REASON", "BY", "TOOK", "EPOCH", "POSITION
 
 @click.command("history")
 @name_argument
-@output_option("table", "json", "yaml")
+@output_option("table", "tsv", "json", "yaml")
 @click.option(
     "-n",
     "--limit",
@@ -31,13 +31,13 @@ IMPORTANCE = ("WHAT", "HOST", "TIME", "REASON", "BY", "TOOK", "EPOCH", "POSITION
 def command(name: str, output: str, limit: int, no_headers: bool, client: Client) -> None:
     """Show the history of NAME, newest last: RUNNING hosts, take-overs with their reasons, operators' commands."""
     answer = client.history(name, limit)
-    if output != "table":
+    if render.is_structured(output):
         click.echo(render.structured(answer, output), nl=False)
         return
-    click.echo(text(answer["items"], not no_headers), nl=False)
+    click.echo(text(answer["items"], not no_headers, output), nl=False)
 
 
-def text(items: list[dict[str, Any]], heading: bool = True) -> str:
+def text(items: list[dict[str, Any]], heading: bool = True, output: str = "table") -> str:
     rows = [
         [
             render.moment(item["time_ms"]),
@@ -51,5 +51,7 @@ def text(items: list[dict[str, Any]], heading: bool = True) -> str:
         ]
         for item in items
     ]
+    if output == "tsv":
+        return render.tab_separated(HEADER, rows, heading=heading)
     kept = fitting(HEADER, rows, IMPORTANCE, width())
     return table([HEADER[i] for i in kept], [[row[i] for i in kept] for row in rows], heading=heading)

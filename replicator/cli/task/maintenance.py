@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from replicator.cli.task.client import Client
-from replicator.cli.task.selection import chosen, for_each
+from replicator.cli.task.selection import Choice, chosen, for_each
 from replicator.cli.terminal import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -21,11 +21,9 @@ def maintenance_options(function: F) -> F:
     return click.option("--all", "everything", is_flag=True, help="With --maintenance: apply to all tasks.")(function)
 
 
-def maintain(
-    client: Client, names: Sequence[str], states: Sequence[str], everything: bool, *, on: bool, reason: str
-) -> None:
+def maintain(client: Client, choice: Choice, everything: bool, *, on: bool, reason: str) -> None:
     """Of the chosen tasks, or of all, later ones included."""
-    if bool(names or states) == everything:
+    if bool(choice) == everything:
         raise click.UsageError("Give the NAME of each task, or --all.")
     word = "on" if on else "off"
     if everything:
@@ -37,4 +35,4 @@ def maintain(
         client.act(name, "maintenance", on="true" if on else "false", reason=reason)
         click.echo(f"{clean(name)}: maintenance {word}")
 
-    for_each(chosen(client, names, states), change)
+    for_each(chosen(client, choice), change)

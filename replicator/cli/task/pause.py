@@ -6,22 +6,20 @@ import click
 
 from replicator.cli.task.client import Client
 from replicator.cli.task.maintenance import maintain, maintenance_options
-from replicator.cli.task.options import names_argument, reason_option, state_option, timeout_option, with_client
-from replicator.cli.task.selection import chosen
+from replicator.cli.task.options import choice_options, reason_option, timeout_option, with_client
+from replicator.cli.task.selection import Choice, chosen
 from replicator.cli.task.wait import order_and_wait
 
 
 @click.command("pause")
-@names_argument
-@state_option
+@choice_options
 @reason_option
 @click.option("--wait", is_flag=True, help="Wait until the tasks are paused, or no Core takes part in their election.")
 @timeout_option(60)
 @maintenance_options
 @with_client
 def command(
-    names: tuple[str, ...],
-    states: tuple[str, ...],
+    choice: Choice,
     reason: str,
     wait: bool,
     timeout: float,
@@ -35,13 +33,13 @@ def command(
     continue, but no standby is promoted.
     """
     if maintenance:
-        maintain(client, names, states, everything, on=True, reason=reason)
+        maintain(client, choice, everything, on=True, reason=reason)
         return
     if everything:
         raise click.UsageError("--all is for --maintenance; give the NAME of each task, or '*'.")
     order_and_wait(
         client,
-        chosen(client, names, states),
+        chosen(client, choice),
         lambda name: client.act(name, "pause", reason=reason),
         begun="pausing",
         reached="paused",

@@ -81,6 +81,13 @@ def history(name: str, output: str, client: Client) -> None:
     help="The position of the task at a time, such as '2026-11-20 03:00' (see `position history`).",
 )
 @click.option(
+    "--latest",
+    "begin",
+    flag_value="latest",
+    help="The end of the source's log at the moment when the task continues.",
+)
+@click.option("--earliest", "begin", flag_value="earliest", help="The beginning of what the source still has.")
+@click.option(
     "--transaction-start",
     is_flag=True,
     help=(
@@ -98,6 +105,7 @@ def set_(
     gtid: str,
     offsets: str,
     at: str,
+    begin: str | None,
     transaction_start: bool,
     reason: str,
     dry_run: bool,
@@ -114,13 +122,16 @@ def set_(
     secrets.
     """
     by_file = bool(file) and offset is not None
-    if sum((by_file, bool(gtid), bool(offsets), bool(at), transaction_start)) != 1 or bool(file) != (
-        offset is not None
-    ):
-        raise click.UsageError("give one of: --file with --offset, --gtid, --offsets, --at, --transaction-start")
+    ways = (by_file, bool(gtid), bool(offsets), bool(at), bool(begin), transaction_start)
+    if sum(ways) != 1 or bool(file) != (offset is not None):
+        raise click.UsageError(
+            "give one of: --file with --offset, --gtid, --offsets, --at, --latest, --earliest, --transaction-start"
+        )
     target = {"file": file, "offset": "" if offset is None else str(offset), "gtid": gtid, "at": at, "reason": reason}
     if offsets:
         target["offsets"] = offsets
+    if begin:
+        target["begin"] = begin
     if transaction_start:
         target["transaction_start"] = "true"
     preview = client.set_position(name, target, dry_run=True)
@@ -164,7 +175,7 @@ def _preview(moved: dict[str, Any]) -> Iterator[str]:
     before, after = moved["before"], moved["after"]
     yield f"{'From:':<14}{clean(before['position']) if before else 'no position yet'}"
     yield f"{'To:':<14}{clean(after['position'])}" + (f", {clean(after['gtid'])}" if after["gtid"] else "")
-    if moved["direction"] == "unknown":
+    if moved["direction"] == "unknown" and after["position"] != "earliest":
         yield "The two positions can't be compared."
     if moved["repeats"]:
         yield click.style(f"{'Sent again:':<14}{clean(moved['repeats'])}", fg="yellow")

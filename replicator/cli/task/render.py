@@ -9,28 +9,36 @@ from typing import Any
 
 import click
 
+from replicator.cli import jsonpath
 from replicator.cli.terminal import cells, clean, fitting, table, width
 from replicator.config import endpoints
 
 Item = dict[str, Any]
-_COLOURS = {"running": "green", "failed": "red", "absent": "red", "deleting": "yellow", "unconfigured": "yellow"}
+_COLOURS = {"running": "green", "failed": "red", "absent": "red", "unconfigured": "yellow"}
 
 _UNFINISHED = {"running": "", "paused": ", paused"}
 
 
 def state(item: Item) -> str:
-    """The state in a word, with what operators want where that is not reached yet, and the code of what went wrong."""
+    """The state in a word, behind what operators want where that is not reached yet (`paused wanted, draining`), and
+    the code of what went wrong."""
     now, desired = item["state"], item["desired"]
-    if desired == "deleted":
-        return "deleting"
-    if desired == "paused" and now not in ("paused", "absent"):
-        return "pausing"
-    if item["config"] is None and now == "absent":
+    if item["config"] is None and now == "absent" and desired == "running":
         return "unconfigured"
     stands = now in ("failed", "unconfigured")
     code = item["problems"][0].get("code", "") if stands and item["problems"] else ""
-    told = f"{now}{', retrying' if item.get('retrying') and not stands else ''}"
+    wanted = f"{desired} wanted, " if desired in ("paused", "deleted") and now != desired else ""
+    told = f"{wanted}{now}{_retrying(item) if not stands else ''}"
     return " ".join(word for word in (told, code, *_beside(item)) if word)
+
+
+def _retrying(item: Item) -> str:
+    """`, retrying E2001 for 35s`"""
+    retried = item.get("retrying")
+    if not retried:
+        return ""
+    code = f" {retried['code']}" if retried["code"] else ""
+    return f", retrying{code} for {duration(retried['seconds'])}"
 
 
 def _beside(item: Item) -> list[str]:
@@ -47,7 +55,10 @@ def _beside(item: Item) -> list[str]:
 
 
 def coloured(text: str) -> str:
-    return click.style(text, fg=_COLOURS.get(text.partition(" ")[0], "yellow"))
+    """Red where a task has failed, also one that is to be paused."""
+    actual = text.partition(" wanted, ")[2]
+    colour = _COLOURS.get(text.partition(" ")[0], "yellow") if not actual else "red" if "failed" in actual else "yellow"
+    return click.style(text, fg=colour)
 
 
 def duration(seconds: float) -> str:
@@ -91,6 +102,11 @@ def moment(time_ms: int) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S %z", time.localtime(time_ms / 1000)) if time_ms else "-"
 
 
+def labels(item: Item) -> str:
+    """`env=prod,team=shop`, as a selector reads it."""
+    return clean(",".join(f"{key}={value}" for key, value in sorted((item.get("labels") or {}).items())))
+
+
 COLUMNS: dict[str, Callable[[Item], str]] = {
     "NAME": lambda item: clean(item["name"]),
     "STATE": lambda item: coloured(clean(state(item))),
@@ -109,6 +125,7 @@ WIDE: dict[str, Callable[[Item], str]] = {
     "EPOCH": lambda item: str(item["epoch"] or "-"),
     "ROWS": lambda item: str(item["rows"]),
     "VERSION": lambda item: str(item["version"]),
+    "LABELS": lambda item: labels(item) or "-",
     "GTID": lambda item: clean(item["gtid"]) or "-",
     "PROBLEM": lambda item: clean(item["problems"][0]["what"]) if item["problems"] else "-",
 }
@@ -124,9 +141,11 @@ def destination(item: Item, limit: int | None = None) -> str:
 def tasks_table(items: Sequence[Item], output: str, heading: bool) -> str:
     """In a terminal destinations are shortened, and the least important columns left out, until a row fits; in a pipe
     nothing is cut."""
-    columns = WIDE if output == "wide" else COLUMNS
+    columns = WIDE if output in ("wide", "tsv") else COLUMNS
     header = list(columns)
     rows = [[cell(item) for cell in columns.values()] for item in items]
+    if output == "tsv":
+        return tab_separated(header, rows, heading=heading)
     limit = width() if output == "table" else None
     if limit is None:
         return table(header, rows, heading=heading)
@@ -149,5 +168,18 @@ def as_yaml(value: Any) -> str:
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
 
 
+def is_structured(output: str) -> bool:
+    return output in ("json", "yaml") or output.startswith(jsonpath.PREFIX)
+
+
 def structured(value: Any, output: str) -> str:
+    """`output`: json, yaml or jsonpath=PATH."""
+    if output.startswith(jsonpath.PREFIX):
+        return jsonpath.extracted(value, output)
     return as_json(value) if output == "json" else as_yaml(value)
+
+
+def tab_separated(header: Sequence[str], rows: Sequence[Sequence[str]], *, heading: bool) -> str:
+    """Without colours; a tab inside a cell is escaped already, as all control characters are."""
+    lines = [header, *rows] if heading else rows
+    return "".join("\t".join(map(click.unstyle, line)) + "\n" for line in lines)

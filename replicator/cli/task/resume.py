@@ -6,22 +6,20 @@ import click
 
 from replicator.cli.task.client import Client
 from replicator.cli.task.maintenance import maintain, maintenance_options
-from replicator.cli.task.options import names_argument, reason_option, state_option, timeout_option, with_client
-from replicator.cli.task.selection import chosen
+from replicator.cli.task.options import choice_options, reason_option, timeout_option, with_client
+from replicator.cli.task.selection import Choice, chosen
 from replicator.cli.task.wait import order_and_wait
 
 
 @click.command("resume")
-@names_argument
-@state_option
+@choice_options
 @reason_option
 @click.option("--wait", is_flag=True, help="Wait until the tasks are running.")
 @timeout_option(60)
 @maintenance_options
 @with_client
 def command(
-    names: tuple[str, ...],
-    states: tuple[str, ...],
+    choice: Choice,
     reason: str,
     wait: bool,
     timeout: float,
@@ -34,13 +32,13 @@ def command(
     NAME may be a quoted pattern such as 'shop_*'.
     """
     if maintenance:
-        maintain(client, names, states, everything, on=False, reason=reason)
+        maintain(client, choice, everything, on=False, reason=reason)
         return
     if everything:
         raise click.UsageError("--all is for --maintenance; give the NAME of each task, or '*'.")
     order_and_wait(
         client,
-        chosen(client, names, states),
+        chosen(client, choice),
         lambda name: client.act(name, "resume", reason=reason),
         begun="resuming",
         reached="running",

@@ -6,22 +6,20 @@ import click
 
 from replicator.cli.task.ask import confirmation_options, confirmed
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import names_argument, reason_option, state_option, with_client
-from replicator.cli.task.selection import chosen, for_each, is_one
+from replicator.cli.task.options import choice_options, reason_option, with_client
+from replicator.cli.task.selection import Choice, chosen, for_each, is_one
 from replicator.cli.terminal import clean
 from replicator.errors import ProcessError
 
 
 @click.command("retry")
-@names_argument
-@state_option
+@choice_options
 @click.option("--take-over", is_flag=True, help="After E3111: accept the position at the sink as this task's own.")
 @reason_option
 @confirmation_options
 @with_client
 def command(
-    names: tuple[str, ...],
-    states: tuple[str, ...],
+    choice: Choice,
     take_over: bool,
     reason: str,
     yes: bool,
@@ -35,15 +33,15 @@ def command(
     that no copy of this installation is running.
     """
     if take_over:
-        if not is_one(names, states):
+        if not is_one(choice):
             raise click.UsageError("--take-over accepts the position of one task: give its NAME.")
-        _confirm(client, names[0], yes, no_input)
+        _confirm(client, choice.names[0], yes, no_input)
 
     def retry(name: str) -> None:
         client.act(name, "retry", take_over="true" if take_over else "", reason=reason)
         click.echo(f"{clean(name)} retrying")
 
-    for_each(chosen(client, names, states), retry)
+    for_each(chosen(client, choice), retry)
 
 
 def _confirm(client: Client, name: str, yes: bool, no_input: bool) -> None:

@@ -53,7 +53,7 @@ def command(
     if state is not None:
         found = _local(state, name, mariadb, statement)
     else:
-        with Client(server, find_token(token_file)) as client:
+        with Client(server, find_token(token_file, server)) as client:
             found = client.define_table(name, statement, reason) if statement else client.schema(name)
     if output != "table":
         click.echo(render.structured(found, output), nl=False)

@@ -1,16 +1,17 @@
-"""Chooses the tasks of a command by names, patterns and states, and reports the outcome for each of them."""
+"""Chooses the tasks of a command by names, patterns, states and labels, and reports the outcome for each of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from replicator.cli import failures
 from replicator.cli.task.client import Client
 from replicator.cli.terminal import clean
+from replicator.config.labels import EVERYTHING, Selector
 from replicator.errors import ProcessError, ReplicatorError
 
 Item = dict[str, Any]
@@ -19,32 +20,73 @@ _HOPELESS = (failures.UNREACHABLE, failures.AUTH)
 """Exit statuses of errors that each further request would meet as well."""
 
 
+class Choice(NamedTuple):
+    """What an operator gave: names and patterns, states, and a selector of labels. A task has to fit all of them."""
+
+    names: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    selector: Selector = EVERYTHING
+
+    def __bool__(self) -> bool:
+        return bool(self.names or self.conditions)
+
+    @property
+    def conditions(self) -> str:
+        """In words, "" where names alone choose."""
+        parts = [" or ".join(self.states), f"labelled {self.selector}" if self.selector.requirements else ""]
+        return " and ".join(part for part in parts if part)
+
+    def fits(self, item: Item) -> bool:
+        """Whether the conditions hold; names are not looked at."""
+        in_state = not self.states or item["state"] in self.states
+        return in_state and self.selector.matches(item.get("labels") or {})
+
+
 def is_pattern(name: str) -> bool:
     return any(char in name for char in "*?[")
 
 
-def is_one(names: Sequence[str], states: Collection[str]) -> bool:
+def is_one(choice: Choice) -> bool:
     """One task by its name. Its outcome is that of the command."""
-    return len(names) == 1 and not states and not is_pattern(names[0])
+    return len(choice.names) == 1 and not choice.conditions and not is_pattern(choice.names[0])
 
 
-def chosen(client: Client, names: Sequence[str], states: Collection[str]) -> list[str]:
+def chosen(client: Client, choice: Choice) -> list[str]:
     """The names of the tasks. Names without a pattern are not looked up: each request says whether the task exists.
 
     Raises:
         UsageError: no task is chosen.
-        ProcessError: E5003, a pattern or a state matches no task.
+        ProcessError: E5003, a pattern, a state or a selector matches no task.
     """
-    if not names and not states:
-        raise click.UsageError("Give the NAME of a task, a quoted pattern such as 'shop_*', or --state STATE.")
-    if not states and not any(map(is_pattern, names)):
-        return list(dict.fromkeys(names))
-    return [item["name"] for item in matching(client.tasks()["items"], names, states)]
+    if not choice:
+        raise click.UsageError(
+            "Give the NAME of a task, a quoted pattern such as 'shop_*', --state STATE or --selector LABEL=VALUE."
+        )
+    if not choice.conditions and not any(map(is_pattern, choice.names)):
+        return list(dict.fromkeys(choice.names))
+    return [item["name"] for item in matching(client.tasks()["items"], choice)]
 
 
-def matching(items: Sequence[Item], names: Sequence[str], states: Collection[str]) -> list[Item]:
-    """Those of `items` that any of `names` means (all, without names) and that are in one of `states` (in any, without
-    states), in the order of `items`. Raises ProcessError E5003 for a name or states without a task."""
+def matching(items: Sequence[Item], choice: Choice) -> list[Item]:
+    """Those of `items` that any name of the choice means (all, without names) and that fit its conditions, in the order
+    of `items`. Raises ProcessError E5003 for a name or conditions without a task."""
+    taken = named(items, choice.names)
+    kept = [item for item in taken if choice.fits(item)]
+    if not kept and choice.conditions:
+        described = ", ".join(f"{item['name']} is {item['state']}" for item in taken)
+        found = described if choice.states else _listed([item["name"] for item in taken])
+        raise ProcessError("E5003", f"no such task is {choice.conditions}", found=clean(found)[:300] or "no tasks")
+    return kept
+
+
+def listed(items: Sequence[Item], choice: Choice) -> list[Item]:
+    """As `matching`, for a list: that no task fits the conditions is an answer."""
+    return [item for item in named(items, choice.names) if choice.fits(item)]
+
+
+def named(items: Sequence[Item], names: Sequence[str]) -> list[Item]:
+    """Those of `items` that any of `names` means; all, without names. Raises ProcessError E5003 for a name without a
+    task."""
     taken: set[str] = set() if names else {item["name"] for item in items}
     for name in names:
         found = {item["name"] for item in items if item["name"] == name}
@@ -54,11 +96,7 @@ def matching(items: Sequence[Item], names: Sequence[str], states: Collection[str
             what = f"no task matches '{name}'" if is_pattern(name) else f"there is no task '{name}'"
             raise ProcessError("E5003", what, found=_listed([item["name"] for item in items]))
         taken |= found
-    kept = [item for item in items if item["name"] in taken and (not states or item["state"] in states)]
-    if not kept and states:
-        counts = ", ".join(f"{item['name']} is {item['state']}" for item in items if item["name"] in taken)
-        raise ProcessError("E5003", f"no such task is {' or '.join(states)}", found=clean(counts)[:300] or "no tasks")
-    return kept
+    return [item for item in items if item["name"] in taken]
 
 
 def for_each(names: Sequence[str], act: Callable[[str], object]) -> None:

@@ -10,6 +10,7 @@ import click
 
 from replicator.cli import snapshot_line, terminal
 from replicator.cli.lazy import SuggestingGroup
+from replicator.cli.task import render
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import interval_option, name_argument, output_option, reason_option, with_client
 from replicator.cli.terminal import clean
@@ -75,7 +76,7 @@ def status(name: str, output: str, watch: bool, interval: float, client: Client)
     seen = ""
     while True:
         task = client.task(name)
-        text = _json(task) if output == "json" else _line(task)
+        text = _line(task) if output == "text" else _structured(task, output)
         if drawn:
             click.echo(f"\r\x1b[K{text[: (terminal.width() or 80) - 1]}", nl=False)
         elif text != seen:
@@ -93,8 +94,10 @@ def _goes_on(task: dict[str, Any]) -> bool:
     return taken.get("state") in _MOVING or bool(task["snapshot_requests"])
 
 
-def _json(task: dict[str, Any]) -> str:
-    return json.dumps({"snapshot": task["snapshot"], "requests": task["snapshot_requests"]}, ensure_ascii=False)
+def _structured(task: dict[str, Any], output: str) -> str:
+    """On one line in JSON."""
+    shown = {"snapshot": task["snapshot"], "requests": task["snapshot_requests"]}
+    return json.dumps(shown, ensure_ascii=False) if output == "json" else render.structured(shown, output).rstrip("\n")
 
 
 def _named(request: dict[str, Any]) -> str:

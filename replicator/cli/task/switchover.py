@@ -9,8 +9,8 @@ from click.shell_completion import CompletionItem
 
 from replicator.cli.task.client import Client
 from replicator.cli.task.completion import asked
-from replicator.cli.task.options import names_argument, reason_option, state_option, timeout_option, with_client
-from replicator.cli.task.selection import chosen, for_each
+from replicator.cli.task.options import choice_options, reason_option, timeout_option, with_client
+from replicator.cli.task.selection import Choice, chosen, for_each
 from replicator.cli.terminal import clean
 from replicator.errors import ProcessError
 
@@ -26,8 +26,7 @@ def _complete_host(ctx: click.Context, _param: click.Parameter, incomplete: str)
 
 
 @click.command("switchover")
-@names_argument
-@state_option
+@choice_options
 @click.option(
     "--to",
     default="",
@@ -41,8 +40,7 @@ def _complete_host(ctx: click.Context, _param: click.Parameter, incomplete: str)
 @timeout_option(30)
 @with_client
 def command(
-    names: tuple[str, ...],
-    states: tuple[str, ...],
+    choice: Choice,
     to: str,
     reason: str,
     no_wait: bool,
@@ -67,7 +65,7 @@ def command(
             target = f"{host} in {time.monotonic() - started:.2f} s"
         click.echo(f"{clean(name)} {clean(before['host'])} -> {clean(target)}")
 
-    for_each(chosen(client, names, states), switch)
+    for_each(chosen(client, choice), switch)
 
 
 def _wait(client: Client, name: str, epoch: int, deadline: float) -> str:

@@ -10,8 +10,8 @@ import click
 
 from replicator.cli.task import render
 from replicator.cli.task.client import Client
-from replicator.cli.task.options import names_argument, state_option, timeout_option, with_client
-from replicator.cli.task.selection import chosen, for_each
+from replicator.cli.task.options import choice_options, timeout_option, with_client
+from replicator.cli.task.selection import Choice, chosen, for_each
 from replicator.cli.terminal import clean
 from replicator.errors import ProcessError, ReplicatorError
 
@@ -21,8 +21,7 @@ _FAILED_FOR = 2.0
 
 
 @click.command("wait")
-@names_argument
-@state_option
+@choice_options
 @click.option(
     "--for",
     "wanted",
@@ -33,7 +32,7 @@ _FAILED_FOR = 2.0
 )
 @timeout_option(60)
 @with_client
-def command(names: tuple[str, ...], states: tuple[str, ...], wanted: str, timeout: float, client: Client) -> None:
+def command(choice: Choice, wanted: str, timeout: float, client: Client) -> None:
     """Wait until tasks are running (or paused, failed, deleted).
 
     Exit status is 7 after the timeout, and 4 at once if the command waits for running and the task has failed.
@@ -44,7 +43,7 @@ def command(names: tuple[str, ...], states: tuple[str, ...], wanted: str, timeou
         wait_for(client, name, wanted, deadline, timeout)
         click.echo(f"{clean(name)} {wanted}")
 
-    for_each(chosen(client, names, states), wait)
+    for_each(chosen(client, choice), wait)
 
 
 def order_and_wait(

@@ -5,6 +5,7 @@ Requests are made in a separate thread: a Server that does not answer must not s
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import threading
@@ -17,7 +18,7 @@ import click
 from replicator.cli import failures, terminal
 from replicator.cli.task import render
 from replicator.cli.task.client import Client
-from replicator.cli.task.selection import is_one, matching
+from replicator.cli.task.selection import Choice, is_one, listed
 from replicator.errors import ReplicatorError
 
 Item = dict[str, Any]
@@ -29,8 +30,7 @@ SILENT_SECONDS = 3.0
 class Shown(NamedTuple):
     """What is asked for, and how it is printed."""
 
-    names: tuple[str, ...]
-    states: tuple[str, ...]
+    choice: Choice
     output: str
     heading: bool
 
@@ -70,9 +70,15 @@ class Feed:
 def watch_tasks(client: Client, shown: Shown, interval: float) -> None:
     """Until Ctrl-C, or an error that repeating does not remove."""
     redraw = terminal.width() is not None and shown.output in ("table", "wide")
-    screen: Screen | Changes = Screen(shown, client.server) if redraw else Changes(shown)
+    screen: Screen | Changes = tasks_screen(shown, client.server) if redraw else Changes(shown)
+    answers = itertools.count()
+    watch(screen, lambda: _fetch(client, shown, again=next(answers) > 0), interval)
+
+
+def watch(screen: Screen | Changes, fetch: Callable[[], list[Item]], interval: float) -> None:
+    """As `watch_tasks`, of what `fetch` returns."""
     silent_after = max(SILENT_SECONDS, 2 * interval)
-    feed = Feed(lambda: _fetch(client, shown, again=feed.answers > 0))
+    feed = Feed(fetch)
 
     def ask() -> None:
         while feed.ended is None:
@@ -93,42 +99,72 @@ def watch_tasks(client: Client, shown: Shown, interval: float) -> None:
 
 def _fetch(client: Client, shown: Shown, *, again: bool) -> list[Item]:
     """Raises ProcessError E5003 without such a task; `again`: several of which the last one was deleted are none."""
-    if is_one(shown.names, shown.states):
-        return [client.task(shown.names[0])]
+    choice = shown.choice
+    if is_one(choice):
+        return [client.task(choice.names[0])]
     try:
-        items = matching(client.tasks()["items"], shown.names, ())
+        return listed(client.tasks()["items"], choice)
     except ReplicatorError as error:
         if again and error.code == "E5003":
             return []
         raise
-    return [item for item in items if not shown.states or item["state"] in shown.states]
 
 
 class Screen:
-    """The whole table again, tasks with problems first, as many as there is room for."""
+    """The whole table again, as many tasks as there is room for.
 
-    def __init__(self, shown: Shown, server: str) -> None:
-        self._shown = shown
+    Args:
+        rows: the table of some tasks, which begins with a header if `heading`, the most important task first.
+        above: lines over it.
+        asked: tasks were chosen, so that there may be others.
+        order: of the tasks in `rows`.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        rows: Callable[[Sequence[Item]], list[str]],
+        above: Callable[[Sequence[Item]], list[str]] = lambda items: [],
+        *,
+        order: Callable[[Sequence[Item]], list[Item]] = list,
+        heading: bool = True,
+        asked: bool = False,
+    ) -> None:
         self._server = server
+        self._rows = rows
+        self._above = above
+        self._order = order
+        self._heading = heading
+        self._asked = asked
 
     def show(self, feed: Feed, *, silent: bool) -> None:
         click.echo(f"{_HOME_AND_CLEAR}{self.text(feed, silent=silent, lines=_height())}", nl=False)
 
     def text(self, feed: Feed, *, silent: bool, lines: int) -> str:
         """At most `lines` - 1 lines: behind the last one is the cursor."""
-        limit, shown = terminal.width(), self._shown
+        limit = terminal.width()
         head = _silence(feed, self._server) if silent or (feed.items is None and feed.error) else []
         if feed.items is None:
             rows = [] if head else ["Connecting ..."]
         elif not feed.items:
-            rows = ["No such task." if shown.names or shown.states else "No tasks."]
+            rows = ["No such task." if self._asked else "No tasks."]
         else:
-            rows = render.tasks_table(by_trouble(feed.items), shown.output, shown.heading).splitlines()
+            head = [*head, *self._above(feed.items)]
+            rows = self._rows(feed.items)
         space = max(lines - 1 - len(head), 2)
         if len(rows) > space:
-            hidden = by_trouble(feed.items or [])[space - 1 - shown.heading :]
+            hidden = self._order(feed.items or [])[space - 1 - self._heading :]
             rows = [*rows[: space - 1], _more(hidden)]
         return "".join(f"{terminal.shortened(line, limit)}\n" for line in [*head, *rows])
+
+
+def tasks_screen(shown: Shown, server: str) -> Screen:
+    """The table of `task get`, tasks with problems first."""
+
+    def rows(items: Sequence[Item]) -> list[str]:
+        return render.tasks_table(by_trouble(items), shown.output, shown.heading).splitlines()
+
+    return Screen(server, rows, order=by_trouble, heading=shown.heading, asked=bool(shown.choice))
 
 
 class Changes:
@@ -153,8 +189,10 @@ class Changes:
 
     def _print(self, item: Item) -> None:
         output = self._shown.output
-        if output in ("json", "yaml"):
-            text = f"{json.dumps(item, ensure_ascii=False)}\n" if output == "json" else f"---\n{render.as_yaml(item)}"
+        if output == "json":
+            text = f"{json.dumps(item, ensure_ascii=False)}\n"
+        elif render.is_structured(output):
+            text = ("---\n" if output == "yaml" else "") + render.structured(item, output)
         elif output == "name":
             text = f"{terminal.clean(item['name'])}\n"
         else:
@@ -163,16 +201,16 @@ class Changes:
         if self._seen.get(item["name"]) == known:  # the age alone is no change
             return
         self._seen[item["name"]] = known
-        if output in ("table", "wide") and self._heading:
+        if output in ("table", "wide", "tsv") and self._heading:
             text = render.tasks_table([item], output, heading=True)
         self._heading = False
         click.echo(text, nl=False)
 
 
-def by_trouble(items: Sequence[Item]) -> list[Item]:
+def by_trouble(items: Sequence[Item], within: Callable[[Item], float] = lambda item: 0.0) -> list[Item]:
     """Failed and not configured tasks, those with no Core, others that do not run as ordered, running ones with
-    problems, running ones, paused ones; by name within each."""
-    return sorted(items, key=lambda item: (_rank(item), item["name"]))
+    problems, running ones, paused ones; in the order of `within` and by name within each."""
+    return sorted(items, key=lambda item: (_rank(item), within(item), item["name"]))
 
 
 def _rank(item: Item) -> int:

@@ -10,7 +10,7 @@ from replicator.coordination.leadership.view import Config, Problem
 from replicator.errors import ReplicatorError
 from replicator.model.checkpoint import Checkpoint
 
-DrainReason: TypeAlias = Literal["switchover", "configure", "pause", "stop", "delete", "progress"]
+DrainReason: TypeAlias = Literal["switchover", "configure", "restart", "pause", "stop", "delete", "progress"]
 
 
 class Action(msgspec.Struct, frozen=True, tag=True):
@@ -138,7 +138,7 @@ class Complete(Action, frozen=True):
     """Take a command off the queue that needs nothing more, or is refused."""
 
     path: str
-    kind: Literal["retry", "switchover", "refused"]
+    kind: Literal["retry", "restart", "switchover", "refused"]
     reason: str
     by: str = ""
 

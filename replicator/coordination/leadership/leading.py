@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from replicator.coordination.leadership.actions import (
@@ -87,8 +89,13 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
     if config is None or config == worker.config:
         return []
     known = worker.config
-    same = (config.data, config.orders) == (known.data, known.orders)
+    same = (_of_worker(config), config.orders) == (_of_worker(known), known.orders)
     return [AdoptConfig(config)] if same else [DrainWorker("configure")]
+
+
+def _of_worker(config: Config) -> dict[str, Any]:
+    """Labels choose tasks; no worker knows them."""
+    return {key: value for key, value in config.data.items() if key != "labels"}
 
 
 def _begin(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:
@@ -150,6 +157,8 @@ def _command(facts: Facts, view: TaskView, pending: Pending, now: float) -> Acti
             return _retry(facts, pending, record)
         case "retry":
             return [Complete(pending.path, "refused", f"retry: the task is {facts.state.value}", record.by)]
+        case "restart":
+            return _restart(facts, pending, record, now)
         case "position":
             return [_set_position(facts, view, pending)]
         case "skip":
@@ -162,6 +171,18 @@ def _retry(facts: Facts, pending: Pending, record: CommandRecord) -> Actions:
     if take_over and not (facts.failure is not None and facts.failure.epoch):
         return [Complete(pending.path, "refused", "retry: there is no position to take over", by)]
     return [Retry("retry", by, take_over, record.arguments.get("reason", "")), Complete(pending.path, "retry", "", by)]
+
+
+def _restart(facts: Facts, pending: Pending, record: CommandRecord, now: float) -> Actions:
+    """The worker ends at a transaction boundary; once the command is done, the next decision starts another one in the
+    same term. A term that began after the command has a new worker already."""
+    if facts.state not in (State.STARTING, State.RUNNING, State.DRAINING, State.IDLE):
+        return [Complete(pending.path, "refused", f"restart: the task is {facts.state.value}", record.by)]
+    if pending.czxid < facts.opened_zxid:
+        return [Complete(pending.path, "refused", "restart: another Core became RUNNING before it", record.by)]
+    if facts.worker is None:
+        return [Complete(pending.path, "restart", record.arguments.get("reason", ""), record.by)]
+    return [DrainWorker("restart")] if facts.worker.drain_reason is None else await_drained(facts, now)
 
 
 def _set_position(facts: Facts, view: TaskView, pending: Pending) -> Action:

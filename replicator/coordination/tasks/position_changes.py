@@ -11,7 +11,7 @@ import msgspec
 from replicator.errors import ProcessError, SourceError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.gtid import GtidSet, MariaDBPosition
-from replicator.model.position import Place, Position
+from replicator.model.position import Begin, Place, Position
 from replicator.model.topic_offsets import TopicOffsets, distance
 
 
@@ -44,7 +44,13 @@ class TransactionStart(msgspec.Struct, frozen=True):
     """The present position, with nothing delivered of the transaction there. It goes before whatever the sink holds."""
 
 
-Target: TypeAlias = ToFile | ToGtid | ToTopics | ToPoint | TransactionStart
+class ToEnd(msgspec.Struct, frozen=True):
+    """An end of the source's log, which the source is asked for when the task continues."""
+
+    begin: Begin
+
+
+Target: TypeAlias = ToFile | ToGtid | ToTopics | ToPoint | ToEnd | TransactionStart
 
 
 class PositionChange(msgspec.Struct, frozen=True):
@@ -79,6 +85,8 @@ def move(before: Checkpoint | None, target: Target, mariadb: bool, now_ms: int) 
     position = msgspec.structs.replace(position, reset=present.reset + 1, snapshot=present.snapshot)
     if isinstance(target, TransactionStart):
         direction, repeats, skips = _begun_again(present)
+    elif isinstance(target, ToEnd):
+        direction, repeats, skips = _to_end(target.begin, before)
     else:
         direction, repeats, skips = _compared(present if before else None, position, mariadb)
     # What is passed unread may have changed tables, and so may have what another server did: the schema history looks.
@@ -97,6 +105,8 @@ def _position(before: Checkpoint | None, target: Target, mariadb: bool) -> Posit
             return Position(file, offset)
         case ToTopics(topics):
             return Position.of_topics(topics)
+        case ToEnd(begin):
+            return Position("", 4, begin=begin)
         case ToPoint(point):
             return point.position.transaction_start
         case TransactionStart():
@@ -126,6 +136,14 @@ def _begun_again(present: Position) -> tuple[str, str, str]:
     if not inside.rows:
         return "nowhere", "", ""
     return "back", f"{inside.rows} records of the transaction at {inside.transaction_start}", ""
+
+
+def _to_end(begin: Begin, before: Checkpoint | None) -> tuple[str, str, str]:
+    """(direction, repeats, skips). The beginning may be behind a position that the source has purged."""
+    here = before.position if before is not None and before.position.begin is None else None
+    if begin == "earliest":
+        return "unknown", f"everything that the source still has{f' up to {here}' if here else ''}", ""
+    return "forward", "", f"everything {f'from {here} ' if here else ''}until the task continues"
 
 
 def _normal(text: str, mariadb: bool) -> str:

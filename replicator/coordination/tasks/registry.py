@@ -17,6 +17,7 @@ from replicator.coordination.ports import Coordinator, Create, Op, Set, Watcher
 from replicator.coordination.records import CommitRecord, OrdersRecord, StatusRecord, TaskRecord, dump, load
 from replicator.coordination.tasks.orders import Ordered, OrdersStore
 from replicator.coordination.tasks.removal import Removal
+from replicator.coordination.tasks.versions import Versions
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, VersionConflict
 from replicator.model.quarantine import TaskOrders
 
@@ -41,6 +42,7 @@ class Registry:
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
         self._coordinator = coordinator
         self._layout = layout
+        self._versions = Versions(coordinator, layout)
 
     def names(self, watch: Watcher | None = None) -> list[str]:
         """All tasks, sorted; nodes with names that none of us would make are left out. Makes the parent when it is not
@@ -73,14 +75,16 @@ class Registry:
         """What a Core does: creates the task, not yet configured, when it is first; joins it otherwise."""
         return self._make_or_read(task, TaskRecord(uid=uuid.uuid4().hex, updated_ms=now_ms(), updated_by=by))
 
-    def create(self, task: str, config: dict[str, Any], by: str, orders: TaskOrders | None = None) -> TaskNode:
+    def create(
+        self, task: str, config: dict[str, Any], by: str, orders: TaskOrders | None = None, reason: str = ""
+    ) -> TaskNode:
         """What the Server does. A task that a Core registered and nobody configured yet is configured. `orders`: of
         tables that are left out from its beginning; they are there before anybody sees the configuration.
 
         Raises NodeExists E5004 for a task that is configured already.
         """
         record = TaskRecord(uid=uuid.uuid4().hex, config=config, updated_ms=now_ms(), updated_by=by)
-        present = self._make_or_read(task, record, orders)
+        present = self._make_or_read(task, record, orders, reason)
         if present.record is record:
             return present
         if present.configured:
@@ -88,19 +92,21 @@ class Registry:
         if orders is not None:
             ordered = OrdersStore(self._coordinator, self._layout)
             ordered.write(task, orders, ordered.read(task).version)
-        return self.configure(task, config, by, present.version)
+        return self.configure(task, config, by, present.version, reason=reason)
 
-    def _make_or_read(self, task: str, record: TaskRecord, orders: TaskOrders | None = None) -> TaskNode:
+    def _make_or_read(
+        self, task: str, record: TaskRecord, orders: TaskOrders | None = None, reason: str = ""
+    ) -> TaskNode:
         """The task as created from `record`, or as it is already. One that is deleted in between is created."""
         for _ in range(_TRIES):
             try:
-                return self._make(task, record, orders)
+                return self._make(task, record, orders, reason)
             except NodeExists:
                 with contextlib.suppress(NodeMissing):
                     return self.read(task)
         raise NodeMissing("E5003", f"task '{task}' was deleted after each attempt to create it")
 
-    def _make(self, task: str, record: TaskRecord, orders: TaskOrders | None = None) -> TaskNode:
+    def _make(self, task: str, record: TaskRecord, orders: TaskOrders | None, reason: str) -> TaskNode:
         self.names()
         layout = self._layout
         status = StatusRecord(by=record.updated_by, time_ms=record.updated_ms)
@@ -111,49 +117,68 @@ class Registry:
                 Create(layout.status(task), dump(status)),
                 Create(layout.commands(task)),
                 Create(layout.history(task)),
+                *self._versions.first(task, record, reason),
                 *([Create(layout.orders(task), dump(OrdersRecord(orders=orders)))] if orders else []),
             ]
         )
         return TaskNode(task, record, 0)
 
     def configure(
-        self, task: str, config: dict[str, Any], by: str, version: int, ordered: Ordered | None = None
+        self,
+        task: str,
+        config: dict[str, Any],
+        by: str,
+        version: int,
+        ordered: Ordered | None = None,
+        *,
+        reason: str = "",
+        restores: int | None = None,
     ) -> TaskNode:
         """Writes a new configuration. Also mends a znode whose content nobody understands.
 
         Args:
             version: of the configuration that this one replaces; the new one has the next.
             ordered: orders that begin with it, and the version of those that they replace. Written in one transaction.
+            reason, restores: of the record of the version (`versions`), which is written in the same transaction.
 
         Raises:
             VersionConflict: somebody else changed it, or the orders, since.
             NodeMissing: E5003.
         """
-        record = TaskRecord(uid=self._uid(task), config=config, updated_ms=now_ms(), updated_by=by)
+        before = self._understood(task)
+        uid = before.record.uid if before else self._uid_of_commit(task) or uuid.uuid4().hex
+        record = TaskRecord(uid=uid, config=config, updated_ms=now_ms(), updated_by=by)
+        known = before.record if before and before.version == version else None
         changes: list[Op] = [Set(self._layout.task(task), dump(record), version)]
+        changes += self._versions.next(task, version + 1, record, known, reason, restores)
         if ordered is not None:
             store = OrdersStore(self._coordinator, self._layout)
             changes.append(store.change(task, ordered.orders, ordered.version))
         try:
             self._coordinator.multi(changes)
         except NodeExists as error:
-            raise VersionConflict("E4006", f"the orders for '{task}' have changed in the meantime") from error
+            raise VersionConflict(
+                "E4006", f"the orders or the versions of '{task}' have changed in the meantime"
+            ) from error
         except NodeMissing:
             raise NodeMissing("E5003", f"there is no task '{task}'") from None
+        with contextlib.suppress(CoordinationError):  # the configuration is written; the next one trims as well
+            self._versions.trim(task)
         return TaskNode(task, record, version + 1)
 
-    def _uid(self, task: str) -> str:
-        """The incarnation goes on when only its configuration is damaged: its progress knows the uid too."""
+    def _understood(self, task: str) -> TaskNode | None:
+        """The present record, None where nobody understands it. Raises NodeMissing E5003."""
         try:
-            return self.read(task).record.uid
+            return self.read(task)
         except NodeMissing:
             raise
         except CoordinationError as error:
             if error.transient:
                 raise
-            return self._uid_of_commit(task) or uuid.uuid4().hex
+            return None
 
     def _uid_of_commit(self, task: str) -> str:
+        """The incarnation goes on when only its configuration is damaged: its progress knows the uid too."""
         path = self._layout.last_commit(task)
         try:
             return load(CommitRecord, self._coordinator.get(path).data, path).uid

@@ -4,7 +4,8 @@ The status "deleted" is final (`status.Status.set`). A marker below the task, na
 guards every step, so that nothing is ever taken from a task that was created again under the name; versions would not
 do, as they begin at 0 again. Bulk below the task goes first, in transactions of bounded size. The last transaction
 removes the status, lastCommit, the election parent and the task's node together, and fails while anybody stands.
-Whoever sees a task with this status continues.
+Whoever sees a task with this status continues. A deletion with `purge` writes in the last transaction that what the
+task left at its sink does not count (`purged`).
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Final
 
 from replicator.coordination.ids import ReplicaIds
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Check, Coordinator, Delete, Node
-from replicator.coordination.records import StatusRecord, TaskRecord, load
+from replicator.coordination.ports import Check, Coordinator, Delete, Node, Op
+from replicator.coordination.records import CommitRecord, StatusRecord, TaskRecord, load
+from replicator.coordination.tasks.purged import Purged
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, ProcessError, VersionConflict
 
 MOST: Final = 200
@@ -56,7 +58,7 @@ class Removal:
                 node = self._coordinator.get(self._path)
                 if not self._is_deleted():
                     continue
-                self._remove(self._mark(node))
+                self._remove(self._mark(node), self._purging(node))
             except (NodeMissing, VersionConflict):
                 continue  # another process removes it too
             except NodeExists:
@@ -111,7 +113,30 @@ class Removal:
             )
         return path
 
-    def _remove(self, marker: str) -> None:
+    def _purging(self, node: Node) -> list[Op]:
+        """What the last transaction does besides, at the status that it was read from: an order to purge that comes
+        later is not missed."""
+        path = self._layout.status(self._task)
+        status = self._get(path)
+        if status is None:
+            return []
+        as_read: list[Op] = [Check(path, status.stat.version)]
+        with contextlib.suppress(CoordinationError):
+            wanted = load(StatusRecord, status.data, path)
+            uid = self._uid(node)
+            if wanted.purge and uid:
+                return [*as_read, Purged(self._coordinator, self._layout).adding(self._task, uid, wanted.by)]
+        return as_read
+
+    def _uid(self, node: Node) -> str:
+        """The progress of the task knows it where its configuration is damaged. "": the task has none."""
+        path = self._layout.last_commit(self._task)
+        with contextlib.suppress(CoordinationError):
+            return load(TaskRecord, node.data, self._path).uid
+        commit = self._get(path)
+        return load(CommitRecord, commit.data, path).uid if commit is not None else ""
+
+    def _remove(self, marker: str, purging: list[Op]) -> None:
         """The marker is deleted by the last transaction, which fails without it."""
         depth = self._path.count("/") + 1
         below = list(self._below())
@@ -119,7 +144,7 @@ class Removal:
         for at in range(0, len(first), MOST):
             self._coordinator.multi([Check(marker), *(Delete(path) for path in first[at : at + MOST])])
         last = [path for path in below if path.count("/") == depth and path != marker]
-        self._coordinator.multi([Delete(marker), *(Delete(path) for path in last), Delete(self._path)])
+        self._coordinator.multi([Delete(marker), *purging, *(Delete(path) for path in last), Delete(self._path)])
 
     def _below(self) -> Iterator[str]:
         """Every node below the task's, children before their parents. Those who stand are left out, so that the last

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
+import msgspec
+
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator, Create, Watcher
@@ -44,8 +46,8 @@ class Status:
             )
         return record
 
-    def set(self, task: str, desired: str, by: str, reason: str = "") -> StatusRecord:
-        """Writes what is wanted. "deleted" is final: the task's nodes may be half removed.
+    def set(self, task: str, desired: str, by: str, reason: str = "", *, purge: bool = False) -> StatusRecord:
+        """Writes what is wanted. "deleted" is final: the task's nodes may be half removed. So is `purge` of a deletion.
 
         Raises:
             NodeMissing: E5003, no such task.
@@ -54,7 +56,7 @@ class Status:
         """
         if desired not in DESIRED:
             raise ValueError(f"desired state {desired!r} is not one of {DESIRED}")
-        record = StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason)
+        record = StatusRecord(desired=desired, by=by, time_ms=now_ms(), reason=reason, purge=purge)
         for _ in range(_TRIES):
             with contextlib.suppress(VersionConflict, NodeExists):
                 self._write(task, record)
@@ -68,8 +70,11 @@ class Status:
         except NodeMissing:
             create_in_task(self._coordinator, self._layout, task, Create(path, dump(record)))
             return
+        before = _known(node.data, path)
         if record.desired != "deleted":
-            _refuse(task, _known(node.data, path))
+            _refuse(task, before)
+        elif before.desired == "deleted":
+            record = msgspec.structs.replace(record, purge=record.purge or before.purge)
         try:
             self._coordinator.set(path, dump(record), node.stat.version)
         except NodeMissing:

@@ -83,7 +83,7 @@ class ExactlyOnceSink:
         if record is not None and record.uid == term.uid:
             return record.position
         if record is not None or not term.installation:
-            self.left = record.position if record is not None else None
+            self.left = record.position if record is not None and record.uid not in term.purged else None
             return None
         inherited = former_positions.find(self._config, self._topics, term)
         self.left = inherited.left

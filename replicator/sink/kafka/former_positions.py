@@ -67,7 +67,8 @@ def find(config: KafkaSink, topics: Topics, term: Term) -> Inherited:
     for record in others:
         if record.uid == term.uid:
             raise _moved(record, term)
-    return Inherited(left=others[-1].position if others else None)
+    counted = [record for record in others if record.uid not in term.purged]
+    return Inherited(left=counted[-1].position if counted else None)
 
 
 def _read(topics: Topics, name: str, term: Term) -> PositionRecord | None:
@@ -89,7 +90,7 @@ def _carry_over(config: KafkaSink, topics: Topics, term: Term, plain: str) -> In
             session.close()
         before.disconnect()
     if record is None or record.uid != term.uid:
-        return Inherited(left=record.position if record is not None else None)
+        return Inherited(left=record.position if record is not None and record.uid not in term.purged else None)
     refuse_unknown(record, term)
     log.warning("the position in '%s' was moved to the key with the installation id, %s", plain, term.installation)
     return Inherited(record.position, topics.position(plain))

@@ -62,6 +62,11 @@ def counts_topic(task: str, installation: str = "") -> str:
     return _own(_COUNTS, task, installation)
 
 
+def counts_topics(topics: Iterable[str]) -> list[str]:
+    """Those of `topics` that are the counts topic of some task."""
+    return [name for name in topics if name.startswith(_COUNTS)]
+
+
 def _own(prefix: str, task: str, installation: str) -> str:
     if not installation:
         return _fit(prefix + _escaped(task, _PLAIN), task)

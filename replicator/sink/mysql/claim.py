@@ -76,7 +76,8 @@ def _locked(session: Session, table: PositionTable, term: Term) -> Claim | None:
         raise
     own = row is not None and row.uid == term.uid
     position = row.position if row is not None else None
-    return Claim(sequence, position if own else None, None if own else position)
+    counts = row is not None and row.uid not in term.purged
+    return Claim(sequence, position if own else None, position if counts and not own else None)
 
 
 def _read_locked(session: Session, table: PositionTable) -> PositionRow | None:

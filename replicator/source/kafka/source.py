@@ -8,7 +8,7 @@ from typing import Literal
 from replicator.config.kafka_source import KafkaSource, Offsets
 from replicator.errors import SourceError
 from replicator.kafka.messages import list_offsets
-from replicator.model.position import Position
+from replicator.model.position import Begin, Position
 from replicator.model.source_end import SourceEnd
 from replicator.source.kafka import topics
 from replicator.source.kafka.client import Login, connect
@@ -26,8 +26,8 @@ class TopicSource:
         self._config = config
         self._login = login
 
-    def start_position(self) -> Position:
-        start = self._config.start
+    def start_position(self, begin: Begin | None = None) -> Position:
+        start = begin or self._config.start
         if isinstance(start, Offsets):
             return self._given(start)
         return self._at(list_offsets.LAST if start == "latest" else list_offsets.FIRST)

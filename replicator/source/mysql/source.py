@@ -7,7 +7,7 @@ from functools import partial
 
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import ReplicatorError
-from replicator.model.position import Position
+from replicator.model.position import Begin, Position
 from replicator.model.replica_id import derived
 from replicator.model.source_end import SourceEnd
 from replicator.mysql.server import Server, read_server
@@ -47,10 +47,12 @@ class MySQLSource:
         self._statements = statements
         self.server_id = server_id or config.server_id or derived(task)
 
-    def start_position(self) -> Position:
-        return self._hosts.first(self._start_position)
+    def start_position(self, begin: Begin | None = None) -> Position:
+        return self._hosts.first(partial(self._start_position, begin))
 
-    def _start_position(self, config: Config) -> Position:
+    def _start_position(self, begin: Begin | None, config: Config) -> Position:
+        if begin is not None:
+            config = config.model_copy(update={"start": begin})
         with Session(config, self._password) as session:
             server = read_server(session)
             check_member(server, config)

@@ -32,10 +32,11 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No colour, no token and no debugging from outside."""
     for name in (
         "REPLICATOR_TOKEN", "REPLICATOR_TOKEN_FILE", "REPLICATOR_SERVER", "REPLICATOR_DEBUG", "NO_COLOR",
-        "FORCE_COLOR", "COLUMNS",
+        "FORCE_COLOR", "COLUMNS", "REPLICATOR_CONTEXT", "REPLICATOR_CONFIG",
     ):  # fmt: skip
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from replicator.cli import terminal
-from replicator.cli.task.watch import Feed, Screen, Shown
+from replicator.cli.task.selection import Choice
+from replicator.cli.task.watch import Feed, Shown, tasks_screen
 from replicator.coordination.tasks.status import Status
 from replicator.errors import ProcessError, ReplicatorError
 from tests.support.api import TASK, World
@@ -45,6 +46,41 @@ def test_a_pattern_and_a_state_choose_tasks(cli: Cli, three: World) -> None:
     assert cli("task", "retry", "--state", "failed").stdout == "shop_b retrying\n"
     listed = json.loads(cli("task", "describe", "crm", "shop_a", "-o", "json").stdout)
     assert [item["name"] for item in listed["items"]] == ["crm", "shop_a"]
+
+
+def labelled(world: World, name: str, **labels: str) -> None:
+    text_of = f"{text(name)}labels: {json.dumps(labels)}\n"
+    assert world.http.put(f"/tasks/{name}", content=text_of).status_code == 200
+
+
+def test_labels_choose_tasks(cli: Cli, three: World) -> None:
+    labelled(three, "shop_a", env="prod", team="shop")
+    labelled(three, "shop_b", env="prod")
+    assert cli("task", "get", "-l", "env=prod", "-o", "name").stdout == "shop_a\nshop_b\n"
+    assert cli("task", "get", "s*", "-l", "env,!team", "-o", "name").stdout == "shop_b\n"
+    assert cli("task", "get", "-l", "env=none").stderr == "No task is labelled env=none.\n"
+    assert "env=prod,team=shop" in cli("task", "get", "-o", "wide").stdout
+    assert "Labels:      env=prod,team=shop" in cli("task", "describe", "shop_a").stdout
+    assert cli("task", "pause", "-l", "env=prod", "--state", "running").stdout == "shop_a pausing\n"
+    assert desired(three) == {"crm": "running", "shop_a": "paused", "shop_b": "running"}
+    for verb in ("pause", "resume", "retry", "delete", "switchover", "wait", "describe"):
+        result = cli("task", verb, "-l", "env=none")
+        assert (result.exit_code, result.stdout) == (3, ""), verb
+        assert "no such task is labelled env=none" in result.stderr
+        assert cli("task", verb, "-l", "").exit_code == 1, "an empty variable is not all tasks"
+    items = three.http.get("/tasks", params={"selector": "env=prod,team!=shop"}).json()["items"]
+    assert [(item["name"], item["labels"]) for item in items] == [("shop_b", {"env": "prod"})]
+    refused = three.http.get("/tasks", params={"selector": ""})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "E1031")
+
+
+def test_wanted_and_actual_are_shown_apart(cli: Cli, three: World) -> None:
+    cli("task", "pause", "*")
+    rows = {row.split()[0]: " ".join(row.split()[1:]) for row in cli("task", "get").stdout.splitlines()}
+    assert rows["crm"].startswith("paused wanted, absent")
+    assert rows["shop_a"].startswith("paused wanted, running")
+    assert rows["shop_b"].startswith("paused wanted, failed E2101")
+    assert "State:       paused wanted, running" in cli("task", "describe", "shop_a").stdout
 
 
 def test_what_matches_nothing_is_an_error(cli: Cli, three: World) -> None:
@@ -160,7 +196,9 @@ def screen(
     feed = Feed(lambda: items, lambda: clock[0])
     feed.ask()
     clock[0], feed.error = (14.0, error) if error else (0.5, None)
-    return Screen(Shown((), (), "wide", True), "http://server").text(feed, silent=error is not None, lines=lines)
+    return tasks_screen(Shown(Choice(), "wide", True), "http://server").text(
+        feed, silent=error is not None, lines=lines
+    )
 
 
 def test_a_watched_table_fits_its_screen(cli: Cli, three: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,15 @@ class Bus:
     def core(self, host: str, age_s: float = 3600) -> Core:
         return Core(self, host, now_ms() - int(age_s * 1000))
 
-    def task(self, name: str, *, host: str = "db1.shop.internal", configured: bool = True, **source: object) -> None:
+    def task(
+        self,
+        name: str,
+        *,
+        host: str = "db1.shop.internal",
+        configured: bool = True,
+        labels: object = None,
+        **source: object,
+    ) -> None:
         config: dict[str, object] = {
             "name": name,
             "source": {
@@ -104,6 +112,7 @@ class Bus:
                 **source,
             },
             "sink": {"type": "kafka", "bootstrap_servers": ["kafka1.internal:9092", "kafka2.internal:9092"]},
+            "labels": labels or {},
         }
         self.admin.create(
             self.layout.task(name),

@@ -17,7 +17,7 @@ from monitor.render import Renderer
 from monitor.view import View
 from replicator.model.retrying import Retrying
 from replicator.model.verification import VerifiedTable
-from tests.unit.monitor.scene import night, small
+from tests.unit.monitor.scene import Bus, night, small
 from tests.unit.monitor.test_view_builder import Eye
 
 
@@ -154,7 +154,7 @@ def documented(text: str) -> set[str]:
 
 def test_every_metric_is_documented_and_every_alert_is_about_one() -> None:
     root = Path(__file__).parents[3]
-    text = exposition(Eye(night()).look(), streams=0).decode()
+    text = exposition(Eye(night()).look(), streams=0, labels=("env",)).decode()
     exported = set(re.findall(r"^# TYPE (\S+) ", text, re.MULTILINE))
     assert documented((root / "docs/metrics.md").read_text()) == exported
     rules = yaml.safe_load((root / "deploy/alerts.yaml").read_text())["groups"][0]["rules"]
@@ -186,3 +186,13 @@ def test_the_last_verification() -> None:
     assert "target differs from source" in row.notes and row.tone == "warn"
     html = Renderer().fragments(view, view.read_ms).html["tasks:copy_hot_item"]
     assert "shop.b</span>: 2 missing, 1 extra, 0 different" in html and '<b class="bad">differs</b>' in html
+
+
+def test_labels_are_an_info_metric_only_for_the_chosen_keys() -> None:
+    bus = Bus()
+    bus.task("a", labels={"env": "prod", "example.com/team": "x"})
+    view = Eye(bus).look()
+    assert "bus_task_labels_info" not in exposition(view, streams=0).decode()
+    text = exposition(view, streams=0, labels=("example.com/team", "zone")).decode()
+    assert 'bus_task_labels_info{label_example_com_team="x",label_zone="",task="a"} 1.0' in text
+    assert 'bus_task_desired{desired="running",task="a"} 1.0' in text

@@ -91,6 +91,12 @@ def test_figures_are_stale_while_a_read_is_not_answered() -> None:
     view = screen.poller.view
     assert (view.zookeeper_connected, view.stale_since_ms, view.stale_reason) == (False, view.read_ms, "no answer yet")
     assert (screen.metric("bus_zookeeper_connected"), screen.metric("bus_task_lag_seconds")) == ("0.0", None)
+    assert not screen.feed.page.stale
+    screen.poller.look()
+    assert screen.feed.page.stale and screen.outage.startswith("No data from ZooKeeper since ")
+    published = screen.feed.page
+    screen.poller.look()
+    assert screen.feed.page is published, "once"
 
 
 def test_a_monitor_that_was_started_in_an_outage_has_never_read_anything(log: list[dict[str, object]]) -> None:

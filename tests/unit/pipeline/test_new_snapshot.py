@@ -11,7 +11,7 @@ from replicator.checkpoint.memory_store import MemoryStore
 from replicator.coordination.tasks.position_changes import ToFile, move
 from replicator.errors import PositionGone, SourceError, SourceUnavailable
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.position import CatchUp, Position
+from replicator.model.position import Begin, CatchUp, Position
 from replicator.model.position_order import compared
 from replicator.model.quarantine import Quarantined
 from replicator.model.snapshot import SnapshotProgress
@@ -37,7 +37,7 @@ class Purged(Script):
             raise PURGED
         return super().open(position)
 
-    def start_position(self) -> Position:
+    def start_position(self, begin: Begin | None = None) -> Position:
         return Position("b.1", self.end, server="S")
 
 
@@ -98,7 +98,7 @@ def test_a_source_that_does_not_answer_at_that_moment() -> None:
     class Away(Purged):
         asked = 0
 
-        def start_position(self) -> Position:
+        def start_position(self, begin: Begin | None = None) -> Position:
             self.asked += 1
             if self.asked == 1:
                 raise SourceUnavailable("E2002", "lost")

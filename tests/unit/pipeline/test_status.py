@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from replicator.errors import SinkUnavailable, SourceUnavailable
+from replicator.errors import RegistryUnavailable, SinkUnavailable, SourceUnavailable
 from replicator.model.batch import Batch
 from replicator.model.position import Position
 from replicator.pipeline import status as status_module
@@ -134,6 +134,27 @@ def test_what_waited_is_over_once_it_is_acknowledged_in_another_session() -> Non
     assert told.status.flowing
     told.pause()
     assert told.lag == 0.0
+
+
+def test_a_change_that_could_not_even_be_encoded_is_not_delivered() -> None:
+    """As by a registry of schemas that does not answer: each session fails at the change that it has just read."""
+    told = Told()
+    told.pause()
+    told.read(HEARTBEAT)
+    told.pause()
+    assert told.status.flowing and told.lag == 0.0
+    for _ in range(3):
+        told.status.read(60, 0.5, backlog=False)  # decoded never returns
+        told.status.ended(RegistryUnavailable("E3301", "away"))
+        assert not told.status.flowing and told.lag != 0.0
+        told.clock.ms += 2_000
+        told.status.opened(at(8), polls=False)
+        told.pause()  # the source takes its time
+        assert not told.status.flowing and told.lag != 0.0, "nothing was read of this stream yet"
+    told.status.asked(at(9), told.clock.ms)
+    told.read(change(9, NOW))
+    told.status.delivered(0, NOW, outstanding=False, progress=True)
+    assert told.status.flowing
 
 
 def test_a_session_that_begins_anew_has_read_nothing_of_what_the_last_one_had() -> None:

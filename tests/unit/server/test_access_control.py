@@ -121,11 +121,11 @@ def test_the_author_is_the_token_whatever_the_client_says(world: World) -> None:
     world.http.post("/tasks", content=TASK)
     verbs = itertools.cycle(("pause", "resume"))
     for said, shown in (
-        ("", "token@127.0.0.1"),
-        ("ann@laptop", "token@127.0.0.1 (says ann@laptop)"),
-        ("x) token@10.0.0.9 (says root", "token@127.0.0.1 (says x token@10.0.0.9 says root)"),
-        ("a\x1b[31mb", "token@127.0.0.1 (says a[31mb)"),
-        ("()", "token@127.0.0.1"),
+        ("", "token:server@127.0.0.1"),
+        ("ann@laptop", "token:server@127.0.0.1 (says ann@laptop)"),
+        ("x) token@10.0.0.9 (says root", "token:server@127.0.0.1 (says x token@10.0.0.9 says root)"),
+        ("a\x1b[31mb", "token:server@127.0.0.1 (says a[31mb)"),
+        ("()", "token:server@127.0.0.1"),
     ):
         headers = [("x-replicator-user", said), ("x-forwarded-for", "10.0.0.9"), ("forwarded", "for=10.0.0.9")]
         made = httpx.Headers([(name.encode(), value.encode("latin-1")) for name, value in headers])

@@ -13,7 +13,7 @@ from referencing.jsonschema import DRAFT202012
 
 from replicator.assembly.table_definitions import TableDefinitions
 from server.access_control import MAX_BODY
-from server.app import create_app
+from server.app import Access, create_app
 from tests.support.api import TASK, TOKEN, World
 
 NAME = "copy_hot_item"
@@ -38,7 +38,7 @@ def test_every_reference_resolves_and_every_operation_has_a_name(document: dict[
     assert set(names) <= set(document["components"]["schemas"])
     operations = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
     assert len(operations) == len(set(operations))
-    assert document["security"] == [{"token": []}]
+    assert document["security"] == [{"token": []}, {"user": []}]
 
 
 def test_answers_are_as_documented(world: World, document: dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ def test_answers_are_as_documented(world: World, document: dict[str, Any]) -> No
     def check(answer: httpx.Response, path: str, method: str) -> None:
         responses = document["paths"][f"/api/v1{path}"][method]["responses"]
         described = responses.get(str(answer.status_code), responses["default"])
-        schema = described["content"]["application/json"]["schema"]
+        schema = described["content"][answer.headers["content-type"]]["schema"]
         whole = {"$ref": "urn:doc" + schema["$ref"]}
         jsonschema.Draft202012Validator(whole, registry=registry).validate(answer.json())
 
@@ -82,7 +82,7 @@ def test_answers_are_as_documented(world: World, document: dict[str, Any]) -> No
 
 async def too_large(world: World, method: str, path: str) -> tuple[int, str]:
     """Without a socket, which may be reset before the answer is read."""
-    app = create_app(world.bus.coordinator, world.bus.layout, TOKEN, TableDefinitions)
+    app = create_app(world.bus.coordinator, world.bus.layout, Access(TOKEN), TableDefinitions)
     headers = {"authorization": f"Bearer {TOKEN}"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://server", headers=headers) as http:
         answer = await http.request(method, path, content=b" " * (MAX_BODY + 1))
@@ -105,3 +105,56 @@ def test_the_configuration_s_schema_is_in_it(document: dict[str, Any]) -> None:
     body = document["paths"]["/api/v1/tasks"]["post"]["requestBody"]["content"]
     assert body["application/yaml"]["schema"] == {"$ref": "#/components/schemas/TaskConfig"}
     assert document["components"]["schemas"]["TaskConfig"]["additionalProperties"] is False
+
+
+def test_every_body_and_answer_has_a_valid_example(document: dict[str, Any]) -> None:
+    registry: Any = Registry().with_resource("urn:doc", DRAFT202012.create_resource(document))
+
+    def check(content: dict[str, Any], where: str) -> None:
+        given = content.get("examples", {}).values()
+        values = [content["example"]] if "example" in content else [one["value"] for one in given]
+        assert values, f"{where} has no example"
+        for value in values:
+            schema = absolute(content["schema"])
+            jsonschema.Draft202012Validator(schema, registry=registry).validate(value)
+
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            contents = list(operation.get("requestBody", {}).get("content", {}).values())
+            answers = [one for status, one in operation["responses"].items() if status != "default"]
+            for content in [*contents, *(each for one in answers for each in one.get("content", {}).values())]:
+                check(content, f"{method} {path}")
+
+
+def absolute(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {k: "urn:doc" + v if k == "$ref" and isinstance(v, str) else absolute(v) for k, v in node.items()}
+    return [absolute(one) for one in node] if isinstance(node, list) else node
+
+
+def test_errors_are_documented_by_code(document: dict[str, Any]) -> None:
+    replace = document["paths"]["/api/v1/tasks/{name}"]["put"]
+    content = "application/problem+json"
+    codes = {
+        status: list(one["content"][content].get("examples", {}))
+        for status, one in replace["responses"].items()
+        if status > "3"
+    }
+    assert codes["401"] == ["E5006"] and codes["403"] == ["E5072"] and codes["404"] == ["E5003"]
+    assert codes["409"] == ["E1009", "E4006"] and codes["503"] == ["E4001"] and codes["413"] == ["E1008"]
+    assert replace["x-role"] == "admin"
+    health = document["paths"]["/api/v1/health"]["get"]
+    assert health["security"] == [] and "x-role" not in health and "401" not in health["responses"]
+
+
+def test_page_of_the_document_loads_nothing_from_elsewhere(world: World) -> None:
+    url = world.bus.url
+    page = world.http.get(f"{url}/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    for name in ("docs.js", "docs.css"):
+        assert f"/docs/{name}" in page.text
+        assert world.http.get(f"{url}/docs/{name}").status_code == 200
+    text = page.text + world.http.get(f"{url}/docs/docs.js").text
+    assert "innerHTML" not in text and "://" not in text and "onclick" not in text and "style=" not in text
+    assert world.http.get(f"{url}/docs/..%2Fapp.py").status_code == 404
+    assert world.http.get(f"{url}/docs/docs.html").status_code == 404

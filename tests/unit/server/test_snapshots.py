@@ -64,7 +64,7 @@ def test_start_pause_resume_stop(begun: World) -> None:
     ]
     told = ["order-1: shop.item where id > 5", "pause", "resume", "order-2: shop.item", "stop"]
     assert [event["reason"] for event in sorted(events, key=lambda event: event["number"])] == told
-    assert all(event["by"].startswith("token@") for event in events)
+    assert all(event["by"].startswith("token:server@") for event in events)
 
 
 @pytest.mark.parametrize(

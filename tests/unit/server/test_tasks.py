@@ -100,16 +100,16 @@ def test_pause_and_resume(made: World) -> None:
     )
     assert answer.json()["desired"] == "paused"
     assert (answer.json()["desired_by"], answer.json()["desired_reason"]) == (
-        "token@127.0.0.1 (says bob)",
+        "token:server@127.0.0.1 (says bob)",
         "maintenance",
     )
     made.http.post(f"/tasks/{NAME}/pause")
     assert made.http.post(f"/tasks/{NAME}/resume").json()["desired"] == "running"
     items = made.http.get(f"/tasks/{NAME}/history").json()["items"]
     assert [(item["event"], item["by"]) for item in items] == [
-        ("created", "token@127.0.0.1 (says ann)"),
-        ("pause", "token@127.0.0.1 (says bob)"),
-        ("resume", "token@127.0.0.1"),
+        ("created", "token:server@127.0.0.1 (says ann)"),
+        ("pause", "token:server@127.0.0.1 (says bob)"),
+        ("resume", "token:server@127.0.0.1"),
     ]
     assert len(made.http.get(f"/tasks/{NAME}/history?limit=1").json()["items"]) == 1
     assert code(made.http.post(f"/tasks/{NAME}/pause", json={"why": "x"})) == (422, "E1002")

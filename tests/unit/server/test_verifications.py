@@ -38,7 +38,7 @@ def test_a_report_is_kept_and_shown(made: World) -> None:
     status, task = put(made, body(made))
     assert status == 200 and task["verification"] == kept(made)
     assert (kept(made)["result"], kept(made)["tables"][0]["missing"]) == ("differs", 2)
-    assert kept(made)["by"].startswith("token@")
+    assert kept(made)["by"].startswith("token:server@")
     put(made, body(made, ended_ms=9, tables=[{"table": "shop.item", "result": "equal", "time_ms": 9}]))
     assert (kept(made)["result"], kept(made)["equal_ms"]) == ("equal", 9)
 

@@ -16,6 +16,7 @@ from replicator.assembly.table_definitions import TableDefinitions
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.telemetry.hosts import WITHOUT_TLS, App, guarded, names
+from server.app import Access
 from server.app import create_app as create_server
 
 PROGRAM = """
@@ -27,7 +28,7 @@ serve(Starlette(), Listen(sys.argv[1], (), True), "probe", ready=lambda address:
 
 
 def server() -> App:
-    return create_server(MemoryEnsemble().session(), Layout(), "token", TableDefinitions)
+    return create_server(MemoryEnsemble().session(), Layout(), Access("token"), TableDefinitions)
 
 
 def monitor() -> App:

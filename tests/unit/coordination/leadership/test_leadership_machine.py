@@ -257,6 +257,10 @@ class Leadership(RuleBasedStateMachine):
         host = "" if to is None else self.core(to).host
         Commands(self.world.admin, self.world.layout).submit(TASK, "switchover", {"host": host}, "test")
 
+    @rule()
+    def restart(self) -> None:
+        Commands(self.world.admin, self.world.layout).submit(TASK, "restart", {}, "test")
+
     @rule(limit=st.integers(0, 3), bad=st.booleans())
     def configure(self, limit: int, bad: bool) -> None:
         registry = Registry(self.world.admin, self.world.layout)

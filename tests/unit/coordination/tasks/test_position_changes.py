@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from replicator.coordination.tasks.position_changes import (
     PositionChange,
     Target,
+    ToEnd,
     ToFile,
     ToGtid,
     ToPoint,
@@ -121,3 +122,18 @@ def test_a_move_forward_remembers_up_to_where_the_log_was_read() -> None:
     there = Checkpoint(Position("b.7", 500, server="A@9/4:9"))
     back = moved(there, ToFile("b.1", 100)).after
     assert back.position.unseen == Place("b.7", 500, server="A@9/4:9"), "it may be another server's file"
+
+
+def test_an_end_of_the_log_is_left_to_the_source() -> None:
+    latest = moved(FILES, ToEnd("latest"))
+    assert (latest.direction, latest.repeats) == ("forward", "")
+    assert latest.skips == "everything from binlog.000003:400+2 until the task continues"
+    after = latest.after.position
+    assert (after.begin, after.reset, after.rows, str(after)) == ("latest", 5, 0, "latest")
+    assert after.unseen is not None, "tables may change in what is passed unread"
+    assert latest.after.in_sink is None
+    earliest = moved(FILES, ToEnd("earliest"))
+    assert earliest.skips == "" and "everything that the source still has" in earliest.repeats
+    again = moved(latest.after, ToEnd("latest"))
+    assert (again.after.position.reset, again.skips) == (6, "everything until the task continues")
+    assert moved(None, ToEnd("earliest")).after.position == Position("", 4, reset=1, begin="earliest")

@@ -15,6 +15,7 @@ from replicator.coordination.ports import Op
 from replicator.coordination.records import CommitRecord, HistoryRecord, InstanceRecord, dump
 from replicator.coordination.tasks.commits import Commits
 from replicator.coordination.tasks.history import History
+from replicator.coordination.tasks.purged import MOST, Purged
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import Status
 from replicator.coordination.watches import Watches
@@ -171,3 +172,55 @@ def test_a_view_is_of_one_incarnation(bench: Bench, part: str) -> None:
     for kind in ("listing", "get"):
         bench.slow.before[f"{kind} {part}"] = bench.delete
     assert not read(bench).exists
+
+
+@pytest.mark.parametrize("purge", [False, True])
+def test_a_purge_is_noted_in_the_transaction_that_removes_the_task(bench: Bench, purge: bool) -> None:
+    bench.status.set(TASK, "deleted", "test", purge=purge)
+    bench.registry.remove(TASK)
+    assert Purged(bench.quick, LAYOUT).uids(TASK) == (frozenset([bench.uid]) if purge else frozenset())
+
+
+def test_a_purge_that_is_ordered_while_the_task_is_removed_is_not_missed(bench: Bench) -> None:
+    bench.status.set(TASK, "deleted", "test")
+    bench.slow.before["multi"] = lambda: bench.status.set(TASK, "deleted", "test", purge=True)
+    assert Registry(bench.slow, LAYOUT).remove(TASK)
+    assert Purged(bench.quick, LAYOUT).uids(TASK) == {bench.uid}
+
+
+def test_a_deletion_without_purge_does_not_take_an_order_to_purge_back(bench: Bench) -> None:
+    bench.status.set(TASK, "deleted", "test", purge=True)
+    bench.status.set(TASK, "deleted", "test")
+    assert bench.registry.remove(TASK)
+    assert Purged(bench.quick, LAYOUT).uids(TASK) == {bench.uid}
+
+
+def test_each_incarnation_is_purged_for_itself(bench: Bench) -> None:
+    first = bench.uid
+    bench.status.set(TASK, "deleted", "test", purge=True)
+    assert bench.registry.remove(TASK)
+    second = bench.made()
+    bench.delete()
+    third = bench.made()
+    assert Purged(bench.quick, LAYOUT).uids(TASK) == {first}, "what the second has left counts"
+    bench.status.set(TASK, "deleted", "test", purge=True)
+    assert bench.registry.remove(TASK)
+    assert Purged(bench.quick, LAYOUT).uids(TASK) == {first, third} and second not in {first, third}
+
+
+def test_a_purge_of_a_damaged_task_knows_it_by_its_progress(bench: Bench) -> None:
+    bench.quick.set(LAYOUT.task(TASK), b"junk", -1)
+    bench.status.set(TASK, "deleted", "test", purge=True)
+    assert bench.registry.remove(TASK)
+    assert Purged(bench.quick, LAYOUT).uids(TASK) == {bench.uid}
+
+
+def test_the_list_of_purged_incarnations_is_bounded_and_mends_itself(bench: Bench) -> None:
+    purged = Purged(bench.quick, LAYOUT)
+    for number in range(MOST + 10):
+        bench.quick.multi([purged.adding(TASK, f"uid-{number}", "test")])
+    assert purged.uids(TASK) == {f"uid-{number}" for number in range(10, MOST + 10)}
+    bench.quick.set(LAYOUT.purged_task(TASK), b"junk", -1)
+    assert purged.uids(TASK) == frozenset()
+    bench.quick.multi([purged.adding(TASK, "uid", "test")])
+    assert purged.uids(TASK) == {"uid"}

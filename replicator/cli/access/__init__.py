@@ -1,0 +1,1 @@
+"""Commands for logins and the audit."""

@@ -1,0 +1,1 @@
+"""Logins of people and machines: tokens, users, and how they are verified."""

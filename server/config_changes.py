@@ -1,0 +1,36 @@
+"""What a request that writes a configuration is checked for, and what the audit has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Request
+
+from replicator.config.load import to_data
+from replicator.config.task import TaskConfig
+from server import task_scope
+from server.audit import differences
+from server.request_facts import facts_of
+
+
+def writes(request: Request, config: TaskConfig, before: Mapping[str, Any] | None = None) -> None:
+    """Call it before the configuration is written. Raises ProcessError E5072 for a task that the login could not see
+    afterwards."""
+    facts = facts_of(request.scope)
+    replaces(request, to_data(config), before)
+    if not facts.task:
+        facts.task = config.name
+    elif facts.task != config.name:
+        facts.target = config.name
+
+
+def replaces(request: Request, after: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
+    """As `writes`, of a configuration as plain data."""
+    facts = facts_of(request.scope)
+    task_scope.check_config(facts.known, after)
+    facts.changes = differences(before, after)
+
+
+def removes(request: Request, before: Mapping[str, Any] | None) -> None:
+    facts_of(request.scope).changes = differences(before, None)

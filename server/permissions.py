@@ -1,0 +1,103 @@
+"""Which role each operation of the API requires. An operation that is not in the table is refused."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from replicator.errors import ProcessError
+from replicator.model.principal import Principal, Role
+
+
+class Rule(NamedTuple):
+    """role: None for requests without a login; everywhere: not for logins that are limited to some tasks by a selector;
+    own: users may do it to themselves, whatever their role."""
+
+    role: Role | None
+    everywhere: bool = False
+    own: bool = False
+
+
+_READ: Final = Rule("viewer")
+_OPERATE: Final = Rule("operator")
+_CONFIGURE: Final = Rule("admin")
+_ADMINISTER: Final = Rule("admin", everywhere=True)
+
+RULES: Final[dict[str, Rule]] = {
+    "readHealth": Rule(None),
+    "readDocument": _READ,
+    "readDocs": _READ,
+    "readDocsFile": _READ,
+    "readLogin": _READ,
+    "listTasks": _READ,
+    "readTask": _READ,
+    "readHistory": _READ,
+    "readPositions": _READ,
+    "readSchema": _READ,
+    "listMachines": _READ,
+    "readCluster": _READ,
+    "listVersions": _READ,
+    "readVersion": _READ,
+    "compareVersions": _READ,
+    "pauseTask": _OPERATE,
+    "resumeTask": _OPERATE,
+    "switchoverTask": _OPERATE,
+    "maintainTask": _OPERATE,
+    "maintainAll": Rule("operator", everywhere=True),
+    "retryTask": _OPERATE,
+    "restartTask": _OPERATE,
+    "skip": _OPERATE,
+    "setPosition": _OPERATE,
+    "quarantineTable": _OPERATE,
+    "replayTable": _OPERATE,
+    "startSnapshot": _OPERATE,
+    "pauseSnapshot": _OPERATE,
+    "resumeSnapshot": _OPERATE,
+    "stopSnapshot": _OPERATE,
+    "defineTable": _OPERATE,
+    "reportVerification": _OPERATE,
+    "createTask": _CONFIGURE,
+    "replaceTask": _CONFIGURE,
+    "deleteTask": _CONFIGURE,
+    "forkTask": _CONFIGURE,
+    "rollbackTask": _CONFIGURE,
+    "listTokens": _ADMINISTER,
+    "createToken": _ADMINISTER,
+    "revokeToken": _ADMINISTER,
+    "listUsers": _ADMINISTER,
+    "createUser": _ADMINISTER,
+    "setPassword": Rule("admin", everywhere=True, own=True),
+    "setUserRole": _ADMINISTER,
+    "removeUser": _ADMINISTER,
+    "readAudit": _ADMINISTER,
+}
+
+
+def rule_of(operation: str) -> Rule:
+    """Raises ProcessError E5072 for an operation without one."""
+    rule = RULES.get(operation)
+    if rule is None:
+        fix = "Report it: the operation has no rule in the Server."
+        raise ProcessError("E5072", "no role may do this", found=operation or "an unknown operation", fix=fix)
+    return rule
+
+
+def check(principal: Principal, operation: str, own_name: str = "") -> None:
+    """own_name: the user that the operation is about. Raises ProcessError E5072, which names the role that is
+    needed."""
+    rule = rule_of(operation)
+    if rule.role is None or (rule.own and principal.kind == "user" and principal.name == own_name):
+        return
+    if not principal.may(rule.role):
+        raise ProcessError(
+            "E5072",
+            f"{principal.label} may not do this",
+            found=f"role {principal.role}, operation {operation}",
+            wanted=f"role {rule.role}" + (" or a role above it" if rule.role != "admin" else ""),
+        )
+    if rule.everywhere and principal.selector:
+        raise ProcessError(
+            "E5072",
+            f"{principal.label} may not do this",
+            found=f"role {principal.role} for tasks with {principal.selector}, operation {operation}",
+            wanted=f"role {rule.role} without a selector",
+        )

@@ -1,0 +1,34 @@
+"""Route of the audit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from replicator.coordination.records import AuditEntry
+from server import access_responses
+from server.route_helpers import AuditOf, documented, reply
+
+router = APIRouter(tags=["audit"])
+MOST = 1000
+
+
+@router.get("/audit", responses=documented(access_responses.Audit), operation_id="readAudit")
+def read_audit(
+    audit: AuditOf,
+    task: Annotated[str, Query(description="only entries of this task", max_length=200)] = "",
+    by: Annotated[str, Query(description="only entries of this login, such as ann or token:ci", max_length=200)] = "",
+    outcome: Annotated[str, Query(description="only entries with this outcome", max_length=20)] = "",
+    since_ms: Annotated[int, Query(description="only entries since this time", ge=0, lt=1 << 62)] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST, description="number of entries, the newest ones")] = 200,
+) -> Response:
+    """Returns entries of the audit: requests that changed something, failed or were refused, oldest first. Entries of
+    deleted tasks are kept; the number of entries is bounded. Requires the role admin without a selector: the history of
+    a task shows its changes to others."""
+
+    def wanted(entry: AuditEntry) -> bool:
+        return (not task or entry.task == task) and by in ("", entry.by) and outcome in ("", entry.outcome)
+
+    return reply(access_responses.Audit(items=audit.read(limit, wanted, since_ms)))

@@ -1,0 +1,67 @@
+"""Versions of a task's configuration: lists, compares and restores them."""
+
+from __future__ import annotations
+
+from replicator.config.canonical import difference
+from replicator.config.load import parse_task
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import VersionRecord
+from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tasks.versions import Versions
+from replicator.errors import ProcessError
+from server.task_operations import TaskOperations
+
+
+class VersionOperations:
+    """Thread-safe. Every method raises NodeMissing E5003 for a task that is not there, NotConnected."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout, operations: TaskOperations) -> None:
+        self._versions = Versions(coordinator, layout)
+        self._registry = Registry(coordinator, layout)
+        self._operations = operations
+
+    def list(self, name: str) -> tuple[int, list[VersionRecord]]:
+        """The number of the present version, and all that are kept, oldest first."""
+        present = self._registry.version(name)
+        return present, self._versions.read(name)
+
+    def read(self, name: str, number: int) -> VersionRecord:
+        """Raises ProcessError E5090."""
+        self._registry.version(name)
+        return self._versions.get(name, number)
+
+    def compare(self, name: str, before: int | None, after: int | None) -> tuple[int, int, str]:
+        """The numbers and the difference. `after` None: the present version; `before` None: the one in front of it.
+
+        Raises ProcessError E5090.
+        """
+        present, kept = self.list(name)
+        numbers = [record.number for record in kept]
+        last = after if after is not None else present
+        earlier = [number for number in numbers if number < last]
+        if before is None and not earlier:
+            listed = ", ".join(map(str, numbers)) or "none"
+            raise ProcessError("E5090", f"task '{name}' has no version before {last}", found=f"kept: {listed}")
+        first = before if before is not None else earlier[-1]
+        found = {record.number: record for record in kept}
+        old = found.get(first) or self._versions.get(name, first)
+        new = found.get(last) or self._versions.get(name, last)
+        return first, last, difference(old.config, new.config, (f"{name} version {first}", f"{name} version {last}"))
+
+    def restore(
+        self, name: str, number: int, by: str, version: int | None, dry_run: bool, reason: str
+    ) -> tuple[int, str]:
+        """A replacement of the configuration with all its checks. Returns the number that was replaced and the
+        difference, "" where nothing changes. `version`: see `TaskOperations.replace`.
+
+        Raises ProcessError E5090, and what `TaskOperations.replace` raises; ConfigError where this release does not
+        accept the configuration any more.
+        """
+        node = self._registry.read(name)
+        record = self._versions.get(name, number)
+        config = parse_task(record.config)
+        wanted = node.version if version is None else version
+        self._operations.replace(name, config, by, wanted, dry_run, reason, restores=number)
+        names = (f"{name} version {node.version}", f"{name} version {number}")
+        return node.version, difference(node.record.config or {}, record.config, names)

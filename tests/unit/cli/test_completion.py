@@ -1,0 +1,45 @@
+"""Completion from a Server that does not answer: the shell waits for about a second, and gets nothing."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.shell_completion import ShellComplete
+
+from replicator.cli.main import main
+from replicator.cli.task import completion
+
+
+@pytest.fixture
+def silent() -> Iterator[str]:
+    """A Server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+
+def test_a_silent_server_costs_a_second(silent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REPLICATOR_SERVER", silent)
+    monkeypatch.setenv("REPLICATOR_TOKEN", "a-token-of-a-test")
+    shell = ShellComplete(main, {}, "replicator", "_REPLICATOR_COMPLETE")
+    began = time.monotonic()
+    assert shell.get_completions(["task", "describe"], "") == []
+    assert completion.SECONDS <= time.monotonic() - began < 10 * completion.SECONDS, "it was asked, and given up"
+
+
+def test_a_question_that_never_returns_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look-up of a name, for instance, which no time limit of a client bounds."""
+    monkeypatch.setenv("REPLICATOR_TOKEN", "a-token-of-a-test")
+    context = click.Context(click.Command("x"))
+    began = time.monotonic()
+
+    def never(_client: object) -> dict[str, object]:
+        time.sleep(20 * completion.SECONDS)
+        return {"items": []}
+
+    assert completion.asked(context, never) == {}
+    assert time.monotonic() - began < 10 * completion.SECONDS
