@@ -22,9 +22,6 @@ from replicator.errors import CoordinationError, NodeMissing, ProcessError
 
 ATTEMPTS: Final = 8
 _FIRST_PAUSE: Final = 0.05
-GROWING: Final = ("history", "trail")
-"""Children of a task that get entries all the time and lose old ones: an entry that is missing is not missed."""
-LAST_COMMIT: Final = "lastCommit"
 
 
 class _Moved(Exception):
@@ -87,16 +84,19 @@ class TreeReader:
             return None
         seen: dict[str, Stat] = {top: node.stat}
         nodes = [self._saved(top, top, node.data, node.stat)]
-        nodes += self._one(f"{top}/{LAST_COMMIT}", top)
+        commit = self._layout.last_commit(name)
+        # They get entries all the time and lose old ones: an entry that is missing is not missed.
+        growing = (self._layout.history(name), self._layout.position_history(name))
+        nodes += self._one(commit, top)
         for child in self._coordinator.children(top):
             path = f"{top}/{child}"
-            if child == LAST_COMMIT or child.startswith(MARKERS):
+            if path == commit or child.startswith(MARKERS):
                 continue
             if child in QUEUES:
                 nodes += self._one(path, top)
             else:
-                growing = child in GROWING
-                nodes += self._walk(path, top, {} if growing else seen, missing_is_fine=growing)
+                grows = path in growing
+                nodes += self._walk(path, top, {} if grows else seen, missing_is_fine=grows)
         self._refuse_moved(seen)
         return SavedPart(name, tuple(nodes))
 

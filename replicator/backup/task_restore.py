@@ -159,7 +159,8 @@ class TaskRestore:
             return node.data
 
     def _has_delivered(self) -> bool:
-        if any(node.path.startswith("trail/") for node in self._part.nodes):
+        points = self._layout.position_history(self._part.task)[len(self._top) + 1 :]
+        if any(node.path.startswith(f"{points}/") for node in self._part.nodes):
             return True
         return any(
             entry.kind in ("running", "position")
