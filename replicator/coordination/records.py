@@ -362,9 +362,8 @@ class RequestRecord(Record, kw_only=True):
 R = TypeVar("R", bound=Record)
 _REMEDIES = {
     "TaskRecord": "Write the configuration again: `replicator task apply -f FILE`.",
-    "CommitRecord": "Restore the znode from a backup; or create the task again with `source.start` at the position "
-    "that "
-    "`replicator task position history NAME` shows last.",
+    "CommitRecord": "Restore the task: `replicator cluster restore FILE --task NAME --overwrite`; or create it again "
+    "with `source.start` at the position that `replicator task position history NAME` shows last.",
     "MachineRecord": "Restart the Core of that host; its znode is then written again.",
     "InstanceRecord": "Restart the Core of that host; its znode is then written again.",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,12 +12,12 @@ from replicator.cli import options
 from replicator.cli.bundle import host
 from replicator.cli.bundle.archive import BundleFile
 from replicator.cli.bundle.tree import TreeParts
+from replicator.cli.cluster.connection import connected
 from replicator.cli.terminal import clean
 from replicator.coordination.layout import Layout, escape
 from replicator.coordination.ports import Coordinator
-from replicator.errors import NotConnected
+from replicator.errors import CoordinationError
 from replicator.host.addresses import parse_ensemble
-from replicator.zookeeper.client import connect
 
 _MOST_TASKS = 200
 _CONNECT_SECONDS = 5.0
@@ -63,17 +64,12 @@ def command(
         for word in ("srvr", "mntr"):
             name = f"zookeeper/{escape(server.host)}-{server.port}-{word}.txt"
             meaning = f"Answer of the ZooKeeper server to `{word}`."
-            bundle.add(name, meaning, lambda server=server, word=word: host.zookeeper_command(server, word))
+            bundle.add(name, meaning, partial(host.zookeeper_command, server, word))
     try:
-        coordinator = connect(zookeeper, session_timeout, _CONNECT_SECONDS)
-    except NotConnected as unreachable:
-        error = unreachable
-        bundle.add("tasks", "", lambda: _fail(error))
-    else:
-        try:
+        with connected(zookeeper, root, session_timeout, _CONNECT_SECONDS) as coordinator:
             _add_tree(bundle, coordinator, Layout(root), tasks)
-        finally:
-            coordinator.close()
+    except CoordinationError as error:
+        bundle.note("tasks", error)
     now = time.gmtime()
     path = path or Path(time.strftime("replicator-bundle-%Y%m%dT%H%M%SZ.zip", now))
     bundle.write(path, _HEAD.format(when=time.strftime("%Y-%m-%d %H:%M:%S UTC", now)))
@@ -85,18 +81,18 @@ def command(
 def _add_files(bundle: BundleFile, urls: tuple[str, ...], logs: tuple[Path, ...]) -> None:
     for number, log in enumerate(logs, 1):
         name = f"logs/{number}-{escape(log.name)}"
-        bundle.add(name, f"The last lines of {log}.", lambda log=log: host.log_tail(log))
+        bundle.add(name, f"The last lines of {log}.", partial(host.log_tail, log))
     for number, url in enumerate(urls, 1):
         for page in ("metrics", "healthz"):
             address = f"{url.rstrip('/')}/{page}"
-            bundle.add(f"http/{number}-{page}.txt", f"Answer of {address}.", lambda at=address: host.page(at))
+            bundle.add(f"http/{number}-{page}.txt", f"Answer of {address}.", partial(host.page, address))
 
 
 def _add_tree(bundle: BundleFile, coordinator: Coordinator, layout: Layout, tasks: tuple[str, ...]) -> None:
     tree = TreeParts(coordinator, layout)
     bundle.add("machines.json", "Report of each Core: vitals, and the live figures of its tasks.", tree.machines)
     bundle.add("zookeeper/znodes.tsv", "Size, children and version of each znode.", tree.sizes)
-    for name in tasks or tree.names()[:_MOST_TASKS]:
+    for name in tasks or tree.names()[:_MOST_TASKS]:  # of one that does not exist, each part is noted
         folder = f"tasks/{escape(name)}"
         for file, meaning, make in (
             ("overview.json", "State, instances, position, problems.", tree.task),
@@ -104,8 +100,4 @@ def _add_tree(bundle: BundleFile, coordinator: Coordinator, layout: Layout, task
             ("history.json", "What happened, newest last.", tree.history),
             ("positions.json", "Where the task was, newest last.", tree.positions),
         ):
-            bundle.add(f"{folder}/{file}", meaning, lambda make=make, name=name: make(name))
-
-
-def _fail(error: NotConnected) -> str:
-    raise error
+            bundle.add(f"{folder}/{file}", meaning, partial(make, name))

@@ -38,7 +38,7 @@ class BundleFile:
             else:
                 text = json.dumps(redacted(value), indent=2, ensure_ascii=False, default=str) + "\n"
         except ReplicatorError as error:
-            self._notes.append(f"{name}: {redacted_text(str(error))}")
+            self.note(name, error)
             return
         except Exception as error:  # one part must not take the others away
             self._notes.append(f"{name}: {redacted_text(f'{type(error).__name__}: {error}'[:500])}")
@@ -52,6 +52,9 @@ class BundleFile:
             return
         self._total += len(data)
         self._parts.append((name, meaning, data))
+
+    def note(self, name: str, error: ReplicatorError) -> None:
+        self._notes.append(f"{name}: {redacted_text(str(error))}")
 
     def write(self, path: Path, head: str) -> None:
         """Atomically, mode 0600. Raises ProcessError E5100."""

@@ -11,12 +11,27 @@ from replicator.backup.archive import Backup, Manifest
 from replicator.backup.task_restore import time_of
 from replicator.backup.tree_backup import back_up
 from replicator.cli import options
+from replicator.cli.cluster.connection import connected
 from replicator.cli.terminal import clean
 from replicator.coordination.layout import Layout
-from replicator.zookeeper.client import connect
 
 
-@click.command("backup", short_help="Write the state of all tasks into a file.")
+class _Backup(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With --verify, what is needed to connect may be missing."""
+        if "--verify" not in args or {"-h", "--help"} & set(args):
+            return super().parse_args(ctx, args)
+        before, ctx.resilient_parsing = ctx.resilient_parsing, True
+        try:
+            left = super().parse_args(ctx, args)
+        finally:
+            ctx.resilient_parsing = before
+        if ctx.params.get("path") is None or left:
+            raise click.UsageError("With --verify, give one FILE.", ctx)
+        return left
+
+
+@click.command("backup", cls=_Backup, short_help="Write the state of all tasks into a file.")
 @click.argument("path", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @options.zookeeper()
 @click.option("--with-logins", is_flag=True, help="Include tokens, users and the identities of processes (hashes).")
@@ -37,11 +52,8 @@ def command(
             backup.verify()
             manifest = backup.manifest
     else:
-        coordinator = connect(zookeeper, session_timeout)
-        try:
+        with connected(zookeeper, root, session_timeout) as coordinator:
             manifest = back_up(coordinator, Layout(root), path, logins=with_logins)
-        finally:
-            coordinator.close()
     click.echo(_json(path, manifest) if output == "json" else _text(path, manifest, verified=verify))
 
 

@@ -14,11 +14,11 @@ from replicator.backup.plan import Step, refuse
 from replicator.backup.restore import Restore
 from replicator.backup.task_restore import time_of
 from replicator.cli import options
+from replicator.cli.cluster.connection import connected
 from replicator.cli.task.ask import confirmation_options, confirmed
 from replicator.cli.terminal import clean
 from replicator.coordination.layout import Layout
 from replicator.errors import ProcessError
-from replicator.zookeeper.client import connect
 
 
 @click.command("restore", short_help="Write a backup into ZooKeeper.")
@@ -50,21 +50,17 @@ def command(
     position in FILE: rows since then are sent again. Tasks that exist are refused unless --overwrite is given. If the
     command is interrupted, run it again. See `replicator docs operations`.
     """
-    with Backup(path) as backup:
-        coordinator = connect(zookeeper, session_timeout)
-        try:
-            restore = Restore(coordinator, Layout(root), backup, _user(), paused=paused, report=_report(output))
-            steps = restore.plan(tasks, overwrite=overwrite)
-            if dry_run:
-                click.echo(_shown(backup, steps, output), nl=False)
-                return
-            refuse(steps)
-            replaced = [step.task for step in steps if step.action == "replace" and overwrite]
-            if replaced and not yes:
-                _ask(replaced, backup, no_input=no_input)
-            done = restore.run(tasks, overwrite=overwrite)
-        finally:
-            coordinator.close()
+    with Backup(path) as backup, connected(zookeeper, root, session_timeout) as coordinator:
+        restore = Restore(coordinator, Layout(root), backup, _user(), paused=paused, report=_report(output))
+        steps = restore.plan(tasks, overwrite=overwrite)
+        if dry_run:
+            click.echo(_shown(backup, steps, output), nl=False)
+            return
+        refuse(steps)
+        replaced = [step.task for step in steps if step.action == "replace" and overwrite]
+        if replaced and not yes:
+            _ask(replaced, backup, no_input=no_input)
+        done = restore.run(tasks, overwrite=overwrite)
         if output == "json":
             click.echo(_shown(backup, done, output), nl=False)
 
