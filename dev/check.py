@@ -35,6 +35,7 @@ SUITES = (
     "integration",
     "conformance",
     "golden",
+    "security",
     "benchmarks",
     "unit",
 )  # long files first, so that the workers end together

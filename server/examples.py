@@ -141,7 +141,6 @@ ANSWERS: Final[dict[str, Any]] = {
             }
         ],
     },
-    "Cluster": {"apiVersion": "v1", "kind": "Cluster", "installation": "0b5c91d2e4f6"},
     "MachineList": {
         "apiVersion": "v1",
         "kind": "MachineList",
@@ -233,5 +232,6 @@ ANSWERS: Final[dict[str, Any]] = {
             }
         ],
     },
+    "Cluster": {"apiVersion": "v1", "kind": "Cluster", "installation": "3f0c9a1be27d"},
     "Health": {"apiVersion": "v1", "kind": "Health", "status": "ok", "zookeeper": "connected", "warnings": []},
 }

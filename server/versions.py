@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import Any
+
 from replicator.config.canonical import difference
 from replicator.config.load import parse_task
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import VersionRecord
 from replicator.coordination.tasks.registry import Registry
-from replicator.coordination.tasks.versions import Versions
-from replicator.errors import ProcessError
+from replicator.coordination.tasks.versions import Versions, unrecorded
+from replicator.errors import CoordinationError, NodeMissing, ProcessError
 from server.task_operations import TaskOperations
 
 
@@ -22,9 +25,16 @@ class VersionOperations:
         self._operations = operations
 
     def list(self, name: str) -> tuple[int, list[VersionRecord]]:
-        """The number of the present version, and all that are kept, oldest first."""
+        """The number of the present version, and all that are kept, oldest first. The present one is among them, even
+        if a Server of an earlier release has written it without a record."""
         present = self._registry.version(name)
-        return present, self._versions.read(name)
+        kept = self._versions.read(name)
+        if all(record.number != present for record in kept):
+            with contextlib.suppress(CoordinationError):  # damaged, or changed meanwhile
+                node = self._registry.read(name)
+                if node.record.config is not None and node.version == present:
+                    kept.append(unrecorded(present, node.record))
+        return present, kept
 
     def read(self, name: str, number: int) -> VersionRecord:
         """Raises ProcessError E5090."""
@@ -58,10 +68,22 @@ class VersionOperations:
         Raises ProcessError E5090, and what `TaskOperations.replace` raises; ConfigError where this release does not
         accept the configuration any more.
         """
-        node = self._registry.read(name)
+        present, before = self._present(name)
         record = self._versions.get(name, number)
         config = parse_task(record.config)
-        wanted = node.version if version is None else version
+        wanted = present if version is None else version
         self._operations.replace(name, config, by, wanted, dry_run, reason, restores=number)
-        names = (f"{name} version {node.version}", f"{name} version {number}")
-        return node.version, difference(node.record.config or {}, record.config, names)
+        names = (f"{name} version {present}", f"{name} version {number}")
+        return present, difference(before, record.config, names)
+
+    def _present(self, name: str) -> tuple[int, dict[str, Any]]:
+        """The number and the configuration, {} for one that is damaged: a rollback mends it."""
+        try:
+            node = self._registry.read(name)
+        except NodeMissing:
+            raise
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            return self._registry.version(name), {}
+        return node.version, node.record.config or {}

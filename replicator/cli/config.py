@@ -13,7 +13,7 @@ from replicator.cli.contexts import Context, Contexts
 from replicator.cli.lazy import SuggestingGroup
 from replicator.cli.task import render
 from replicator.cli.task.options import output_option
-from replicator.cli.terminal import clean, table
+from replicator.cli.terminal import clean, shortened, table, width
 from replicator.errors import ProcessError, ReplicatorError
 
 _MEANINGS = {
@@ -70,7 +70,7 @@ def get_contexts(output: str) -> None:
     elif output == "tsv":
         click.echo(render.tab_separated(header, rows, heading=True), nl=False)
     elif rows:
-        click.echo(table(header, rows), nl=False)
+        _print(header, rows)
     else:
         click.echo("No contexts yet. Write one: replicator config set-context NAME --server URL", err=True)
 
@@ -142,7 +142,13 @@ def view(show_origin: bool, output: str) -> None:
     elif output == "tsv":
         click.echo(render.tab_separated(header, rows, heading=True), nl=False)
     else:
-        click.echo(table(header, rows), nl=False)
+        _print(header, rows)
+
+
+def _print(header: list[str], rows: list[list[str]]) -> None:
+    """In a terminal long lines are cut."""
+    limit = width()
+    click.echo("".join(f"{shortened(line, limit)}\n" for line in table(header, rows).splitlines()), nl=False)
 
 
 def _existing(found: Contexts, name: str) -> None:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 LAZY = {
     "task": ("Create, monitor and control tasks.", "replicator.cli.task"),
-    "cluster": ("Manage the state of all tasks in ZooKeeper.", "replicator.cli.cluster"),
     "token": ("Create, list and revoke tokens of the Server.", "replicator.cli.access.token"),
     "user": ("Create, list and remove users of Server and Monitor.", "replicator.cli.access.user"),
     "audit": ("Show who changed what, and what was refused.", "replicator.cli.access.audit"),
@@ -34,6 +33,7 @@ LAZY = {
     "machines": ("List the machines that run Cores.", "replicator.cli.machines"),
     "top": ("Show tasks live, tasks with problems first.", "replicator.cli.top"),
     "bundle": ("Collect what support needs into a file.", "replicator.cli.bundle"),
+    "cluster": ("Manage the state of all tasks in ZooKeeper.", "replicator.cli.cluster"),
     "check": ("Check whether a task can run.", "replicator.cli.check"),
     "verify": ("Compare the rows of source and target.", "replicator.cli.verify"),
     "run": ("Run one task in this process, without ZooKeeper.", "replicator.cli.run"),

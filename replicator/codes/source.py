@@ -64,7 +64,8 @@ CODES: Final[dict[str, Entry]] = table(
             "The server has purged binlog that the task still needs. Rows would be lost.",
             (
                 "Restore the binlog files; or set `source.snapshot: when_needed` and `replicator task retry NAME`, "
-                "so that the task takes a new snapshot. See `replicator docs operations purged`."
+                "so that the task takes a new snapshot. See `replicator docs operations purged`. To continue without "
+                "the rows that are lost: `replicator task position set NAME --earliest`."
             ),
         ),
         "E2207": (

@@ -29,6 +29,7 @@ from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.history import KEPT, History
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import Status
+from replicator.coordination.tasks.versions import Versions
 from replicator.errors import (
     CoordinationError,
     LeadershipLost,
@@ -113,6 +114,15 @@ class TestRegistry:
         uid = registry.register(TASK, "host-a").record.uid
         node = registry.create(TASK, {"name": TASK}, "me")
         assert (node.record.uid, node.version, node.configured) == (uid, 1, True)
+
+    def test_versions_are_written_with_the_configuration(self, zk, layout, made):
+        versions = Versions(zk, layout)
+        made.configure(TASK, {"name": TASK, "x": 1}, "ann", 0, reason="why")
+        with pytest.raises(VersionConflict):
+            made.configure(TASK, {"name": TASK, "x": 2}, "bob", 0)
+        assert [(one.number, one.by, one.reason) for one in versions.read(TASK)] == [(0, "me", ""), (1, "ann", "why")]
+        Status(zk, layout).set(TASK, "deleted", "me", "")
+        assert made.remove(TASK) and versions.read(TASK) == []
 
     def test_create_twice(self, made):
         with pytest.raises(NodeExists, match="E5004"):

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +54,28 @@ def test_62_a_paused_task_stays_paused_when_its_leader_dies(make_bus: MakeBus) -
     assert len(bus.seen()) == quiet
     bus.cluster.cli("task", "resume", bus.name)
     bus.wait_running(other_than=leader)
+    bus.wait_delivered(50)
+    verdict = bus.verdict()
+    assert verdict.clean, str(verdict)
+
+
+def test_new_labels_keep_the_worker_and_a_restart_keeps_the_term(make_bus: MakeBus, tmp_path: Path) -> None:
+    bus = make_bus()
+
+    def worker() -> tuple[int, int, int, str]:
+        seen = wait_for(lambda: (found := bus.look()).figures and found.figures.worker_pid and found, "a worker", 20)
+        return seen.figures.worker_pid, seen.figures.config_version, seen.epoch, seen.host
+
+    pid, version, epoch, host = worker()
+    file = tmp_path / "task.yaml"
+    file.write_text(bus.cluster.cli("task", "export", bus.name) + "labels: {env: prod}\n")
+    assert bus.cluster.cli("task", "apply", "-f", str(file)) == f"{bus.name} configured\n"
+    wait_for(lambda: worker()[1] == version + 1, "the new version in use", 20)
+    assert worker() == (pid, version + 1, epoch, host)
+    assert bus.cluster.cli("task", "restart", "-l", "env=prod").startswith(f"{bus.name} restarted in ")
+    wait_for(lambda: worker()[0] != pid, "the figures of the new worker", 20)
+    assert worker()[1:] == (version + 1, epoch, host)
+    assert bus.name in bus.cluster.cli("top") and host in bus.cluster.cli("machines")
     bus.wait_delivered(50)
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)

@@ -208,18 +208,12 @@ def test_a_new_configuration_reaches_the_worker_under_the_same_term(site):
 
 def test_a_restart_keeps_host_and_term_and_continues_where_the_worker_ended(site):
     a = site.start("host-a")
-    epoch = site.wait("host-a").epoch
-    site.start("host-b")
-    first = site.worker(a)
+    epoch, first = site.wait("host-a").epoch, site.worker(a)
     first.deliver(2, urgent=False)
-    site.commands.submit(TASK, "restart", {"reason": "leak"}, "ann")
+    site.commands.submit(TASK, "restart", {}, "ann")
     second = eventually(lambda: len(a.launcher.workers) == 2 and a.launcher.workers[1])
-    assert first.drained
-    assert (second.spec.epoch, second.spec.checkpoint.position.offset) == (epoch, 2)
-    site.wait("host-a")
-    entry = eventually(lambda: next((e.record for e in site.history.read(TASK) if e.record.kind == "restart"), None))
-    assert (entry.by, entry.reason) == ("ann", "leak")
-    assert site.commands.pending(TASK) == [] and len(a.launcher.workers) == 2
+    assert first.drained and (second.spec.epoch, second.spec.checkpoint.position.offset) == (epoch, 2)
+    eventually(lambda: "restart" in site.kinds() and site.commands.pending(TASK) == [])
 
 
 def test_a_bad_configuration_never_stops_the_good_one(site):

@@ -104,7 +104,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
     }
     for key, value in facts.items():
         text = value if key == "State" else clean(value)
-        yield from _wrapped(f"{key + ':':<13}", str(text))
+        yield from _wrapped(f"{key + ':':<12} ", str(text))
 
 
 def _because(task: dict[str, Any]) -> str:

@@ -12,7 +12,9 @@ from replicator.cli.task.options import name_argument, output_option, with_clien
 from replicator.cli.terminal import clean, fitting, shortened, table, width
 
 _HEADER = ("VERSION", "TIME", "CHANGE", "BY", "REASON")
-_IMPORTANCE = ("VERSION", "TIME", "CHANGE", "BY", "REASON")
+_IMPORTANCE = ("VERSION", "TIME", "REASON", "CHANGE", "BY")
+_SHORT = 20
+"""Columns of an author in a terminal, and of a reason that is worth showing. The end of a line is cut."""
 
 
 @click.command("versions")
@@ -31,7 +33,7 @@ def command(name: str, output: str, client: Client) -> None:
     elif answer["items"]:
         click.echo(text(answer["items"], output), nl=False)
     else:
-        click.echo("No versions are kept: the task was not configured since they are.", err=True)
+        click.echo("No versions: the task has no configuration that can be read.", err=True)
 
 
 def text(items: list[dict[str, Any]], output: str) -> str:
@@ -48,7 +50,10 @@ def text(items: list[dict[str, Any]], output: str) -> str:
     if output == "tsv":
         return render.tab_separated(_HEADER, rows, heading=True)
     limit = width()
-    kept = fitting(_HEADER, rows, _IMPORTANCE, limit)
+    if limit is not None:
+        rows = [[*row[:3], shortened(row[3], _SHORT), row[4]] for row in rows]
+    narrow = [[*row[:4], shortened(row[4], _SHORT)] for row in rows]
+    kept = fitting(_HEADER, narrow, _IMPORTANCE, limit)
     lines = table([_HEADER[i] for i in kept], [[row[i] for i in kept] for row in rows])
     return "".join(f"{shortened(line, limit)}\n" for line in lines.splitlines())
 

@@ -5,7 +5,6 @@ Requests are made in a separate thread: a Server that does not answer must not s
 
 from __future__ import annotations
 
-import itertools
 import json
 import shutil
 import threading
@@ -71,8 +70,15 @@ def watch_tasks(client: Client, shown: Shown, interval: float) -> None:
     """Until Ctrl-C, or an error that repeating does not remove."""
     redraw = terminal.width() is not None and shown.output in ("table", "wide")
     screen: Screen | Changes = tasks_screen(shown, client.server) if redraw else Changes(shown)
-    answers = itertools.count()
-    watch(screen, lambda: _fetch(client, shown, again=next(answers) > 0), interval)
+    answered = False
+
+    def fetch() -> list[Item]:
+        nonlocal answered
+        items = _fetch(client, shown, again=answered)
+        answered = True
+        return items
+
+    watch(screen, fetch, interval)
 
 
 def watch(screen: Screen | Changes, fetch: Callable[[], list[Item]], interval: float) -> None:

@@ -45,17 +45,17 @@ class Versions:
         """What is written together with version `number` of the task's znode.
 
         Args:
-            before: the record that it replaces, None if that is not understood. A task of an earlier release has no
-                record of it; it gets one now, so that a rollback to it is possible.
+            before: the record that it replaces, None if that is not understood. Where a Server of an earlier release
+                wrote it, it has no record; it gets one now, so that a rollback to it is possible.
             restores: number of the version that it is equal to, None for a new configuration.
         """
         operations: list[Op] = []
         if self._coordinator.exists(self._layout.versions(task)) is None:
             operations.append(Create(self._layout.versions(task)))
-            if before is not None and before.config is not None:
-                data = dump(_record(number - 1, before, "", ""))
-                if len(data) < _SPARE_BYTES:
-                    operations.append(Create(self._layout.version(task, number - 1), data))
+        if before is not None and before.config is not None:
+            path, data = self._layout.version(task, number - 1), dump(unrecorded(number - 1, before))
+            if len(data) < _SPARE_BYTES and self._coordinator.exists(path) is None:
+                operations.append(Create(path, data))
         kind = "created" if before is not None and before.config is None else "configured"
         kind = kind if restores is None else "rollback"
         data = dump(_record(number, record, kind, reason, restores))
@@ -105,6 +105,11 @@ class Versions:
         except NodeMissing:
             return []
         return sorted(name for name in names if re.fullmatch("[0-9]{10}", name))
+
+
+def unrecorded(number: int, record: TaskRecord) -> VersionRecord:
+    """The version in a task's znode that has no record, written by a Server of an earlier release."""
+    return _record(number, record, "", "")
 
 
 def _record(number: int, record: TaskRecord, kind: str, reason: str, restores: int | None = None) -> VersionRecord:

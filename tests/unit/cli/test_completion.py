@@ -13,6 +13,8 @@ from click.shell_completion import ShellComplete
 
 from replicator.cli.main import main
 from replicator.cli.task import completion
+from tests.support.api import TASK, World
+from tests.unit.cli.conftest import Cli
 
 
 @pytest.fixture
@@ -43,3 +45,22 @@ def test_a_question_that_never_returns_is_left(monkeypatch: pytest.MonkeyPatch) 
 
     assert completion.asked(context, never) == {}
     assert time.monotonic() - began < 10 * completion.SECONDS
+
+
+def test_labels_versions_outputs_and_contexts_complete(world: World, cli: Cli) -> None:
+    world.http.post("/tasks", content=f"{TASK}labels: {{env: prod, team: shop}}\n")
+    world.http.put("/tasks/copy_hot_item?reason=moved", content=TASK.replace("3306", "3307"))
+    world.http.put("/tasks/copy_hot_item", content=f"{TASK}labels: {{env: prod, team: shop}}\n")
+    cli("config", "set-context", "prod", "--server", "http://127.0.0.1:1")
+    shell = ShellComplete(main, {}, "replicator", "_REPLICATOR_COMPLETE")
+
+    def completed(*typed: str) -> list[str]:
+        return [item.value for item in shell.get_completions(list(typed[:-1]), typed[-1])]
+
+    assert completed("task", "get", "-l", "") == ["env=prod", "team=shop"]
+    assert completed("task", "pause", "-l", "env=prod,t") == ["env=prod,team=shop"]
+    assert completed("task", "rollback", "copy_hot_item", "--to", "") == ["0", "1", "2"]
+    assert completed("task", "diff", "copy_hot_item", "0", "") == ["0", "1", "2"]
+    assert completed("task", "get", "-o", "j") == ["json", "jsonpath="]
+    assert completed("config", "use-context", "p") == ["prod"]
+    assert completed("--context", "") == ["prod"]

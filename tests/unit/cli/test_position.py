@@ -35,3 +35,20 @@ def test_of_a_set_and_of_an_earlier_position(cli: Cli, made: World) -> None:
     assert "Not checked:  whether the source has executed this set" in text
     text = cli("task", "position", "set", NAME, "--transaction-start", "--dry-run").stdout
     assert "From:" in text and "Not checked" not in text
+
+
+@pytest.mark.parametrize(("end", "label"), [("latest", "NEVER sent:"), ("earliest", "Sent again:")])
+def test_an_end_of_the_log(cli: Cli, made: World, end: str, label: str) -> None:
+    shown = cli("task", "position", "set", NAME, f"--{end}", "--dry-run").stdout
+    assert f"To:           {end}\n" in shown and label in shown and "can't be compared" not in shown
+    result = cli("task", "position", "set", NAME, f"--{end}", "-y")
+    assert result.stdout.endswith(f"{NAME} position set to {end}\n")
+    assert f"Position:   {end}\n" in cli("task", "position", "get", NAME).stdout
+    assert cli("task", "position", "set", NAME, "--latest", "--earliest").exit_code in (0, 2), "the last one counts"
+    assert cli("task", "position", "set", NAME, f"--{end}", "--gtid", "x").exit_code == 2
+
+
+def test_a_fork_of_a_task_that_was_sent_to_an_end_begins_there(cli: Cli, made: World) -> None:
+    cli("task", "position", "set", NAME, "--earliest", "-y")
+    assert cli("task", "fork", NAME, "second").exit_code == 0
+    assert made.http.get("/tasks/second").json()["config"]["source"]["start"] == "earliest"

@@ -16,6 +16,7 @@ from replicator.cli import terminal
 from replicator.cli.task.watch import Changes, Feed
 from replicator.coordination.machines.report_ages import ReportAges
 from replicator.coordination.records import CommitRecord, dump
+from replicator.coordination.tasks.purged import Purged
 from replicator.coordination.tasks.status import Status
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
@@ -481,3 +482,14 @@ def test_describe_shows_the_last_verification(cli: Cli, made: World) -> None:
     shown = " ".join(cli("task", "describe", NAME).stdout.split())
     found = "1 equal, 1 different (shop.order: 2 missing, 0 extra, 1 different)"
     assert "Verified: differs, 0." in shown and f"s ago on host-a: {found}" in shown
+
+
+def test_delete_says_what_stays_at_the_sink_and_what_a_purge_would_take(cli: Cli, made: World) -> None:
+    shown = cli("task", "delete", NAME, "--purge", "--dry-run")
+    assert shown.stdout == f"{NAME} would be deleted with its position at the sink\n"
+    assert len(made.http.get("/tasks").json()["items"]) == 1
+    assert "its position stays at the sink" in cli("task", "delete", NAME, "-y").stderr
+    made.http.post("/tasks", content=TASK)
+    uid = made.http.get(f"/tasks/{NAME}").json()["uid"]
+    assert "stays" not in cli("task", "delete", NAME, "-y", "--purge").stderr
+    assert Purged(made.bus.coordinator, made.bus.layout).uids(NAME) == {uid}

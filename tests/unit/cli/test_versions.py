@@ -78,3 +78,28 @@ def test_a_rollback_has_the_checks_of_a_replacement(three: World) -> None:
     for wrong in ({}, {"to": "x"}, {"to": "-1"}, {"to": "0", "more": "1"}):
         assert post(f"/tasks/{NAME}/rollback", json=wrong).status_code == 422
     assert port(three) == 3308
+
+
+def test_a_rollback_mends_a_damaged_configuration(cli: Cli, three: World) -> None:
+    three.bus.coordinator.set(three.bus.layout.task(NAME), b"damaged")
+    assert cli("task", "rollback", NAME, "--to", "1").stdout == f"{NAME} rolled back to version 1\n"
+    assert port(three) == 3307
+    assert three.http.get(f"/tasks/{NAME}").json()["problems"] == []
+
+
+def test_a_narrow_terminal_shows_the_reason(cli: Cli, three: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in (40, 60, 80):
+        monkeypatch.setattr("replicator.cli.task.versions.width", lambda limit=limit: limit)
+        lines = cli("task", "versions", NAME).stdout.splitlines()
+        assert max(map(len, lines)) <= limit and ("REASON" in lines[0]) == (limit > 40)
+
+
+def test_a_task_of_an_earlier_release_shows_its_present_version(cli: Cli, three: World) -> None:
+    layout, coordinator = three.bus.layout, three.bus.coordinator
+    for number in range(3):
+        coordinator.delete(layout.version(NAME, number))
+    coordinator.delete(layout.versions(NAME))
+    assert [item["number"] for item in three.http.get(f"/tasks/{NAME}/versions").json()["items"]] == [2]
+    assert "E5090" in cli("task", "diff", NAME).stderr
+    three.http.put(f"/tasks/{NAME}", content=TASK)
+    assert "-  port: 3308" in cli("task", "diff", NAME).stdout

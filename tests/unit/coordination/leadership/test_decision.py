@@ -415,24 +415,6 @@ class TestOperators:
         assert isinstance(refused, Complete)
         assert refused.kind == "refused"
 
-    def test_restart_drains_and_starts_again_in_the_same_term(self):
-        seen = view(contender(), commit=commit(), commands=command("restart"))
-        assert decide(leading(State.RUNNING, RUNS), seen, NOW) == [DrainWorker("restart")]
-        draining = msgspec.structs.replace(RUNS, drain_reason="restart", drain_until=NOW + 9)
-        assert decide(leading(State.DRAINING, draining), seen, NOW) == [Hold(NOW + 9)]
-        [done] = decide(leading(State.IDLE), seen, NOW)
-        assert isinstance(done, Complete) and done.kind == "restart" and done.by == "me"
-        [started] = decide(leading(State.IDLE), view(contender(), commit=commit()), NOW)
-        assert isinstance(started, StartWorker)
-
-    def test_restart_is_refused_without_a_worker_and_by_a_later_term(self):
-        seen = view(contender(), commit=commit(), commands=command("restart"))
-        for state in (State.PAUSED, State.FAILED, State.UNCONFIGURED):
-            action = decide(leading(state, failure=Failure({}, 3)), seen, NOW)[0]
-            assert isinstance(action, Complete) and action.kind == "refused", state
-        [action] = decide(facts(State.RUNNING, worker=RUNS, opened_zxid=10**9), seen, NOW)
-        assert isinstance(action, Complete) and action.kind == "refused"
-
     def test_unknown_commands_are_taken_off_the_queue(self):
         for pending in (command("dance"), (Pending("/c/1", 1, None),)):
             [action] = decide(leading(State.RUNNING, RUNS), view(contender(), commands=pending), NOW)

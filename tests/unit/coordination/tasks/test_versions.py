@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
@@ -76,6 +77,13 @@ def test_a_task_of_an_earlier_release_keeps_what_it_had() -> None:
     first, second = site.versions.read(TASK)
     assert (first.number, first.config["old"], first.by, first.time_ms, first.kind) == (0, True, "bob", 5, "")
     assert second.number == 1
+
+
+def test_a_version_that_another_release_wrote_in_between_gets_its_record(site: Site) -> None:
+    record = site.registry.read(TASK).record
+    site.coordinator.set(site.layout.task(TASK), dump(msgspec.structs.replace(record, config={"name": TASK, "y": 1})))
+    site.configure()
+    assert [(one.number, one.kind) for one in site.versions.read(TASK)] == [(0, "created"), (1, ""), (2, "configured")]
 
 
 def test_the_number_of_versions_is_bounded(site: Site) -> None:
