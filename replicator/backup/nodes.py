@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from replicator.coordination.ports import Stat
 from replicator.errors import ProcessError
 
 FORMAT: Final = 1
@@ -21,7 +22,8 @@ QUEUES: Final = ("commands", "instance")
 """Children of a task that are restored without children: commands were meant for the moment, contenders for a Core."""
 MARKERS: Final = ("removing-", "restoring-")
 """Beginnings of the names of a task's children that say what happens with it now."""
-_SEQUENTIAL: Final = re.compile(r"(?P<prefix>.*-)(?P<number>\d{10})", re.DOTALL)
+_DIGITS: Final = 10
+_SEQUENTIAL: Final = re.compile(rf".*-(?P<number>[0-9]{{{_DIGITS}}})", re.DOTALL)
 
 
 class SavedNode(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -31,12 +33,14 @@ class SavedNode(msgspec.Struct, frozen=True, omit_defaults=True):
         path: below the top of its part (a task's node, or the root), "" for the task's node itself.
         version: of its data.
         modified_ms: wall clock of the server at its last change.
+        sequential: ZooKeeper has numbered it.
         text: its data where they are UTF-8, else `binary`: in Base64.
     """
 
     path: str
     version: int = 0
     modified_ms: int = 0
+    sequential: bool = False
     text: str | None = None
     binary: str = ""
 
@@ -59,11 +63,14 @@ class SavedPart(msgspec.Struct, frozen=True):
         return next((node for node in self.nodes if node.path == path), None)
 
 
-def saved(path: str, data: bytes, version: int, modified_ms: int) -> SavedNode:
+def saved(path: str, data: bytes, stat: Stat, born: int = 0) -> SavedNode:
+    """`born`: how many children the parent has had at least, 0 where none of them is numbered."""
+    found = number_of(path)
+    numbered = found is not None and found < born
     try:
-        return SavedNode(path, version, modified_ms, text=data.decode())
+        return SavedNode(path, stat.version, stat.mtime_ms, numbered, text=data.decode())
     except UnicodeDecodeError:
-        return SavedNode(path, version, modified_ms, binary=base64.b64encode(data).decode())
+        return SavedNode(path, stat.version, stat.mtime_ms, numbered, binary=base64.b64encode(data).decode())
 
 
 def checked(node: SavedNode) -> SavedNode:
@@ -73,15 +80,23 @@ def checked(node: SavedNode) -> SavedNode:
         raise ProcessError("E5102", "the backup has a znode with an invalid path", found=repr(node.path[:100]))
     try:
         node.data  # noqa: B018 - decoding is the check
+        if node.sequential and number_of(node.path) is None:
+            raise ValueError("a sequential znode without a number")
     except (binascii.Error, ValueError) as error:
         raise ProcessError("E5102", f"the data of the znode {node.path!r} can't be read", found=str(error)) from error
     return node
 
 
-def sequence(name: str) -> tuple[str, int] | None:
-    """(prefix, number) of a sequential znode's name; None for another one."""
-    match = _SEQUENTIAL.fullmatch(name)
-    return (match["prefix"], int(match["number"])) if match else None
+def number_of(path: str) -> int | None:
+    """Of a name that a sequential znode may have; also a name that a person has given may look so."""
+    match = _SEQUENTIAL.fullmatch(path.rpartition("/")[2])
+    return int(match["number"]) if match else None
+
+
+def prefix(node: SavedNode) -> str:
+    """What a sequential node is created with, else its name."""
+    name = node.path.rpartition("/")[2]
+    return name[:-_DIGITS] if node.sequential else name
 
 
 def in_order(nodes: Iterable[SavedNode]) -> list[SavedNode]:
@@ -90,7 +105,7 @@ def in_order(nodes: Iterable[SavedNode]) -> list[SavedNode]:
 
     def key(node: SavedNode) -> tuple[int, str, int, str]:
         parent, _, name = node.path.rpartition("/")
-        numbered = sequence(name)
-        return node.path.count("/"), parent, numbered[1] if numbered else -1, name
+        number = number_of(name) if node.sequential else None
+        return node.path.count("/"), parent, -1 if number is None else number, name
 
     return sorted(nodes, key=key)

@@ -22,6 +22,8 @@ from replicator.errors import CoordinationError, NodeMissing, ProcessError
 
 ATTEMPTS: Final = 8
 _FIRST_PAUSE: Final = 0.05
+_SINCE: Final = 1000
+"""Children that a parent may get between the reading of its stat and that of its children."""
 
 
 class _Moved(Exception):
@@ -132,10 +134,10 @@ class TreeReader:
 
     def _walk(self, path: str, top: str, seen: dict[str, Stat], *, missing_is_fine: bool) -> Iterator[SavedNode]:
         """The persistent nodes from `path` on, parents first, level by level. `seen`: gets their stats."""
-        level = [path]
+        level = {path: 0}  # with the number of children that the parent has had
         while level:
-            below: list[str] = []
-            for at, node in zip(level, self._coordinator.get_many(level), strict=True):
+            below: dict[str, int] = {}
+            for at, node in zip(level, self._coordinator.get_many(list(level)), strict=True):
                 if node is None:
                     if missing_is_fine:
                         continue
@@ -143,9 +145,10 @@ class TreeReader:
                 if node.stat.owner:
                     continue  # of a session
                 seen[at] = node.stat
-                yield self._saved(at, top, node.data, node.stat)
+                yield self._saved(at, top, node.data, node.stat, level[at])
                 if node.stat.children:
-                    below += [f"{at}/{name}" for name in self._children(at, missing_is_fine=missing_is_fine)]
+                    names = self._children(at, missing_is_fine=missing_is_fine)
+                    below |= {f"{at}/{name}": node.stat.cversion + _SINCE for name in names}
             level = below
 
     def _children(self, path: str, *, missing_is_fine: bool) -> list[str]:
@@ -156,6 +159,6 @@ class TreeReader:
                 return []
             raise
 
-    def _saved(self, path: str, top: str, data: bytes, stat: Stat) -> SavedNode:
+    def _saved(self, path: str, top: str, data: bytes, stat: Stat, born: int = 0) -> SavedNode:
         self.found.take(stat)
-        return saved(path[len(top) + 1 :], data, stat.version, stat.mtime_ms)
+        return saved(path[len(top) + 1 :], data, stat, born)

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 
 from replicator.backup.archive import Backup
-from replicator.backup.nodes import SavedNode, in_order, sequence
+from replicator.backup.nodes import SavedNode, in_order, prefix
 from replicator.backup.tree_backup import installation_of
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
@@ -46,18 +46,18 @@ class SharedNodes:
     def _create(self, node: SavedNode, names: dict[str, str], known: dict[str, set[bytes]]) -> None:
         """`names`: paths in the backup -> in the tree, as sequential nodes get new numbers. `known`: contents of
         sequential nodes, by their parents: an earlier run has written some of them."""
-        parent, _, name = node.path.rpartition("/")
+        parent = node.path.rpartition("/")[0]
         above = names.get(parent, f"{self._layout.root}/{parent}".rstrip("/"))
-        numbered = sequence(name)
-        if numbered is None:
+        path = f"{above}/{prefix(node)}"
+        if not node.sequential:
             with contextlib.suppress(NodeExists):
-                self._coordinator.create(f"{above}/{name}", node.data, parents=True)
+                self._coordinator.create(path, node.data, parents=True)
             return
         if above not in known:
             children = [f"{above}/{child}" for child in self._coordinator.children(above)]
             known[above] = {found.data for found in self._coordinator.get_many(children) if found is not None}
         if node.data not in known[above]:
-            made = self._coordinator.create(f"{above}/{numbered[0]}", node.data, sequential=True)
+            made = self._coordinator.create(path, node.data, sequential=True)
             names[node.path] = made
 
     def _is_of(self, node: SavedNode, tasks: Sequence[str]) -> bool:

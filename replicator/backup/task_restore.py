@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from replicator.backup.archive import Manifest
-from replicator.backup.nodes import SavedNode, SavedPart, in_order, sequence
+from replicator.backup.nodes import SavedNode, SavedPart, in_order, prefix
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.epochs import restored
@@ -114,11 +114,9 @@ class TaskRestore:
     def _create(self, batch: list[SavedNode]) -> None:
         ops: list[Op] = []
         for node in batch:
-            parent, _, name = node.path.rpartition("/")
+            parent = node.path.rpartition("/")[0]
             above = self._names.get(parent, f"{self._top}/{parent}".rstrip("/"))
-            numbered = sequence(name)
-            path = f"{above}/{numbered[0] if numbered else name}"
-            ops.append(Create(path, node.data, sequential=numbered is not None))
+            ops.append(Create(f"{above}/{prefix(node)}", node.data, sequential=node.sequential))
         for node, made in zip(batch, self._multi(ops), strict=True):
             self._names[node.path] = str(made)
 

@@ -34,8 +34,8 @@ def installation_id(coordinator: Coordinator, layout: Layout) -> str:
     record = load(InstallationRecord, data, path)
     if not _ID.fullmatch(record.id):
         fix = (
-            "Write the id of a backup into it (`replicator cluster backup --verify FILE -o json` shows it): positions in "
-            "Kafka are stored under that id."
+            "Write the id of a backup into it (`replicator cluster backup --verify FILE -o json` shows it): positions "
+            "in Kafka are stored under that id."
         )
         raise CoordinationError(
             "E4009",

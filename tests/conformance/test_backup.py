@@ -163,6 +163,25 @@ def test_new_entries_come_behind_the_restored_ones(zk: Coordinator, old: Layout,
     assert [one.position.offset for one in SchemaNodes(zk, new, TASK, "").load()] == [4, 100, 200, 300]
 
 
+def test_names_that_only_look_numbered_stay(zk: Coordinator, old: Layout, new: Layout, tmp_path: Path) -> None:
+    """Of a person's choice, for instance a task `copy-2026112501` that was purged; audits are numbered."""
+    name = "copy-2026112501"
+    make(zk, old, name)
+    zk.create(f"{old.root}/purged/{name}", b"{}", parents=True)
+    zk.create(f"{old.root}/audit", b"")
+    for number in range(3):
+        zk.create(f"{old.root}/audit/entry-", f"{number}".encode(), sequential=True)
+    zk.delete(f"{old.root}/audit/entry-0000000000")
+    taken(zk, old, tmp_path / "b")
+    zk.create(f"{new.root}/audit/entry-", b"since", sequential=True, parents=True)
+    put_back(zk, new, tmp_path / "b")
+    assert zk.children(f"{new.root}/purged") == [name] and Registry(zk, new).names() == [name]
+    entries = [zk.get(f"{new.root}/audit/{child}").data for child in zk.children(f"{new.root}/audit")]
+    assert entries == [b"since", b"1", b"2"]
+    put_back(zk, new, tmp_path / "b", overwrite=True)
+    assert len(zk.children(f"{new.root}/audit")) == 3, "entries that are there do not come twice"
+
+
 def test_epochs_rise_above_those_after_the_backup(zk: Coordinator, old: Layout, new: Layout, tmp_path: Path) -> None:
     make(zk, old)
     taken(zk, old, tmp_path / "b")
