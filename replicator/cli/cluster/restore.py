@@ -61,6 +61,10 @@ def command(
         if replaced and not yes:
             _ask(replaced, backup, no_input=no_input)
         done = restore.run(tasks, overwrite=overwrite)
+        if coordinator.exists(Layout(root).maintenance()) is not None:
+            click.echo(
+                "maintenance is on, no task starts: `replicator task resume --maintenance --all` ends it", err=True
+            )
         if output == "json":
             click.echo(_shown(backup, done, output), nl=False)
 
