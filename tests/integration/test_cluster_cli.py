@@ -54,8 +54,9 @@ def test_backup_restore_and_bundle(zookeeper: ZooKeeper, zk: Coordinator, tmp_pa
     log = tmp_path / "core.log"
     log.write_text(f"started\nlogin with password={MARKER}\n")
     bundle = tmp_path / "bundle.zip"
-    done = run("bundle", "--file", str(bundle), "--log", str(log), "--url", "http://127.0.0.1:9")
+    done = run("bundle", "copy", "--file", str(bundle), "--log", str(log), "--url", "http://127.0.0.1:9")
     assert str(bundle) in done.output and "http/1-metrics.txt" in done.output, done.exception
+    assert "tasks/copy/check.json: E1" in done.output, "the configuration of this test is none"
     with zipfile.ZipFile(bundle) as opened:
         texts = {name: opened.read(name).decode() for name in opened.namelist()}
     assert {"README.txt", "versions.json", "machines.json", "tasks/copy/configuration.json"} <= set(texts)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from replicator.cli import options
 from replicator.cli.bundle import host
 from replicator.cli.bundle.archive import BundleFile
+from replicator.cli.bundle.checks import checked
 from replicator.cli.bundle.tree import TreeParts
 from replicator.cli.cluster.connection import connected
 from replicator.cli.terminal import clean
@@ -20,6 +22,7 @@ from replicator.errors import CoordinationError
 from replicator.host.addresses import parse_ensemble
 
 _MOST_TASKS = 200
+_MOST_CHECKS = 5
 _CONNECT_SECONDS = 5.0
 _HEAD = """Support bundle of mysql-replicator, {when}.
 Secrets of configurations are references; whatever else looks like a secret is replaced by ***."""
@@ -53,6 +56,8 @@ def command(
 ) -> None:
     """Collect versions, configurations, statuses, problems, histories, machine reports, sizes of znodes and figures of
     ZooKeeper, of all tasks or of those that are named, into one ZIP file of mode 0600.
+
+    Tasks that are named, up to five, are also checked (`replicator check`), for 10 s each at most.
 
     What cannot be collected is listed in the README of the file. Nothing is changed, and nothing is sent anywhere.
     """
@@ -101,3 +106,10 @@ def _add_tree(bundle: BundleFile, coordinator: Coordinator, layout: Layout, task
             ("positions.json", "Where the task was, newest last.", tree.positions),
         ):
             bundle.add(f"{folder}/{file}", meaning, partial(make, name))
+    for name in tasks[:_MOST_CHECKS]:
+        meaning = "Findings of `replicator check` on this host, with the secrets that it has."
+        bundle.add(f"tasks/{escape(name)}/check.json", meaning, partial(_checked, tree, name))
+
+
+def _checked(tree: TreeParts, name: str) -> Any:
+    return checked(tree.configuration(name))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import stat
+import threading
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from replicator.cli.bundle.archive import MOST_BYTES, BundleFile
+from replicator.cli.bundle.checks import checked, within
 from replicator.cli.bundle.redaction import MASK, redacted, redacted_text
 from replicator.cli.bundle.tree import TreeParts
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
@@ -85,3 +87,14 @@ def test_tasks_of_the_tree() -> None:
     assert tree.history("copy")[0]["record"]["kind"] == "running"
     assert f"{layout.status('copy')}\n" in tree.sizes()
     json.dumps([tree.task("copy"), tree.machines(), tree.positions("copy")])
+
+
+def test_a_check_that_hangs_does_not_hold_the_bundle_up() -> None:
+    held = threading.Event()
+    with pytest.raises(TimeoutError, match="no result"):
+        within(0.05, held.wait)
+    held.set()
+    assert within(60, lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        within(60, lambda: 1 / 0)
+    assert checked(None) == "not configured"
