@@ -22,7 +22,7 @@ from replicator.coordination.leadership.epochs import restored
 from replicator.coordination.limits import MAX_BYTES
 from replicator.coordination.ports import Check, Coordinator, Create, Delete, Op, Set
 from replicator.coordination.records import CommitRecord, HistoryRecord, StatusRecord, TaskRecord, dump, load
-from replicator.errors import CoordinationError, NodeMissing
+from replicator.errors import CoordinationError, NodeExists, NodeMissing, VersionConflict
 
 _MOST: Final = 200
 _BYTES: Final = MAX_BYTES - 100_000
@@ -57,7 +57,7 @@ class TaskRestore:
 
     def run(self) -> str:
         """A note for people, "" without. Raises NodeExists: the task exists; NodeMissing E5003: it was deleted since;
-        NotConnected."""
+        VersionConflict: somebody has configured it since; NotConnected."""
         commit = self._commit()
         commit_data = dump(commit) if isinstance(commit, CommitRecord) else commit
         status, note = self._status(commit)
@@ -65,6 +65,8 @@ class TaskRestore:
         try:
             self._write(left)
             self._coordinator.multi([Delete(self._marker), Set(self._layout.status(self._part.task), dump(status), 0)])
+        except NodeExists as error:
+            raise VersionConflict("E4006", f"'{self._part.task}' was changed while it was restored") from error
         except NodeMissing as error:
             raise NodeMissing("E5003", f"'{self._part.task}' was deleted while it was restored") from error
         return note
@@ -131,10 +133,11 @@ class TaskRestore:
         top = self._part.find("")
         if top is None or not self._sets(top):
             return
-        filler: list[Op] = [Set(self._top, self._unconfigured())] * (self._sets(top) - 1)
+        data = self._unconfigured()
+        filler: list[Op] = [Set(self._top, data, version) for version in range(self._sets(top) - 1)]
         for at in range(0, len(filler), _MOST):
             self._multi(filler[at : at + _MOST])
-        self._multi([Set(self._top, top.data)])
+        self._multi([Set(self._top, top.data, len(filler))])
 
     def _multi(self, ops: list[Op]) -> list[object]:
         """Together with a check of the marker, unless a node is so large that both don't fit into one request."""

@@ -37,7 +37,7 @@ from replicator.coordination.tasks.history import History
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.schema_nodes import SchemaNodes
 from replicator.coordination.tasks.status import Status
-from replicator.errors import NotConnected, ProcessError, ReplicatorError
+from replicator.errors import NotConnected, ProcessError, ReplicatorError, VersionConflict
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
@@ -304,7 +304,7 @@ def test_a_task_that_changes_while_it_is_read_is_read_again(zk: Coordinator, old
         Registry(zk, old).configure(TASK, {"name": TASK, "n": "late"}, "me", 3)
         SchemaNodes(zk, old, TASK, "").append(record(500))
 
-    back_up(Between(zk, f"{old.task(TASK)}/quarantine", change), old, tmp_path / "b")
+    back_up(Between(zk, change), old, tmp_path / "b")
     with Backup(tmp_path / "b") as backup:
         part = backup.part(TASK)
         assert b"late" in present(part.find("")).data
@@ -318,28 +318,38 @@ def test_a_task_that_is_deleted_while_it_is_read_is_left_out(zk: Coordinator, ol
         Status(zk, old).set(TASK, "deleted", "me")
         Registry(zk, old).remove(TASK)
 
-    assert back_up(Between(zk, "", delete), old, tmp_path / "b").tasks == []
+    assert back_up(Between(zk, delete), old, tmp_path / "b").tasks == []
 
 
 def test_a_task_that_never_rests_is_an_error(zk: Coordinator, old: Layout, tmp_path: Path) -> None:
     make(zk, old)
     (tmp_path / "b").write_text("yesterday's")
-    always = Between(zk, "", lambda number: SchemaNodes(zk, old, TASK, "").append(record(number)), times=99)
+    always = Between(zk, lambda number: SchemaNodes(zk, old, TASK, "").append(record(number)), times=99)
     with pytest.raises(ProcessError, match="E5101"):
         back_up(always, old, tmp_path / "b", sleep=lambda seconds: None)
     assert (tmp_path / "b").read_text() == "yesterday's" and len(list(tmp_path.iterdir())) == 1
 
 
 class Between:
-    """Does something between the reading of a task and the second look at it."""
+    """Does something before a call: before the second look at a task, for instance."""
 
-    def __init__(self, coordinator: Coordinator, _: str, what: Callable[[int], object], times: int = 1) -> None:
-        self._coordinator, self._what, self._left = coordinator, what, times
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        what: Callable[[int], object],
+        times: int = 1,
+        *,
+        on: str = "confirm",
+        after: int = 0,
+    ) -> None:
+        self._coordinator, self._what, self._left, self._on, self._after = coordinator, what, times, on, after
 
     def __getattr__(self, name: str) -> Any:
-        if name == "confirm" and self._left:
-            self._left -= 1
-            self._what(self._left)
+        if name == self._on:
+            self._after -= 1
+            if self._after < 0 < self._left:
+                self._left -= 1
+                self._what(self._left)
         return getattr(self._coordinator, name)
 
 
@@ -370,6 +380,22 @@ def test_logins_only_when_told(zk: Coordinator, old: Layout, tmp_path: Path) -> 
     back_up(zk, old, tmp_path / "c", logins=True)
     with Backup(tmp_path / "c") as backup:
         assert len([node for node in backup.part("").nodes if node.data == b"a hash"]) == 3
+
+
+def test_a_configuration_that_comes_in_between_is_not_overwritten(
+    zk: Coordinator, old: Layout, new: Layout, tmp_path: Path
+) -> None:
+    make(zk, old)
+    taken(zk, old, tmp_path / "b")
+
+    def configure(_: int) -> None:
+        Registry(zk, new).configure(TASK, {"name": TASK, "n": "mine"}, "me", 0)
+
+    with pytest.raises(VersionConflict):
+        put_back(Between(zk, configure, on="multi", after=1), new, tmp_path / "b")
+    assert Registry(zk, new).read(TASK).record.config == {"name": TASK, "n": "mine"}
+    put_back(zk, new, tmp_path / "b")
+    assert Registry(zk, new).read(TASK).version == 3
 
 
 def test_operators_cannot_start_half_a_task(zk: Coordinator, old: Layout) -> None:
