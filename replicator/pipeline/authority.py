@@ -32,11 +32,17 @@ def authority(held: Position | None, known: Checkpoint, *, rows: bool = False) -
 
     Raises SinkError E3114: neither is ahead, or the sink has lost what it had acknowledged; E3412: it has none.
     """
-    chosen = _with_its_rows(held, known) if rows and known.in_sink else _authority(held, known)
+    if rows and known.in_sink:
+        return _following(_with_its_rows(held, known), known)
+    return _following(_authority(held, known), known)
+
+
+def _following(chosen: Position, known: Checkpoint) -> Position:
+    """The schema history of a restored task does not reach the sink's position."""
     unseen = known.position.unseen
     if unseen is None or chosen.unseen is not None or compared(chosen, known.position) == "same":
         return chosen
-    return msgspec.structs.replace(chosen, unseen=unseen)  # the schema history does not reach the sink's position
+    return msgspec.structs.replace(chosen, unseen=unseen)
 
 
 def _authority(held: Position | None, known: Checkpoint) -> Position:
