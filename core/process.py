@@ -20,7 +20,7 @@ from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.host.service_manager import ServiceManager
 from replicator.telemetry import log
-from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.client import for_process
 from replicator.zookeeper.outage_log import OutageLog
 
 _LOG = log.get_logger("core")
@@ -56,8 +56,8 @@ def _run(
     log_format: str,
     stopping: Callable[[], None],
 ) -> None:
+    coordinator = for_process(zookeeper, session_timeout, Layout(root), "core")
     launcher = Launcher(log_format)
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
     manager = ServiceManager()
     agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate, look=launcher.look, alive=manager.alive)
     _stop_on_signals(agent, manager, stopping)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -121,9 +121,19 @@ class Cluster:
         folder: for logs, token and task files; it must exist.
         session_timeout: asked for by the Cores, seconds.
         root: of our znodes; tests that share a ZooKeeper take one each.
+        logins: environment of "core", "server" and "monitor": how each of them connects to ZooKeeper.
     """
 
-    def __init__(self, zookeeper: str, folder: Path, *, session_timeout: float = 4.0, root: str = DEFAULT_ROOT) -> None:
+    def __init__(
+        self,
+        zookeeper: str,
+        folder: Path,
+        *,
+        session_timeout: float = 4.0,
+        root: str = DEFAULT_ROOT,
+        logins: Mapping[str, dict[str, str]] | None = None,
+    ) -> None:
+        self._logins = logins or {}
         self.zookeeper = zookeeper
         self.folder = folder
         self._session_timeout = session_timeout
@@ -155,7 +165,11 @@ class Cluster:
             ["core", "--host", host, *where, *timeout, *arguments],
             self.folder,
             prefix=prefix,
-            environment={role_log.VARIABLE: str(self.role_folder), **(environment or {})},
+            environment={
+                role_log.VARIABLE: str(self.role_folder),
+                **self._logins.get("core", {}),
+                **(environment or {}),
+            },
         )
         self.cores[host] = process.start()
         return process
@@ -163,14 +177,15 @@ class Cluster:
     def start_server(self) -> Process:
         listen = self.server_url.removeprefix("http://")
         arguments = ["server", "--zookeeper", self.zookeeper, "--root", self.root, "--listen", listen]
-        self.server = Process("server", [*arguments, "--token-file", str(self._token_file)], self.folder).start()
+        arguments += ["--token-file", str(self._token_file)]
+        self.server = Process("server", arguments, self.folder, environment=self._logins.get("server")).start()
         self._await_http(f"{self.server_url}/api/v1/health", self.server)
         return self.server
 
     def start_monitor(self) -> Process:
         listen = self.monitor_url.removeprefix("http://")
         arguments = ["monitor", "--zookeeper", self.zookeeper, "--root", self.root, "--listen", listen]
-        self.monitor = Process("monitor", arguments, self.folder).start()
+        self.monitor = Process("monitor", arguments, self.folder, environment=self._logins.get("monitor")).start()
         self._await_http(f"{self.monitor_url}/healthz", self.monitor)
         return self.monitor
 

@@ -100,6 +100,7 @@ def create_app(
     interval: float = 1.0,
     max_streams: int = 100,
     zookeeper: str = "",
+    warnings: tuple[str, ...] = (),
     metric_labels: Sequence[str] = (),
 ) -> Starlette:
     """The application; its lifespan runs the poller.
@@ -109,11 +110,11 @@ def create_app(
         layout: the root to look at.
         interval: seconds between two snapshots.
         max_streams: browsers with an event stream at a time; more of them poll.
-        zookeeper: the addresses that the coordinator uses, for the page.
+        zookeeper: the addresses that the coordinator uses, for the page; warnings: what is insecure about them.
         metric_labels: keys of tasks' labels that `bus_task_labels_info` has.
     """
     feed = Feed(max_streams)
-    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper)
+    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -132,7 +133,7 @@ def create_app(
 def _health(request: Request, view: View, status: int) -> Response:
     """The process is well (first line) wherever it answers; the second line is about ZooKeeper."""
     first = "ok" if status == 200 else "not ready"
-    lines = (first, zookeeper_line(view), *hosts.warnings(request.scope))
+    lines = (first, zookeeper_line(view), *view.warnings, *hosts.warnings(request.scope))
     return PlainTextResponse("".join(f"{line}\n" for line in lines), status, headers=NO_STORE)
 
 

@@ -13,7 +13,7 @@ from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
-from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.client import for_process
 from replicator.zookeeper.outage_log import OutageLog
 
 
@@ -46,7 +46,7 @@ def _run(
     session_timeout: float,
     stopping: Callable[[], None],
 ) -> None:
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    coordinator = for_process(zookeeper, session_timeout, Layout(root), "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
     try:
         app = create_app(
@@ -55,6 +55,7 @@ def _run(
             interval=interval,
             max_streams=max_streams,
             zookeeper=zookeeper,
+            warnings=tuple(coordinator.warnings),
             metric_labels=metric_labels,
         )
 

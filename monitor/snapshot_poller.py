@@ -31,7 +31,7 @@ CONNECT_SECONDS = 5.0
 class SnapshotPoller:
     """Args:
     interval: seconds from one read to the next.
-    zookeeper: the addresses of ZooKeeper, which the page shows when none of them answers.
+    zookeeper: the addresses of ZooKeeper, which the page shows when none of them answers; warnings: for its banner.
     clock: monotonic, seconds; all ages are measured with it.
     """
 
@@ -42,6 +42,7 @@ class SnapshotPoller:
         feed: Feed,
         interval: float = 1.0,
         zookeeper: str = "",
+        warnings: tuple[str, ...] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._coordinator = coordinator
@@ -57,6 +58,7 @@ class SnapshotPoller:
         self._view = View(
             root=layout.root,
             zookeeper=zookeeper,
+            warnings=warnings,
             stale_since_ms=_now_ms(),
             stale_reason="not read yet",
             connecting=True,
@@ -116,7 +118,12 @@ class SnapshotPoller:
             view = build(self._reader.read(), self._memory, self._root)
             period = max(self._interval, 2 * (self._clock() - began))
             fresh_s = max(FRESH_SECONDS, 2 * period + 1.0)
-            self._answered(msgspec.structs.replace(view, zookeeper=self._view.zookeeper, fresh_s=fresh_s), began)
+            self._answered(
+                msgspec.structs.replace(
+                    view, zookeeper=self._view.zookeeper, warnings=self._view.warnings, fresh_s=fresh_s
+                ),
+                began,
+            )
         except CoordinationError as error:
             self._failed(error.code, error.what)
         except Exception as error:

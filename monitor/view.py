@@ -155,7 +155,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     """The whole page.
 
     Attributes:
-        zookeeper: the addresses of the servers that are read.
+        zookeeper: the addresses of the servers that are read; warnings: what is insecure about that.
         read_ms: when the figures were read, 0 when they never were; age_s: seconds since then, None likewise.
         fresh_s: the age up to which they count as current.
         stale_since_ms: since when they are not current: the time of the last read, or of the Monitor's start where it
@@ -166,6 +166,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
     root: str
     zookeeper: str = ""
+    warnings: tuple[str, ...] = ()
     zookeeper_connected: bool = False
     read_ms: int = 0
     read_seconds: float = 0.0

@@ -117,6 +117,7 @@ def create_routes(
         redirect_slashes=False,
     )
     app.state.coordinator = coordinator
+    app.state.warnings = list(getattr(coordinator, "warnings", ()))
     app.state.operations = operations or TaskOperations(coordinator, layout)
     verified = verified or Logins(coordinator, layout)
     app.state.logins = LoginOperations(coordinator, layout, verified)

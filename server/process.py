@@ -16,7 +16,7 @@ from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
 from replicator.telemetry.http import Address, Listen, parse_listen, serve
-from replicator.zookeeper.client import ZookeeperCoordinator
+from replicator.zookeeper.client import for_process
 from replicator.zookeeper.outage_log import OutageLog
 from server.app import Access, create_app
 from server.audit import Audit
@@ -26,6 +26,7 @@ from server.background_work import BackgroundWork
 from server.membership import Membership
 from server.table_definitions import OpenDefinitions
 from server.task_operations import TaskOperations
+from server.warning_header import with_warnings
 
 
 def run(
@@ -66,7 +67,7 @@ def _run(
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
     jwt = _verifier(oidc) if oidc is not None else None
     file = AuditFile(audit_file) if audit_file is not None else None
-    coordinator = ZookeeperCoordinator(zookeeper, session_timeout)
+    coordinator = for_process(zookeeper, session_timeout, Layout(root), "server")
     layout = Layout(root)
     outages = OutageLog(coordinator, log.get_logger("server")).start()
     operations = TaskOperations(coordinator, layout)
@@ -81,7 +82,7 @@ def _run(
 
     try:
         app = create_app(coordinator, layout, Access(token, jwt, audit), open_definitions, operations)
-        serve(app, listen, "server", ready=ready, stopping=stopping)
+        serve(with_warnings(app, coordinator.warnings), listen, "server", ready=ready, stopping=stopping)
     finally:
         outages.stop()
         for one in background_work:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -53,11 +54,12 @@ class Ensemble(Generic[S]):
 
 
 class ZooKeeperEnsemble(Ensemble[ZooKeeper]):
-    def __init__(self, size: int = 3, *, fast: bool = True, tick_time: int = 500) -> None:
+    def __init__(
+        self, size: int = 3, *, fast: bool = True, tick_time: int = 500, make: Callable[..., ZooKeeper] = ZooKeeper
+    ) -> None:
+        """`make`: of a member."""
         peers = {number: (free_port(), free_port()) for number in range(1, size + 1)}
-        super().__init__(
-            [ZooKeeper(fast=fast, tick_time=tick_time, peers=peers, number=number) for number in sorted(peers)]
-        )
+        super().__init__([make(fast=fast, tick_time=tick_time, peers=peers, number=number) for number in sorted(peers)])
 
     def leader(self, timeout: float = 20.0) -> ZooKeeper:
         """The member that leads; waits for an election. Raises ServerFailed."""

@@ -60,6 +60,11 @@ class ZooKeeper(Server):
     def _prepare(self) -> None:
         (self.folder / "data").mkdir(exist_ok=True)
         (self.folder / "logback.xml").write_text(_LOGBACK.format(level=self.log_level))
+        settings = self._settings()
+        (self.folder / "zoo.cfg").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+
+    def _settings(self) -> dict[str, object]:
+        """Lines of zoo.cfg."""
         settings: dict[str, object] = {
             "tickTime": self.tick_time,
             "minSessionTimeout": 2 * self.tick_time,
@@ -78,7 +83,10 @@ class ZooKeeper(Server):
                 f"server.{number}": f"{self.host}:{quorum}:{election}"
                 for number, (quorum, election) in self.peers.items()
             }
-        (self.folder / "zoo.cfg").write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        return settings
+
+    def _java_options(self) -> list[str]:
+        return []
 
     def _command(self) -> list[str]:
         options = ["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
@@ -86,7 +94,7 @@ class ZooKeeper(Server):
             options.append(f"-Dzookeeper.snapCount={self.snap_count}")
         classes = f"{self.folder}:{zookeeper_libs()}/*"
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-        return [java(), *options, "-cp", classes, main, str(self.folder / "zoo.cfg")]
+        return [java(), *options, *self._java_options(), "-cp", classes, main, str(self.folder / "zoo.cfg")]
 
     def _serves(self) -> bool:
         return self.four_letter_word("srvr").startswith("Zookeeper version")

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from replicator.assembly.task_checks import check_task
-from replicator.cli import host_options
+from replicator.cli import host_options, options
 from replicator.cli.address_types import ZOOKEEPER
 from replicator.cli.failures import CHECK_FAILED, CHECK_WARNED
 from replicator.cli.terminal import cells, clean, width
@@ -29,7 +29,8 @@ _NARROWEST = 40
 
 
 @click.command("check", short_help="Check whether a task can run.")
-@click.option("-f", "--file", "path", required=True, type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
+@click.option("-f", "--file", "path", type=click.Path(dir_okay=False, path_type=Path), help="Task file.")
+@click.option("--security", is_flag=True, help="Check rights, logins and TLS of the bus instead of a task.")
 @click.option(
     "--zookeeper",
     type=ZOOKEEPER,
@@ -52,19 +53,48 @@ _NARROWEST = 40
     default="",
     help="Check this place of the binlog, before `task position set`, instead of the task's own position.",
 )
+@options.zookeeper_access
 @host_options.host_access("the current directory, as for `replicator run`")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def command(path: Path, zookeeper: str | None, root: str, session_timeout: float, place: str, output: str) -> int:
+def command(
+    path: Path | None,
+    security: bool,
+    zookeeper: str | None,
+    root: str,
+    session_timeout: float,
+    place: str,
+    output: str,
+) -> int:
     """Check the source, the sink and ZooKeeper for the task in FILE. Nothing is changed.
+
+    With --security, check instead who may read and change the bus: the ACL of each znode, TLS, secret files of this
+    host, and the version of ZooKeeper. Use the login of an administrator.
 
     Each finding shows what was found and, unless it is ok, what is required and how to correct it. Exit status: 0 if
     all findings are ok, 10 with warnings, 11 if the task cannot run or would lose rows.
     """
+    if security:
+        return _check_security(zookeeper, root, session_timeout, output)
+    if path is None:
+        raise click.UsageError("Give -f FILE, or --security.")
     config = _read(path)
     access.default_file_sink_directory(Path.cwd())
     findings = check_task(config, zookeeper, root, session_timeout, _place(config, place) if place else None)
-    click.echo(_json(config, findings) if output == "json" else _table(config, findings, width()), nl=False)
-    return _STATUS[worst(findings)]
+    return _show(config.name, findings, output, "can run", "can't run")
+
+
+def _check_security(zookeeper: str | None, root: str, session_timeout: float, output: str) -> int:
+    if zookeeper is None:
+        raise click.UsageError("Give --zookeeper with --security.")
+    from replicator.zookeeper.security_checks import check
+
+    return _show(root, check(zookeeper, root, session_timeout), output, "is secured", "isn't secured")
+
+
+def _show(name: str, findings: Sequence[Finding], output: str, well: str, ill: str) -> int:
+    shown = _json(name, findings) if output == "json" else _table(name, findings, width(), well, ill)
+    click.echo(shown, nl=False)
+    return _STATUS[worst(list(findings))]
 
 
 def _place(config: TaskConfig, text: str) -> Position:
@@ -83,18 +113,20 @@ def _read(path: Path) -> TaskConfig:
         raise ConfigError("E1014", f"{path} can't be read", found=error.strerror or str(error)) from error
 
 
-def _json(config: TaskConfig, findings: Sequence[Finding]) -> str:
+def _json(name: str, findings: Sequence[Finding]) -> str:
     document = {
         "apiVersion": "v1",
         "kind": "CheckResult",
-        "task": config.name,
+        "task": name,
         "result": worst(list(findings)),
         "findings": msgspec.to_builtins(findings),
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _table(config: TaskConfig, findings: Sequence[Finding], limit: int | None) -> str:
+def _table(
+    name: str, findings: Sequence[Finding], limit: int | None, well: str = "can run", ill: str = "can't run"
+) -> str:
     """A line per finding, and below it what is wanted and how to get there. `limit`: columns; None: nothing is wrapped,
     so that a pipe gets each of them on one line."""
     longest = max((cells(finding.id) for finding in findings), default=0)
@@ -103,8 +135,8 @@ def _table(config: TaskConfig, findings: Sequence[Finding], limit: int | None) -
         lines += _finding(finding, longest, limit)
     result = worst(list(findings))
     counts = [f"{sum(f.severity == kind for f in findings)} {kind}" for kind in ("ok", "warn", "fail")]
-    verdict = {"ok": "can run", "warn": "can run, with the risks above", "fail": "can't run"}[result]
-    summary = f"{clean(config.name)} {verdict}: {', '.join(counts)}"
+    verdict = {"ok": well, "warn": f"{well}, with the risks above", "fail": ill}[result]
+    summary = f"{clean(name)} {verdict}: {', '.join(counts)}"
     return "\n".join([*lines, click.style(summary, fg=_COLOUR[result], bold=True)]) + "\n"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -15,9 +17,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def zookeeper(meaning: str = "Requested session timeout in seconds.") -> Callable[[F], F]:
-    """--zookeeper, --root and --session-timeout of a process; `meaning`: of the timeout."""
+    """--zookeeper, its login, --root and --session-timeout of a process; `meaning`: of the timeout."""
 
     def add(command: F) -> F:
+        command = zookeeper_access(command)
         for option in (
             click.option(
                 "--session-timeout",
@@ -39,6 +42,51 @@ def zookeeper(meaning: str = "Requested session timeout in seconds.") -> Callabl
         return command
 
     return add
+
+
+def zookeeper_access(command: F) -> F:
+    """Login and TLS. They go into the environment, where the process finds them (`zookeeper.access`)."""
+    for name, meaning, kind in reversed(_ACCESS):
+        command = click.option(
+            f"--zookeeper-{name}",
+            envvar=f"REPLICATOR_ZOOKEEPER_{name.replace('-', '_').upper()}",
+            show_envvar=True,
+            expose_value=False,
+            callback=_keep,
+            type=kind,
+            help=meaning,
+        )(command)
+    return click.option(
+        "--insecure-zookeeper",
+        is_flag=True,
+        envvar="REPLICATOR_ZOOKEEPER_INSECURE",
+        show_envvar=True,
+        expose_value=False,
+        callback=_keep,
+        help="Connect to other machines without TLS and login, and to a root without identities.",
+    )(command)
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_ACCESS: list[tuple[str, str, click.ParamType[Any]]] = [
+    ("config", "File with login and TLS of ZooKeeper, mode 0600.", _FILE),
+    ("login", "Kind of login.", click.Choice(["digest", "sasl"])),
+    ("user", "User of the login.", click.STRING),
+    ("password-file", "File with the password, mode 0600; or REPLICATOR_ZOOKEEPER_PASSWORD.", _FILE),
+    ("ca", "PEM file with the authorities that sign ZooKeeper's certificates; switches TLS on.", _FILE),
+    ("cert", "PEM file with the certificate of this client.", _FILE),
+    ("key", "PEM file with its key, mode 0600.", _FILE),
+]
+
+
+def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
+    variable = str(option.envvar)
+    if value is True:
+        os.environ[variable] = "1"
+    elif isinstance(value, Path):
+        os.environ[variable] = str(value.absolute())
+    elif value:
+        os.environ[variable] = str(value)
 
 
 def listen(default: str) -> Callable[[F], F]:

@@ -46,8 +46,8 @@ CODES: Final[dict[str, Entry]] = table(
         "E4007": (
             "not authorized",
             "A ZooKeeper ACL denies the operation.",
-            "Allow all operations below the root znode (`getAcl` and `setAcl` of zkCli.sh): processes connect without "
-            "credentials.",
+            "Run `replicator check --security` with the login of an administrator: it names the nodes whose ACL "
+            "deviates. `replicator cluster secure` sets them.",
         ),
         "E4008": (
             "leadership lost",
@@ -74,6 +74,54 @@ CODES: Final[dict[str, Entry]] = table(
             "position behind",
             "The new position of a task is before its last commit. It was not written.",
             "See `replicator task position get NAME`; `replicator task fork` reads from an earlier position.",
+        ),
+        "E4030": (
+            "login refused",
+            "ZooKeeper does not accept the login of this process, or the login is not an identity of /security.",
+            "Check user and password of --zookeeper-config, and the identities: `replicator cluster identities`. See "
+            "`replicator docs security`. The process retries and reads its files again.",
+        ),
+        "E4031": (
+            "server certificate not accepted",
+            "The certificate of a ZooKeeper server is not valid: another authority, expired, or of another host name.",
+            "Correct the certificate of the server, or `ca` of --zookeeper-config. The process retries.",
+        ),
+        "E4032": (
+            "client certificate not accepted",
+            "A ZooKeeper server refuses the certificate of this process, or requires one.",
+            "Set `cert` and `key` of --zookeeper-config to a certificate that the servers accept. The process retries.",
+        ),
+        "E4033": (
+            "TLS on one side only",
+            "The port speaks TLS and this process does not, or the reverse.",
+            "Use the secureClientPort in --zookeeper together with `tls = yes`, or the clientPort without.",
+        ),
+        "E4034": (
+            "ZooKeeper not secured",
+            "ZooKeeper is on another machine, and this process has no TLS or no login.",
+            "Set --zookeeper-config: see `replicator docs security`. With --insecure-zookeeper the process starts, "
+            "and its health check says so.",
+        ),
+        "E4035": (
+            "root without identities",
+            "The process has a login, and the root znode has no record of identities, so every znode would be open.",
+            "Run `replicator cluster init`, or `replicator cluster secure` for existing tasks. Until then start with "
+            "--insecure-zookeeper.",
+        ),
+        "E4036": (
+            "login or TLS file not usable",
+            "A file or value of the ZooKeeper login cannot be used.",
+            "Correct the value: `replicator docs security` shows the keys of --zookeeper-config.",
+        ),
+        "E4037": (
+            "login of another role",
+            "The login is known at /security, for another kind of process.",
+            "Give each of Core, Server and Monitor its own login: `replicator cluster identities` lists them.",
+        ),
+        "E4038": (
+            "identities cannot be changed so",
+            "The change would leave a role without an identity, or the record exists already.",
+            "See `replicator cluster identities`, and `replicator docs security` for the order of the steps.",
         ),
     },
 )

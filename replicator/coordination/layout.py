@@ -16,6 +16,7 @@
         /tasks/TASK/commands/command-SEQUENCE       operators' commands (CommandRecord)
         /tasks/TASK/history/entry-SEQUENCE          what happened (HistoryRecord), trimmed
         /maintenance                                the same for all tasks
+        /security                                   identities of processes, which ACLs name (SecurityRecord)
         /installation                               the id of this tree (InstallationRecord)
         /restoring                                  there while a backup is restored (RestoreRecord)
         /purged/TASK                                tasks of the name deleted with their positions (PurgedRecord)
@@ -133,6 +134,10 @@ class Layout:
 
     def verification(self, task: str) -> str:
         return f"{self.task(task)}/verify"
+
+    @property
+    def security(self) -> str:
+        return f"{self.root}/security"
 
     @property
     def installation(self) -> str:

@@ -42,6 +42,36 @@ class Stat(msgspec.Struct, frozen=True):
     pzxid: int = 0
 
 
+class Identity(msgspec.Struct, frozen=True, order=True):
+    """Who a session is, in public: `digest` with `user:HASH`, `sasl` with a user, `x509` with a certificate's
+    subject."""
+
+    scheme: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.scheme}:{self.id}"
+
+
+class Grant(msgspec.Struct, frozen=True, order=True):
+    """An entry of an ACL. `rights`: letters of zkCli.sh in the order `cdrwa`: create and delete children, read, write,
+    change the ACL."""
+
+    scheme: str
+    id: str
+    rights: str
+
+    def __str__(self) -> str:
+        return f"{self.scheme}:{self.id}:{self.rights}"
+
+
+class Acl(msgspec.Struct, frozen=True):
+    """`grants`: sorted; `version` of the ACL, from 0."""
+
+    grants: tuple[Grant, ...]
+    version: int
+
+
 class Node(msgspec.Struct, frozen=True):
     data: bytes
     stat: Stat
@@ -154,6 +184,12 @@ class Coordinator(Protocol):
 
     def delete(self, path: str, version: int = -1) -> None:
         """NodeExists when it has children."""
+        ...
+
+    def acl(self, path: str) -> Acl: ...
+
+    def set_acl(self, path: str, grants: Sequence[Grant], version: int = -1) -> None:
+        """`version`: of the ACL. Raises VersionConflict."""
         ...
 
     def multi(self, ops: Sequence[Op]) -> list[str | Stat | None]:

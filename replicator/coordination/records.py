@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from replicator.coordination.ports import Identity
 from replicator.errors import CoordinationError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.principal import Role
@@ -119,6 +120,18 @@ class PositionHistoryRecord(Record):
     """/tasks/TASK/trail/HOUR: checkpoints of that hour, at most one a minute, oldest first."""
 
     points: list[Checkpoint] = []
+
+
+class SecurityRecord(Record):
+    """/security: the identities that ACLs name. More than one for a role while it changes from one to the other."""
+
+    core: list[Identity] = []
+    server: list[Identity] = []
+    monitor: list[Identity] = []
+    admin: list[Identity] = []
+
+    def of(self, role: str) -> list[Identity]:
+        return {"core": self.core, "server": self.server, "monitor": self.monitor, "admin": self.admin}[role]
 
 
 class InstallationRecord(Record):

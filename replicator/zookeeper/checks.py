@@ -6,15 +6,18 @@ import contextlib
 import time
 
 import msgspec
-from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
+from replicator.codes import CODES
 from replicator.coordination.layout import DEFAULT_ROOT, Layout
 from replicator.coordination.ports import DEFAULT_SESSION_TIMEOUT
 from replicator.coordination.records import CommitRecord, load
-from replicator.errors import CoordinationError
+from replicator.errors import ConfigError, CoordinationError
 from replicator.model.finding import Finding
 from replicator.model.position import Position
+from replicator.zookeeper.access import of_environment
+from replicator.zookeeper.attempts import UNREACHABLE
 from replicator.zookeeper.connection import Client
 
 _PROBES = 30
@@ -37,7 +40,9 @@ def check(
 ) -> Checked:
     """Asks the ensemble; only reads. Never raises for what it answers. Times in seconds."""
     try:
-        client = Client(hosts, session_timeout)
+        client = Client(hosts, session_timeout, of_environment())
+    except ConfigError as error:
+        return Checked([Finding.of_error("zookeeper.login", error)])
     except ValueError as error:
         fix = "Give --zookeeper as HOST:PORT[,HOST:PORT...]."
         return Checked([Finding("zookeeper.reachable", "fail", f"{hosts}: {error}", "HOST:PORT[,...]", fix)])
@@ -50,7 +55,12 @@ def check(
         return done
     except (KazooTimeoutError, KazooException) as error:
         why = client.attempts.reasons() if isinstance(error, KazooTimeoutError) else f"{hosts}: {type(error).__name__}"
+        refused = client.attempts.code
         fix = "Check --zookeeper and that a majority of the servers runs."
+        if isinstance(error, NoAuthError):
+            why, refused = f"{hosts}: access to the root is refused", "E4030"
+        if refused != UNREACHABLE:
+            fix = CODES[refused].remedy
         return Checked([Finding("zookeeper.reachable", "fail", why, "a session", fix)])
     finally:
         with contextlib.suppress(Exception):

@@ -12,16 +12,19 @@ from typing import Any, TypeVar
 from kazoo.client import TransactionRequest
 from kazoo.handlers.utils import AsyncResult
 from kazoo.protocol.states import EventType, KazooState, WatchedEvent, ZnodeStat
-from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE
+from kazoo.security import ACL, Id
 
+from replicator.coordination.layout import Layout
 from replicator.coordination.limits import check_node, check_request
 from replicator.coordination.ports import (
     DEFAULT_SESSION_TIMEOUT,
+    Acl,
     Change,
     Check,
     Connection,
     Create,
     Delete,
+    Grant,
     Listing,
     Node,
     Op,
@@ -29,10 +32,15 @@ from replicator.coordination.ports import (
     Stat,
     Watcher,
 )
+from replicator.coordination.rights import ALL, OPEN, Guard, Role
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotConnected
 from replicator.host.addresses import parse_ensemble
+from replicator.zookeeper.access import NO_ACCESS, Access, of_environment, require_secured
+from replicator.zookeeper.admission import Admission
+from replicator.zookeeper.attempts import UNREACHABLE
 from replicator.zookeeper.connection import Client
 from replicator.zookeeper.errors import SKIPPED, translate
+from replicator.zookeeper.file_watch import FileWatch
 
 T = TypeVar("T")
 
@@ -55,16 +63,23 @@ class ZookeeperCoordinator:
     Args:
         hosts: `HOST:PORT[,HOST:PORT...]`.
         session_timeout: seconds asked for.
-        auth: pairs of (scheme, credential). With any, nodes that we create are ours alone; without, they are open to
-            whoever reaches the server. Either way the ACL is given explicitly with each create.
+        access: login and TLS.
+        guard: gives the ACL of each node that is created, parents included. It learns the identities at each
+            connection, before anybody is told that there is one. None: nodes are open to whoever reaches the servers.
     """
 
     def __init__(
-        self, hosts: str, session_timeout: float = DEFAULT_SESSION_TIMEOUT, auth: tuple[tuple[str, str], ...] = ()
+        self,
+        hosts: str,
+        session_timeout: float = DEFAULT_SESSION_TIMEOUT,
+        access: Access = NO_ACCESS,
+        guard: Guard | None = None,
     ) -> None:
         self.hosts = hosts
-        self._client = Client(hosts, session_timeout, auth)
-        self._acl = CREATOR_ALL_ACL if auth else OPEN_ACL_UNSAFE
+        self.warnings: list[str] = []
+        self._client = Client(hosts, session_timeout, access)
+        self._guard = guard
+        self._admission = Admission(self._client, access, guard, self._admitted) if guard is not None else None
         self._asked = session_timeout
         self._lock = threading.Condition()
         self._state = Connection.LOST
@@ -77,9 +92,22 @@ class ZookeeperCoordinator:
 
     def _on_state(self, state: str) -> None:
         """In kazoo's connection thread: the state is kept here because kazoo's own may already be ahead."""
+        if state == KazooState.CONNECTED and self._admission is not None:
+            self._admission.begin()
+            return
+        if self._admission is not None:
+            self._admission.cancel()
         now = {KazooState.CONNECTED: Connection.CONNECTED, KazooState.SUSPENDED: Connection.SUSPENDED}
+        self._enter(now.get(state, Connection.LOST))
+
+    def _admitted(self) -> None:
+        self._enter(Connection.CONNECTED)
+
+    def _enter(self, state: Connection) -> None:
+        if state is Connection.CONNECTED:
+            self._client.attempts.admitted()
         with self._lock:
-            self._state = now.get(state, Connection.LOST)
+            self._state = state
             if self._state is Connection.CONNECTED:
                 self._session = self._client.current_session()
             self._lock.notify_all()
@@ -116,11 +144,22 @@ class ZookeeperCoordinator:
             if self._lock.wait_for(lambda: self._state is Connection.CONNECTED, timeout):
                 return
         found = f"no session within {timeout:g} s; {self.reasons()}"
-        raise NotConnected("E4001", f"no ZooKeeper server answers at {self.hosts}", found=found)
+        code = self._client.attempts.code
+        what = f"no ZooKeeper server answers at {self.hosts}" if code == UNREACHABLE else "ZooKeeper cannot be used"
+        raise NotConnected(code, what, found=found)
+
+    @property
+    def code(self) -> str:
+        """Of the error that there is no connection."""
+        return self._client.attempts.code
 
     def reasons(self) -> str:
         """Why there is no connection: why the last attempt at each server failed. Looks names up."""
         return self._client.attempts.reasons()
+
+    def reconnect(self) -> None:
+        """With the login and the certificates of now. The session goes on."""
+        self._client.drop_connection()
 
     def close(self) -> None:
         """Ends the session. Bounded: a server that does not answer lets the session expire instead."""
@@ -177,7 +216,10 @@ class ZookeeperCoordinator:
         raise NodeMissing("E4004", f"the parent of {path} was deleted after each attempt to create it")
 
     def _create(self, path: str, data: bytes, ephemeral: bool, sequential: bool) -> AsyncResult[str]:
-        return self._client.create_async(path, data, acl=self._acl, ephemeral=ephemeral, sequence=sequential)
+        return self._client.create_async(path, data, acl=self._acl(path), ephemeral=ephemeral, sequence=sequential)
+
+    def _acl(self, path: str) -> list[ACL]:
+        return _to_kazoo(OPEN if self._guard is None else self._guard.grants(path))
 
     def _ensure(self, path: str) -> None:
         """The parents, one by one and with our ACL (kazoo's ensure_path gives none unless told)."""
@@ -254,6 +296,13 @@ class ZookeeperCoordinator:
     def delete(self, path: str, version: int = -1) -> None:
         self._ask(path, lambda: self._client.delete_async(path, version))
 
+    def acl(self, path: str) -> Acl:
+        found, stat = self._ask(path, lambda: self._client.get_acls_async(path))
+        return Acl(_from_kazoo(found), stat.aversion)
+
+    def set_acl(self, path: str, grants: Sequence[Grant], version: int = -1) -> None:
+        self._ask(path, lambda: self._client.set_acls_async(path, _to_kazoo(grants), version))
+
     def multi(self, ops: Sequence[Op]) -> list[str | Stat | None]:
         if not ops:
             return []
@@ -269,7 +318,7 @@ class ZookeeperCoordinator:
     def _add(self, transaction: TransactionRequest, op: Op) -> None:
         match op:
             case Create(path, data, ephemeral, sequential):
-                transaction.create(path, data, acl=self._acl, ephemeral=ephemeral, sequence=sequential)
+                transaction.create(path, data, acl=self._acl(path), ephemeral=ephemeral, sequence=sequential)
             case Set(path, data, version):
                 transaction.set_data(path, data, version)
             case Delete(path, version):
@@ -286,24 +335,52 @@ class ZookeeperCoordinator:
         raise self._failed(error, ops[index].path, f"operation {index} ({kind}) of {len(ops)}") from error
 
 
+def for_process(hosts: str, session_timeout: float, layout: Layout, role: Role) -> ZookeeperCoordinator:
+    """The coordinator of a Core, Server or Monitor, with login and TLS of the environment. It follows changed files.
+
+    Raises ConfigError E4034, E4036.
+    """
+    access = of_environment()
+    warnings = require_secured(hosts, access)
+    guard = Guard(layout, role, required=access.has_identity and not access.insecure)
+    made = ZookeeperCoordinator(hosts, session_timeout, access, guard)
+    made.warnings = warnings
+    FileWatch(access, guard, made.reconnect).start()
+    return made
+
+
 def connect(
     hosts: str,
     session_timeout: float = DEFAULT_SESSION_TIMEOUT,
     wait: float = 15.0,
-    auth: tuple[tuple[str, str], ...] = (),
+    access: Access = NO_ACCESS,
+    guard: Guard | None = None,
 ) -> ZookeeperCoordinator:
     """A coordinator that is connected.
 
     Raises:
-        NotConnected: E4001 when nothing answers within `wait` seconds; nothing is left behind then.
+        NotConnected: E4001 when nothing answers within `wait` seconds, E4030 to E4037 when login or TLS are refused;
+            nothing is left behind then.
     """
-    coordinator = ZookeeperCoordinator(hosts, session_timeout, auth)
+    coordinator = ZookeeperCoordinator(hosts, session_timeout, access, guard)
     try:
         coordinator.wait_connected(wait)
     except NotConnected:
         coordinator.close()
         raise
     return coordinator
+
+
+_BITS = {"c": 4, "d": 8, "r": 1, "w": 2, "a": 16}
+
+
+def _to_kazoo(grants: Sequence[Grant]) -> list[ACL]:
+    return [ACL(sum(_BITS[letter] for letter in one.rights), Id(one.scheme, one.id)) for one in grants]
+
+
+def _from_kazoo(found: Sequence[ACL]) -> tuple[Grant, ...]:
+    rights = {entry: "".join(letter for letter in ALL if entry.perms & _BITS[letter]) for entry in found}
+    return tuple(sorted(Grant(entry.id.scheme, entry.id.id, letters) for entry, letters in rights.items()))
 
 
 def _stat(stat: ZnodeStat) -> Stat:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import socket
+import ssl
 import threading
 from typing import Any
 
@@ -14,6 +15,7 @@ from kazoo.handlers.utils import AsyncResult
 from kazoo.retry import KazooRetry
 
 from replicator.host.addresses import parse_ensemble
+from replicator.zookeeper.access import NO_ACCESS, Access
 from replicator.zookeeper.attempts import Attempts
 from replicator.zookeeper.entry import Entry
 from replicator.zookeeper.handler import Handler
@@ -29,24 +31,35 @@ class Client(KazooClient):
     Args:
         hosts: `HOST:PORT[,HOST:PORT...][/CHROOT]`. Raises ValueError for anything else.
         session_timeout: seconds asked for.
-        auth: pairs of (scheme, credential), e.g. ("digest", "user:password").
+        access: login and TLS, read again for each connection.
     """
 
-    def __init__(self, hosts: str, session_timeout: float, auth: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(self, hosts: str, session_timeout: float, access: Access = NO_ACCESS) -> None:
         self._gate = threading.Lock()
+        self._access = access
+        self._sasl: dict[str, str] = {"mechanism": "DIGEST-MD5", "username": "", "password": ""}
         ensemble = parse_ensemble(hosts)
         count = len(ensemble.servers)
         self.attempts = Attempts(ensemble.servers)
-        self._entrance = Handler(Entry(session_timeout, count), session_timeout, self.attempts)
+        self._entrance = Handler(Entry(session_timeout, count), session_timeout, self.attempts, self._prepare)
         self._entrance.seconds = patience(session_timeout, count)
         super().__init__(
             hosts=str(ensemble),
             timeout=session_timeout,
             handler=self._entrance,
-            auth_data=set(auth),
+            sasl_options=self._sasl if access.login == "sasl" else None,
             connection_retry=_endless(session_timeout),
             logger=_LOG,
         )
+
+    def _prepare(self) -> ssl.SSLContext | None:
+        """kazoo copies `auth_data` and the SASL options when it has connected: what is put there now counts."""
+        access = self._access.fresh()
+        if access.login == "digest":
+            self.auth_data = {("digest", f"{access.user}:{access.secret()}")}
+        elif access.login == "sasl":
+            self._sasl.update(username=access.user, password=access.secret())
+        return access.context() if access.tls else None
 
     @property
     def negotiated(self) -> float:

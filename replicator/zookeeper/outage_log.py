@@ -6,6 +6,7 @@ import threading
 import time
 from typing import Any, Protocol
 
+from replicator.codes import CODES
 from replicator.coordination.ports import Connection, Coordinator
 
 FIRST_SECONDS = 5.0
@@ -17,6 +18,9 @@ class Source(Coordinator, Protocol):
     """A coordinator that knows why it has no connection."""
 
     hosts: str
+
+    @property
+    def code(self) -> str: ...
 
     def reasons(self) -> str: ...
 
@@ -89,12 +93,13 @@ class OutageLog:
             return None
         outage = outage or Schedule(now)
         if outage.take(now):
+            reason = self._coordinator.reasons()
             self._log.error(
                 "waiting for zookeeper",
-                code="E4001",
+                code=self._coordinator.code,
                 servers=self._coordinator.hosts,
-                reason=self._coordinator.reasons(),
+                reason=reason,
                 for_s=round(now - outage.since),
-                fix="Check that a majority of the servers runs and is reachable from this host, and --zookeeper.",
+                fix=CODES[self._coordinator.code].remedy,
             )
         return outage

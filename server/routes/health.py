@@ -19,6 +19,8 @@ def health(request: Request) -> Response:
     state: Connection = request.app.state.coordinator.connection
     connected = state is Connection.CONNECTED
     view = responses.Health(
-        status="ok" if connected else "unavailable", zookeeper=state.value, warnings=hosts.warnings(request.scope)
+        status="ok" if connected else "unavailable",
+        zookeeper=state.value,
+        warnings=[*hosts.warnings(request.scope), *request.app.state.warnings],
     )
     return reply(view, 200 if connected else 503)

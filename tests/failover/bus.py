@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,11 @@ from replicator.config.load import parse_task, to_data
 from replicator.coordination.layout import Layout
 from replicator.coordination.overview import Overview
 from replicator.coordination.tasks.registry import Registry
-from replicator.zookeeper.client import connect
+from replicator.zookeeper.client import ZookeeperCoordinator, connect
 
 SESSION_SECONDS = 2.0
+
+Connect = Callable[..., ZookeeperCoordinator]
 
 
 class Bus(Job):
@@ -40,13 +42,19 @@ class Bus(Job):
         settings: dict[str, Any] | None = None,
         rate: float = 80,
         first_rows: int = 20,
+        root: str = "",
+        logins: Mapping[str, dict[str, str]] | None = None,
+        admin: Connect = connect,
     ) -> None:
-        """`first_rows`: of the writer, that are delivered before a test begins."""
+        """first_rows: of the writer, that are delivered before a test begins; root: default: one of its own; logins: of
+        the processes; admin: connects this test itself."""
         name = f"bus{uuid.uuid4().hex[:8]}"
         self.session_seconds, self._first_rows = session_seconds, first_rows
-        self.layout = Layout(f"/{name}")
-        self.cluster = Cluster(zookeeper.address, folder, session_timeout=session_seconds, root=self.layout.root)
-        self.coordinator = connect(zookeeper.address, session_timeout=10)
+        self.layout = Layout(root or f"/{name}")
+        self.cluster = Cluster(
+            zookeeper.address, folder, session_timeout=session_seconds, root=self.layout.root, logins=logins
+        )
+        self.coordinator = admin(zookeeper.address, session_timeout=10)
         super().__init__(
             name,
             database,

@@ -202,18 +202,6 @@ def test_every_create_gives_its_acl(server, zk):
     raw.close()
 
 
-def test_with_credentials_nodes_are_ours_alone(server):
-    owner = connect(server.hosts, 4.0, auth=(("digest", "core:secret"),))
-    owner.create("/private/x", b"1", parents=True)
-    other = connect(server.hosts, 4.0)
-    for attempt in (lambda: other.get("/private/x"), lambda: other.create("/private/y")):
-        with pytest.raises(Exception, match="E4007"):
-            attempt()
-    assert owner.get("/private/x").data == b"1"
-    owner.close()
-    other.close()
-
-
 def test_a_callback_that_raises_does_not_harm_the_connection(server, zk):
     def bad(change: Change, path: str) -> None:
         raise RuntimeError("in a watch")

@@ -197,7 +197,7 @@ def _words(text: str) -> list[str]:
         ("E3403", "account host", ""),
         ("E4001", "majority --zookeeper", ""),
         ("E4002", "`replicator task describe NAME` repeat", "None required"),
-        ("E4007", "setAcl", "credentials of this process"),
+        ("E4007", "`replicator cluster secure`", "setAcl"),
         ("E4009", "`replicator task apply -f FILE`", ""),
         ("E5006", "--token-file REPLICATOR_TOKEN", ""),
         ("E5009", "`replicator task describe NAME`", ""),

@@ -9,6 +9,10 @@ from replicator.cli.lazy import LazyGroup
 _TEXTS: dict[str, str] = {
     "backup": "Write the state of all tasks into a file.",
     "restore": "Write a backup into ZooKeeper.",
+    "init": "Create the root znode, its id and ACLs.",
+    "secure": "Bring existing znodes under ACLs.",
+    "rotate": "Change an identity that ACLs name.",
+    "identities": "List the identities that ACLs name.",
 }
 LAZY = {name: (text, f"replicator.cli.cluster.{name.replace('-', '_')}") for name, text in _TEXTS.items()}
 

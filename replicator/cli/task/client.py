@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
+import click
 import httpx
 
 from replicator.cli import contexts
+from replicator.cli.terminal import clean
 from replicator.codes import CODES
 from replicator.config.token import default_token_file, read_token
 from replicator.coordination.layout import escape
@@ -42,6 +44,7 @@ def find_token(token_file: Path | None, server: str) -> str:
 class Client:
     def __init__(self, server: str, token: str, timeout: float = TIMEOUT) -> None:
         self.server = server.rstrip("/")
+        self._warned = False
         _check_way(self.server)
         try:
             # no proxies from the environment: a control API is an inner address
@@ -197,6 +200,7 @@ class Client:
             ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise ProcessError("E5005", f"the Server at {self.server} can't be reached", found=str(error)) from None
+        self._warn(answer.headers.get("x-replicator-warning", ""))
         if answer.status_code == 204:
             return {}
         try:
@@ -209,6 +213,12 @@ class Client:
         if "error" in content:
             raise _error(content)
         return content
+
+    def _warn(self, text: str) -> None:
+        """Once for each command."""
+        if text and not self._warned:
+            self._warned = True
+            click.echo(f"warning: the Server is {clean(text)}", err=True)
 
 
 def _check_way(server: str) -> None:

@@ -12,15 +12,19 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 
 from replicator.coordination.in_memory.tree import Tree
 from replicator.coordination.limits import check_request
 from replicator.coordination.ports import (
+    Acl,
     Change,
     Check,
     Connection,
     Create,
     Delete,
+    Grant,
+    Identity,
     Listing,
     Node,
     Op,
@@ -28,6 +32,7 @@ from replicator.coordination.ports import (
     Stat,
     Watcher,
 )
+from replicator.coordination.rights import Guard
 from replicator.errors import CoordinationError, NodeMissing, NotConnected, SessionLost
 
 Event = tuple[Watcher, Change, str]
@@ -47,9 +52,11 @@ class MemoryEnsemble:
         self._held: list[Event] | None = None
         self._due: list[Event] = []
 
-    def session(self, timeout: float = 10.0) -> MemoryCoordinator:
-        """A new client, connected."""
-        return MemoryCoordinator(self, timeout)
+    def session(
+        self, timeout: float = 10.0, identities: Sequence[Identity] = (), guard: Guard | None = None
+    ) -> MemoryCoordinator:
+        """A new client, connected. identities: that it logs in as; guard: gives the ACLs of what it creates."""
+        return MemoryCoordinator(self, timeout, identities, guard)
 
     def hold_watches(self) -> None:
         """Events are kept back until `release_watches`."""
@@ -125,8 +132,16 @@ def _deliver(events: Sequence[Event]) -> None:
 class MemoryCoordinator:
     """`replicator.coordination.ports.Coordinator` in memory; see there for the contract."""
 
-    def __init__(self, ensemble: MemoryEnsemble, timeout: float) -> None:
+    def __init__(
+        self,
+        ensemble: MemoryEnsemble,
+        timeout: float,
+        identities: Sequence[Identity] = (),
+        guard: Guard | None = None,
+    ) -> None:
         self._ensemble = ensemble
+        self._identities = tuple(identities)
+        self._guard = guard
         self._timeout = timeout
         self._listeners: list[Callable[[Connection], None]] = []
         self._closed = False
@@ -261,7 +276,8 @@ class MemoryCoordinator:
     def get(self, path: str, watch: Watcher | None = None) -> Node:
         with self._ensemble.lock:
             self._refuse_unless_connected(path)
-            node = self._ensemble.tree.get(path)
+            with self._acting():
+                node = self._ensemble.tree.get(path)
             if watch is not None:
                 self._ensemble.watch(path, False, self._session, watch)
             return node
@@ -281,7 +297,7 @@ class MemoryCoordinator:
             if watch is not None:
                 self._ensemble.watch(path, False, self._session, watch)
             try:
-                return self._ensemble.tree.get(path).stat
+                return self._ensemble.tree.stat(path)
             except NodeMissing:
                 return None
 
@@ -291,13 +307,36 @@ class MemoryCoordinator:
     def listing(self, path: str, watch: Watcher | None = None) -> Listing:
         with self._ensemble.lock:
             self._refuse_unless_connected(path)
-            listing = Listing(tuple(self._ensemble.tree.children(path)), self._ensemble.tree.get(path).stat)
+            with self._acting():
+                names = self._ensemble.tree.children(path)
+            listing = Listing(tuple(names), self._ensemble.tree.stat(path))
             if watch is not None:
                 self._ensemble.watch(path, True, self._session, watch)
             return listing
 
     def confirm(self, paths: Sequence[str]) -> list[Stat | None]:
         return [self.exists(path) for path in paths]
+
+    def acl(self, path: str) -> Acl:
+        with self._ensemble.lock:
+            self._refuse_unless_connected(path)
+            return self._ensemble.tree.acl(path)
+
+    def set_acl(self, path: str, grants: Sequence[Grant], version: int = -1) -> None:
+        with self._ensemble.lock:
+            self._refuse_unless_connected(path)
+            with self._acting(), self._ensemble.tree.transaction():
+                self._ensemble.tree.set_acl(path, grants, version)
+
+    def _acting(self) -> AbstractContextManager[None]:
+        """The record is read at each request: in memory that costs nothing."""
+        if self._guard is None:
+            return self._ensemble.tree.acting_as(self._identities)
+        try:
+            self._guard.learn(self._ensemble.tree.get(self._guard.layout.security).data)
+        except NodeMissing:
+            self._guard.learn(None)
+        return self._ensemble.tree.acting_as(self._identities, self._guard.grants)
 
     def _refuse_unless_connected(self, path: str) -> None:
         if self._state is not Connection.CONNECTED:
@@ -329,9 +368,10 @@ class MemoryCoordinator:
         try:
             with self._ensemble.lock:
                 self._refuse_unless_connected(ops[0].path)
-                if parents:
-                    self._ensemble.tree.ensure(ops[0].path.rpartition("/")[0])
-                results = self._apply(ops, numbered)
+                with self._acting():
+                    if parents and ops[0].path.rpartition("/")[0]:
+                        self._ensemble.tree.ensure(ops[0].path.rpartition("/")[0])
+                    results = self._apply(ops, numbered)
                 self._ensemble.fire()
         finally:
             self._ensemble.flush()

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from replicator.coordination.limits import check_node
-from replicator.coordination.ports import Change, Node, Stat
+from replicator.coordination.ports import Acl, Change, Grant, Identity, Node, Stat
+from replicator.coordination.rights import OPEN
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, VersionConflict
 
 
 class _Entry:
-    def __init__(self, data: bytes, owner: int, zxid: int) -> None:
+    def __init__(self, data: bytes, owner: int, zxid: int, grants: Sequence[Grant] = OPEN) -> None:
+        self.grants = tuple(sorted(grants))
+        self.aversion = 0
         self.data = data
         self.owner = owner
         self.version = 0
@@ -34,6 +37,38 @@ class Tree:
         self._zxid = 0
         self._before: dict[str, _Entry | None] = {}
         self._changes: list[tuple[Change, str]] = []
+        self._identities: frozenset[Identity] | None = None
+        self._grants: Callable[[str], Sequence[Grant]] = lambda path: OPEN
+
+    @contextmanager
+    def acting_as(
+        self, identities: Sequence[Identity], grants: Callable[[str], Sequence[Grant]] = lambda path: OPEN
+    ) -> Iterator[None]:
+        """Within, ACLs are checked for these identities, and new nodes get `grants(path)`. Outside, nothing is
+        checked: the servers themselves delete ephemeral nodes."""
+        self._identities, self._grants = frozenset(identities) | {Identity("world", "anyone")}, grants
+        try:
+            yield
+        finally:
+            self._identities, self._grants = None, lambda path: OPEN
+
+    def _refuse_without(self, right: str, path: str, entry: _Entry) -> None:
+        if self._identities is None:
+            return
+        if not any(right in one.rights and Identity(one.scheme, one.id) in self._identities for one in entry.grants):
+            raise CoordinationError("E4007", f"ZooKeeper refuses access to {path}")
+
+    def acl(self, path: str) -> Acl:
+        entry = self._entry(path)
+        return Acl(entry.grants, entry.aversion)
+
+    def set_acl(self, path: str, grants: Sequence[Grant], version: int) -> None:
+        entry = self._entry(path)
+        self._refuse_without("a", path, entry)
+        if version not in (-1, entry.aversion):
+            raise VersionConflict("E4006", f"{path} was changed by another process")
+        self._keep(path)
+        entry.grants, entry.aversion = tuple(sorted(grants)), entry.aversion + 1
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -77,6 +112,7 @@ class Tree:
 
     def get(self, path: str) -> Node:
         entry = self._entry(path)
+        self._refuse_without("r", path, entry)
         return Node(entry.data, self._stat(path, entry))
 
     def _stat(self, path: str, entry: _Entry) -> Stat:
@@ -92,8 +128,14 @@ class Tree:
             pzxid=entry.pzxid,
         )
 
+    def stat(self, path: str) -> Stat:
+        """Needs no right."""
+        return self._stat(path, self._entry(path))
+
     def children(self, path: str) -> list[str]:
-        return sorted(self._entry(path).names)
+        entry = self._entry(path)
+        self._refuse_without("r", path, entry)
+        return sorted(entry.names)
 
     def owned_by(self, session: int) -> list[str]:
         return sorted(path for path, entry in self._entries.items() if entry.owner == session)
@@ -110,6 +152,7 @@ class Tree:
         check_node(path, data)
         above = path.rpartition("/")[0] or "/"
         parent = self._entry(above)
+        self._refuse_without("c", above, parent)
         if sequential:
             path = f"{path}{parent.sequence:010d}"
         if path in self._entries:
@@ -119,15 +162,16 @@ class Tree:
         parent.sequence += 1
         parent.names.add(path.rpartition("/")[2])
         parent.cversion, parent.pzxid = parent.cversion + 1, self._zxid
-        self._entries[path] = _Entry(data, owner, self._zxid)
+        self._entries[path] = _Entry(data, owner, self._zxid, self._grants(path))
         self._changes += [("created", path), ("children", above)]
         return path
 
     def set(self, path: str, data: bytes, version: int) -> Stat:
         check_node(path, data)
-        self.check(path, version)
-        self._keep(path)
         entry = self._entry(path)
+        self._refuse_without("w", path, entry)
+        self._refuse_other(path, version)
+        self._keep(path)
         entry.data, entry.mzxid = data, self._zxid
         entry.version += 1
         entry.mtime_ms = time.time_ns() // 1_000_000
@@ -135,7 +179,8 @@ class Tree:
         return self._stat(path, entry)
 
     def delete(self, path: str, version: int = -1) -> None:
-        self.check(path, version)
+        self._refuse_without("d", path.rpartition("/")[0] or "/", self._entry(path.rpartition("/")[0] or "/"))
+        self._refuse_other(path, version)
         if self._entry(path).names:
             raise NodeExists("E4005", f"{path} has children")
         above, _, name = path.rpartition("/")
@@ -148,5 +193,9 @@ class Tree:
         self._changes += [("deleted", path), ("children", above or "/")]
 
     def check(self, path: str, version: int) -> None:
+        self._refuse_without("r", path, self._entry(path))
+        self._refuse_other(path, version)
+
+    def _refuse_other(self, path: str, version: int) -> None:
         if version not in (-1, self._entry(path).version):
             raise VersionConflict("E4006", f"{path} was changed by another process")

@@ -87,7 +87,7 @@ def test_a_pipe_gets_each_part_on_one_line_and_no_colour(monkeypatch: pytest.Mon
 def test_a_terminal_gets_lines_that_fit(limit: int) -> None:
     config = load_task(TASK)
     long = Finding("source.grant.replication_client", "warn", "words " * 30, "words " * 30, "words " * 30)
-    text = check._table(config, [OK, long, FAIL], limit)
+    text = check._table(config.name, [OK, long, FAIL], limit)
     body = click.unstyle(text).splitlines()[:-1]
     assert all(cells(line) <= max(limit, 40) for line in body)
     assert "".join(click.unstyle(text).split()).count("words") == 90
@@ -95,5 +95,5 @@ def test_a_terminal_gets_lines_that_fit(limit: int) -> None:
 
 
 def test_control_characters_of_a_server_do_not_reach_the_terminal() -> None:
-    text = check._table(load_task(TASK), [Finding("x", "fail", "a\x1b[2Jb", "", "")], None)
+    text = check._table(load_task(TASK).name, [Finding("x", "fail", "a\x1b[2Jb", "", "")], None)
     assert "\x1b[2J" not in text

@@ -13,6 +13,7 @@ from replicator.zookeeper.outage_log import OutageLog, Schedule, Source
 class Coordinator:
     hosts = "zk1:2181"
     connection = Connection.LOST
+    code = "E4001"
 
     def reasons(self) -> str:
         return "zk1:2181: connection refused"

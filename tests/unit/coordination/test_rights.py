@@ -1,0 +1,84 @@
+"""Every path that the product writes has its rights."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Grant, Identity
+from replicator.coordination.records import SecurityRecord, dump
+from replicator.coordination.rights import FIXED, OPEN, TABLE, Guard, grants, known
+from replicator.errors import CoordinationError
+
+LAYOUT = Layout("/above/root")
+SAMPLES: dict[str, Any] = {"int": 7, "str": "x", "bool": False}
+NO_PATHS = {"task_name", "is_task"}
+
+
+def paths() -> dict[str, str]:
+    found = {}
+    for name, member in inspect.getmembers(Layout):
+        if name.startswith("_") or name in NO_PATHS:
+            continue
+        if isinstance(member, property):
+            found[name] = getattr(LAYOUT, name)
+            continue
+        parameters = [each for each in inspect.signature(member).parameters.values() if each.name != "self"]
+        given = {each.name: SAMPLES[str(each.annotation)] for each in parameters}
+        found[name] = getattr(LAYOUT, name)(**given)
+    return found
+
+
+@pytest.mark.parametrize(("name", "path"), sorted(paths().items()))
+def test_each_path_of_the_layout_has_rights(name: str, path: str) -> None:
+    assert known(LAYOUT, path) is not None, f"add {path} of Layout.{name} to rights.TABLE"
+
+
+def test_all_tasks_and_one_share_the_name_of_maintenance() -> None:
+    assert known(LAYOUT, LAYOUT.maintenance("")) == known(LAYOUT, LAYOUT.maintenance("x"))
+
+
+def test_the_monitor_changes_nothing_and_nobody_changes_an_acl() -> None:
+    for path, rights in TABLE.items():
+        assert rights.monitor in ("", "r"), path
+        assert "a" not in rights.core + rights.server, path
+
+
+def test_fixed_nodes_are_known_and_their_parents_come_first() -> None:
+    for index, name in enumerate(FIXED):
+        assert name in TABLE
+        above = name.rpartition("/")[0]
+        assert not above or above in FIXED[:index]
+
+
+def test_grants_of_roles_and_of_a_path_that_is_none_of_ours() -> None:
+    one, two, admin = Identity("sasl", "c"), Identity("digest", "s:h"), Identity("x509", "CN=a")
+    record = SecurityRecord(core=[one], server=[two], monitor=[], admin=[admin])
+    assert grants(record, LAYOUT, LAYOUT.commands("t")) == (
+        Grant("digest", "s:h", "cdr"),
+        Grant("sasl", "c", "dr"),
+        Grant("x509", "CN=a", "cdrwa"),
+    )
+    assert grants(record, LAYOUT, f"{LAYOUT.root}/other/node") == (Grant("x509", "CN=a", "cdrwa"),)
+    assert Grant("sasl", "c", "r") in grants(record, LAYOUT, "/above")
+
+
+def test_an_identity_of_two_roles_has_the_rights_of_both() -> None:
+    both = Identity("sasl", "all")
+    record = SecurityRecord(core=[both], server=[both], monitor=[], admin=[])
+    assert grants(record, LAYOUT, LAYOUT.commands("t")) == (Grant("sasl", "all", "cdr"),)
+
+
+def test_a_process_that_requires_identities_creates_no_open_node() -> None:
+    guard = Guard(LAYOUT, "core", required=True)
+    with pytest.raises(CoordinationError, match="E4035"):
+        guard.grants(LAYOUT.machine("h"))
+    guard.learn(dump(SecurityRecord(core=[Identity("sasl", "c")])))
+    assert guard.grants(LAYOUT.machine("h")) == (Grant("sasl", "c", "rw"),)
+    guard.learn(None)
+    with pytest.raises(CoordinationError, match="E4035"):
+        guard.grants(LAYOUT.machine("h"))
+    assert Guard(LAYOUT, "core").grants(LAYOUT.machine("h")) == OPEN
