@@ -14,10 +14,11 @@ from replicator.coordination.ports import Stat
 from replicator.errors import ProcessError
 
 FORMAT: Final = 1
-SECRETS: Final = ("tokens", "users", "security")
-"""Children of the root with the logins of people and machines: only on request."""
-PASSING: Final = ("tasks", "machines", "servers", "stopped", "requests", "restoring")
-"""Children of the root that have parts of their own, or say what runs now."""
+SECRETS: Final = ("tokens", "users")
+"""Children of the root with the logins of people and programs: only on request."""
+PASSING: Final = ("tasks", "machines", "servers", "stopped", "requests", "restoring", "security")
+"""Children of the root that have parts of their own, say what runs now, or belong to the ensemble (identities of
+processes, by which the ACLs of restored znodes are made)."""
 QUEUES: Final = ("commands", "instance")
 """Children of a task that are restored without children: commands were meant for the moment, contenders for a Core."""
 MARKERS: Final = ("removing-", "restoring-")

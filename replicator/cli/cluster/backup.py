@@ -34,7 +34,7 @@ class _Backup(click.Command):
 @click.command("backup", cls=_Backup, short_help="Write the state of all tasks into a file.")
 @click.argument("path", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 @options.zookeeper()
-@click.option("--with-logins", is_flag=True, help="Include tokens, users and the identities of processes (hashes).")
+@click.option("--with-logins", is_flag=True, help="Include tokens and users (hashes).")
 @click.option("--verify", is_flag=True, help="Check FILE instead of writing it. ZooKeeper is not contacted.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
