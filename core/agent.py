@@ -14,7 +14,7 @@ from typing import Any
 
 from core.checkpoint_writer import CheckpointWriter
 from core.context import CoreContext, Starter
-from core.expiry_checks import ExpiryChecks, Look
+from core.expiry_checks import Config, ExpiryChecks
 from core.lease_renewal import LeaseRenewal
 from core.machine_status import MachineStatus
 from core.pipe_reader import PipeReader, Speaker
@@ -22,6 +22,8 @@ from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Pr
 from core.reachability import Reachability
 from core.schema_history_service import SchemaHistoryService
 from core.task_runner import TaskRunner
+from replicator.assembly.expiry_checks import ExpiryReport
+from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Validate
@@ -66,7 +68,7 @@ class Agent:
         launcher: Starter,
         validate: Validate,
         clock: Callable[[], float] = lease_clock.now,
-        look: Look = lambda config: None,
+        look: Callable[[Config, str], ExpiryReport | None] = lambda config, installation: None,
         alive: Callable[[float], None] = lambda now: None,
     ) -> None:
         self._coordinator = coordinator
@@ -78,7 +80,8 @@ class Agent:
         self._registry = Registry(coordinator, layout)
         self._machine_status = MachineStatus(coordinator, layout, host, uuid.uuid4().hex, clock)
         self._reachability = Reachability(self._configs)
-        self._expiry_checks = ExpiryChecks(self._running, look, clock)
+        self._look, self._layout = look, layout
+        self._expiry_checks = ExpiryChecks(self._running, self._look_at, clock)
         self._context = CoreContext(
             coordinator=coordinator,
             layout=layout,
@@ -301,6 +304,13 @@ class Agent:
         """From the thread of the expiry checks."""
         facts = {name: runner.participant.facts for name, runner in list(self._runners.items())}
         return {name: its.good.data for name, its in facts.items() if its.good and its.state is State.RUNNING}
+
+    def _look_at(self, config: Mapping[str, Any]) -> ExpiryReport | None:
+        """From the thread of the expiry checks."""
+        try:
+            return self._look(config, installation_id(self._coordinator, self._layout))
+        except CoordinationError:
+            return None
 
     def _figures(self) -> dict[str, TaskFigures]:
         return {name: runner.figures() for name, runner in list(self._runners.items())}

@@ -25,6 +25,7 @@ from core.parent_death import end_with_the_template
 from core.protocol import FromWorker, Lease, ToWorker, WorkerSpec
 from core.socket_folder import socket_folder
 from replicator.assembly.expiry_checks import ExpiryReport, check_expiry
+from replicator.config import sealed
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError
 
@@ -143,10 +144,11 @@ class Launcher:
             self._workers = [known for known in self._workers if known.alive] + [worker]
         return worker
 
-    def look(self, config: Mapping[str, Any]) -> ExpiryReport | None:
+    def look(self, config: Mapping[str, Any], installation: str) -> ExpiryReport | None:
         """`check_expiry` in a process of its own; None when it does not answer in time."""
         ours, theirs = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_look, args=(theirs, dict(config)), name="expiry", daemon=True)
+        given = theirs, dict(config), installation
+        process = self._context.Process(target=_look, args=given, name="expiry", daemon=True)
         process.start()
         theirs.close()
         self._looking = process
@@ -182,12 +184,13 @@ def _work(*given: Any) -> None:
     main(*given)
 
 
-def _look(connection: Connection, config: dict[str, Any]) -> None:
+def _look(connection: Connection, config: dict[str, Any], installation: str) -> None:
     end_with_the_template()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent ends us
     os.nice(10)
     logging.disable()  # the worker, which has a log, meets the same servers
     with connection, contextlib.suppress(ReplicatorError, OSError):
+        sealed.bind(config, installation)
         connection.send(check_expiry(parse_task(config)))
 
 

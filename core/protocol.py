@@ -131,7 +131,14 @@ class Drained(msgspec.Struct, frozen=True, tag=True):
     checkpoint: Checkpoint | None
 
 
+class SecretChanged(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: the login was refused with `error`, and its secret is another one by now. The last word before
+    exit 0: another worker under the same term reads it."""
+
+    error: dict[str, str]
+
+
 ToWorker: TypeAlias = Drain | Saved | SchemaHistoryAnswer
 FromWorker: TypeAlias = (
-    Progress | Status | Streaming | Waiting | Failed | Drained | LoadSchemaHistory | AppendSchemaHistory
+    Progress | Status | Streaming | Waiting | Failed | Drained | SecretChanged | LoadSchemaHistory | AppendSchemaHistory
 )

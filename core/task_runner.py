@@ -7,7 +7,18 @@ from collections.abc import Callable
 import msgspec
 
 from core.context import CoreContext, WorkerProcess
-from core.protocol import Drain, Drained, Failed, FromWorker, Progress, Saved, Streaming, Waiting, WorkerSpec
+from core.protocol import (
+    Drain,
+    Drained,
+    Failed,
+    FromWorker,
+    Progress,
+    Saved,
+    SecretChanged,
+    Streaming,
+    Waiting,
+    WorkerSpec,
+)
 from core.task_gauge import TaskGauge
 from core.watchdog import Watchdog
 from replicator.coordination.clock import now_ms
@@ -157,6 +168,11 @@ class TaskRunner:
             case Drained(checkpoint):
                 self.kill()
                 participant.on_drained(checkpoint)
+            case SecretChanged(error):
+                self.kill()
+                self.gauge.wait(error)
+                self._log.info("a secret has changed: connecting with the new one", code=error.get("code", ""))
+                participant.on_died()
             case Failed(error, fenced, epoch):
                 self._on_failed(error, fenced, epoch)
             case None:

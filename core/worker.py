@@ -26,6 +26,7 @@ from core.protocol import (
     Progress,
     Saved,
     SchemaHistoryAnswer,
+    SecretChanged,
     Status,
     Streaming,
     ToWorker,
@@ -34,8 +35,10 @@ from core.protocol import (
 )
 from core.role_log import watched
 from core.schema_history_client import SchemaHistoryClient
+from core.secret_renewal import LOGINS, renewed
 from core.source_watch import watch_source
 from replicator.assembly.pipeline import build_pipeline, build_sink, build_source
+from replicator.config import sealed
 from replicator.config.load import parse_task
 from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced, UnknownTerm
 from replicator.model.checkpoint import Checkpoint
@@ -151,8 +154,10 @@ class AgentObserver:
         self._taking = 0  # when the snapshot at hand began
         self._absent: tuple[str, ...] = ()
         self._cut_ms = 0  # when the last consistent view was opened
+        self.streamed = False
 
     def streaming(self, position: Position) -> None:
+        self.streamed = True
         self._log.info("streaming", position=str(position))
         self._link.send(Streaming(str(position)))
 
@@ -210,9 +215,11 @@ def main(way: socket.socket, lease: Lease, beat: Any, spec: WorkerSpec, log_styl
 
 
 def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
-    store = AgentStore(link, spec.checkpoint)
+    store, draining = AgentStore(link, spec.checkpoint), threading.Event()
+    observer = AgentObserver(link, store, logger)
     try:
         config = parse_task(spec.config)
+        sealed.bind(spec.config, spec.installation)
         source = build_source(config, spec.server_id or None)
         tables = TargetTables()
         sink = build_sink(config, term.installation, tables)
@@ -223,13 +230,18 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
             tables=tables,
             term=term,
             store=store,
-            observer=AgentObserver(link, store, logger),
+            observer=observer,
             history=link.history,
             orders=spec.orders,
             server_id=spec.server_id or None,
             save_interval=PROGRESS_SECONDS,
         )
-        threading.Thread(target=link.listen, args=(pipeline.drain,), name="agent", daemon=True).start()
+
+        def drain() -> None:
+            draining.set()
+            pipeline.drain()
+
+        threading.Thread(target=link.listen, args=(drain,), name="agent", daemon=True).start()
         if spec.checkpoint is not None:
             pipeline.status.place = spec.checkpoint.position
         threading.Thread(target=report_status, args=(pipeline.status, link.send), name="status", daemon=True).start()
@@ -245,11 +257,27 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         logger.warning("fenced", code=error.code, error=str(error))
         return Failed(error.to_dict(), fenced=True, epoch=error.epoch if isinstance(error, UnknownTerm) else 0)
     except ReplicatorError as error:
-        logger.error("failed", code=error.code, error=str(error))
-        return Failed(error.to_dict())
+        return _refused(error, observer, term, draining.is_set, logger)
     except Exception as error:
         logger.exception("failed", code="E5011")
         return Failed(ProcessError("E5011", f"{type(error).__name__}: {error}").to_dict())
+
+
+def _refused(
+    error: ReplicatorError, observer: AgentObserver, term: Term, ended: Callable[[], bool], logger: Any
+) -> FromWorker:
+    """The last word after an error that is not retried."""
+    try:
+        if observer.streamed and error.code in LOGINS:
+            observer.waiting(error)
+        if renewed(error, worked=observer.streamed, check=term.check, ended=ended):
+            return SecretChanged(error.to_dict())
+        if ended():  # for a new configuration, which may have the secret
+            return Drained(None)
+    except LeadershipLost as lost:
+        return Failed(lost.to_dict(), fenced=True)
+    logger.error("failed", code=error.code, error=str(error))
+    return Failed(error.to_dict())
 
 
 def report_status(

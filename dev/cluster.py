@@ -199,11 +199,18 @@ class Cluster:
             raise ServerFailed(f"replicator {' '.join(arguments)}", f"exit status {status}: {said}")
         return out
 
-    def failing(self, *arguments: str) -> tuple[int, str, str]:
-        """Runs `replicator ...` against a Server that was started: exit status, stdout, stderr."""
+    def failing(self, *arguments: str, given: str = "") -> tuple[int, str, str]:
+        """Runs `replicator ...` against a Server that was started: exit status, stdout, stderr. given: on stdin."""
+        self._need_server()
         environment = {**os.environ, "REPLICATOR_SERVER": self.server_url, "REPLICATOR_TOKEN": self.token}
         done = subprocess.run(
-            [str(CLI), *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False
+            [str(CLI), *arguments],
+            env=environment,
+            capture_output=True,
+            input=given,
+            text=True,
+            timeout=120,
+            check=False,
         )
         return done.returncode, done.stdout, done.stderr
 

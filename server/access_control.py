@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import parse_qs
 
-from replicator.errors import ConfigError, ProcessError, ReplicatorError
+from replicator.errors import ConfigError, NotConnected, ProcessError, ReplicatorError
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 from server import permissions
 from server.authentication import Authentication
@@ -17,6 +17,9 @@ from server.route_table import Found, RouteTable
 from server.task_scope import TaskScope
 
 MAX_BODY = 256 * 1024
+_MOST_DIGITS: Final = 12
+_MOST_NAME: Final = 200
+"""Characters of a name in the audit: strangers choose what is in the path."""
 _TRUE: Final = ("true", "1", "yes", "on", "t", "y")
 """As pydantic reads a flag."""
 _LABELS: Final = ThreadPoolExecutor(4, "selectors")
@@ -37,6 +40,9 @@ def authorized(app: App, routes: RouteTable, authentication: Authentication, tas
         _describe(facts, found, scope)
         try:
             await _check(facts, found, scope)
+        except NotConnected as error:
+            await answer(_unverified(error), close=True)(scope, receive, send)
+            return
         except ReplicatorError as error:
             await answer(error, close=True)(scope, receive, send)
             return
@@ -63,9 +69,9 @@ def authorized(app: App, routes: RouteTable, authentication: Authentication, tas
 def _describe(facts: Facts, found: Found, scope: Scope) -> None:
     facts.operation, facts.says = found.operation, said_by(scope["headers"])
     if found.of_task:
-        facts.task = found.name
+        facts.task = found.name[:_MOST_NAME]
     else:
-        facts.target = found.name
+        facts.target = found.name[:_MOST_NAME]
     query = _query(scope)
     facts.reason = query.get("reason", [""])[-1][:200]
     facts.dry_run = found.has_dry_run and query.get("dry_run", [""])[-1].lower() in _TRUE
@@ -76,6 +82,16 @@ def _query(scope: Scope) -> dict[str, list[str]]:
         return parse_qs(scope["query_string"].decode("latin-1"), max_num_fields=100)
     except ValueError:
         return {}
+
+
+def _unverified(error: NotConnected) -> NotConnected:
+    """Whatever is not known, nothing was done."""
+    return NotConnected(
+        "E4001",
+        "the Server has no connection to ZooKeeper: the login could not be verified, and nothing was changed",
+        found=error.found,
+        fix="Check that ZooKeeper runs, and --zookeeper of the Server; then repeat the request.",
+    )
 
 
 def _unknown(scope: Scope) -> ProcessError:
@@ -124,7 +140,7 @@ async def _discard(receive: Receive, most: int) -> None:
 async def _read(scope: Scope, receive: Receive, max_body: int) -> tuple[bytes | None, bool]:
     """None: it is too large; and whether there is more of it."""
     declared = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-    if not declared.isdigit() or int(declared) > max_body:
+    if not declared.isdigit() or len(declared) > _MOST_DIGITS or int(declared) > max_body:
         return None, declared.isdigit()
     chunks: list[bytes] = []
     size = 0

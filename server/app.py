@@ -32,12 +32,14 @@ from server.routes import (
     machines,
     positions,
     quarantine,
+    secrets,
     snapshots,
     table_definitions,
     tasks,
     verifications,
     versions,
 )
+from server.sealing import Sealing
 from server.table_definitions import DefinitionOperations, OpenDefinitions
 from server.task_operations import TaskOperations
 from server.task_scope import TaskScope
@@ -50,6 +52,7 @@ ROUTERS = (
     actions.router,
     positions.router,
     quarantine.router,
+    secrets.router,
     snapshots.router,
     verifications.router,
     table_definitions.router,
@@ -123,6 +126,7 @@ def create_routes(
     app.state.logins = LoginOperations(coordinator, layout, verified)
     app.state.audit = AuditLog(coordinator, layout)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
+    app.state.sealing = Sealing(app.state.operations.installation)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:

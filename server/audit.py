@@ -15,7 +15,7 @@ import msgspec
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.clock import now_ms
 from replicator.coordination.records import AuditEntry, Difference
-from replicator.errors import CoordinationError, ProcessError
+from replicator.errors import CoordinationError, NotConnected, ProcessError
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 from replicator.telemetry.log import get_logger
 from server.audit_file import AuditFile
@@ -81,10 +81,10 @@ class Audit:
                 entry, refused = self._pending[0]
                 try:
                     self._log.append(entry, refused=refused)
-                except CoordinationError as error:
-                    if error.transient:
-                        return
-                    _log.error("an audit entry can't be written", code=error.code, error=str(error))
+                except NotConnected:
+                    return
+                except (CoordinationError, ValueError) as error:  # it must not be in front of the others for ever
+                    _log.error("an audit entry can't be written", operation=entry.operation, error=str(error))
                 self._pending.popleft()
 
     def trim(self) -> None:
@@ -128,7 +128,7 @@ class Audit:
         if self._file is not None:
             try:
                 self._file.write(entry)
-            except (OSError, ProcessError) as error:
+            except (OSError, ProcessError, ValueError) as error:
                 _log.error("the audit file can't be written", error=str(error))
         with self._lock:
             self._pending.append((entry, entry.outcome not in ("done", "unknown")))

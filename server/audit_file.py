@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -19,6 +20,7 @@ class AuditFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
+        self._torn = False
         try:
             self._handle = self._open()
         except OSError as error:
@@ -29,10 +31,22 @@ class AuditFile:
         """One write per line: processes that append to one file do not mix their lines."""
         line = msgspec.json.encode(entry) + b"\n"
         with self._lock:
-            if self._moved():
-                os.close(self._handle)
-                self._handle = self._open()
-            os.write(self._handle, line)
+            try:
+                self._follow()
+            finally:  # the former file rather than none
+                self._append(line)
+
+    def _append(self, line: bytes) -> None:
+        data = b"\n" + line if self._torn else line
+        self._torn = os.write(self._handle, data) < len(data)
+        if self._torn:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _follow(self) -> None:
+        """Opens the file of the path, if another one is there now."""
+        if self._moved():
+            former, self._handle = self._handle, self._open()
+            os.close(former)
 
     def close(self) -> None:
         with self._lock:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from replicator.cli import options
+from replicator.cli import host_options, options
 from replicator.cli.loading import loading
 from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
 
@@ -45,6 +45,7 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
 )
 @click.option("--host", default=socket.gethostname, help="Name of this Server in ZooKeeper; default: the host name.")
 @pid_file_option
+@host_options.cluster_key
 @options.log_format
 @click.pass_obj
 def command(

@@ -73,6 +73,9 @@ class ErrorResponse(JSONResponse):
     def __init__(self, error: ReplicatorError, status: int, headers: dict[str, str]) -> None:
         self._code = error.code
         super().__init__(problem(error, status), status, headers)
+        if status == 401:
+            for scheme in ("Bearer", "Basic"):  # a header each: browsers look at the first challenge of a header only
+                self.headers.append("www-authenticate", f'{scheme} realm="mysql-replicator"')
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         facts_of(scope).code = self._code
@@ -89,8 +92,6 @@ def answer(
     headers["cache-control"] = "no-store"
     if allowed:
         headers["allow"] = ", ".join(allowed)
-    if status == 401:
-        headers["www-authenticate"] = 'Bearer realm="mysql-replicator", Basic realm="mysql-replicator"'
     if status == 503:
         headers["retry-after"] = "1"
     return ErrorResponse(error, status, headers)

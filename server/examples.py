@@ -113,6 +113,7 @@ BODIES: Final[dict[str, Any]] = {
         "tables": [],
     },
     "defineTable": {"statement": "CREATE TABLE shop.cart (id INT PRIMARY KEY)", "reason": "a comment in the middle"},
+    "setSecret": {"field": "source.password", "secret": "correct horse battery staple", "reason": "rotated"},
     "rollbackTask": {"to": "2", "reason": "batches were too large"},
     "createToken": {"name": "ci", "role": "operator", "selector": "env=prod", "expires_s": 7_776_000},
     "createUser": {"name": "ann", "password": "correct horse battery", "role": "admin"},
@@ -141,6 +142,13 @@ ANSWERS: Final[dict[str, Any]] = {
             }
         ],
     },
+    "SecretList": {
+        "apiVersion": "v1",
+        "kind": "SecretList",
+        "name": _NAME,
+        "items": [{"field": "source.password", "source": "sealed, key 54b571a6"}],
+    },
+    "Renewed": {"apiVersion": "v1", "kind": "Renewed", "name": _NAME, "fields": ["source.password"]},
     "MachineList": {
         "apiVersion": "v1",
         "kind": "MachineList",

@@ -22,8 +22,8 @@ from server.request_facts import facts_of
 T = TypeVar("T")
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _KEPT_HEADERS: Final = frozenset({"content-type", "etag", "cache-control"})
-UNIQUE_BY_NAME: Final = frozenset({"createToken", "createUser"})
-"""Their bodies and answers have secrets, which are not kept. Sent again they are refused: the name exists."""
+WITH_SECRETS: Final = frozenset({"createToken", "createUser"})
+"""Operations whose body or answer has a secret, which is not kept. Sent again these are refused: the name exists."""
 _log = get_logger("server")
 
 
@@ -33,7 +33,7 @@ def idempotent(app: App, requests: Requests) -> App:
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         given = [value for name, value in scope.get("headers", ()) if name == b"idempotency-key"]
-        if scope["type"] != "http" or scope["method"] != "POST" or not given or _is_unique(scope):
+        if scope["type"] != "http" or scope["method"] != "POST" or not given or _has_secret(scope):
             await app(scope, receive, send)
             return
         try:
@@ -86,8 +86,8 @@ def idempotent(app: App, requests: Requests) -> App:
     return wrapped
 
 
-def _is_unique(scope: Scope) -> bool:
-    return facts_of(scope).operation in UNIQUE_BY_NAME
+def _has_secret(scope: Scope) -> bool:
+    return facts_of(scope).operation in WITH_SECRETS
 
 
 def _key(given: list[bytes]) -> str:

@@ -270,6 +270,27 @@ class Health(View, kw_only=True):
     warnings: list[str] = []
 
 
+class Secret(msgspec.Struct, frozen=True):
+    """`source`: env, file, or sealed with the id of its key."""
+
+    field: str
+    source: str
+
+
+class SecretList(View, kw_only=True):
+    kind: str = "SecretList"
+    name: str
+    items: list[Secret]
+
+
+class Renewed(View, kw_only=True):
+    """`fields`: those whose secrets were sealed under another key until now."""
+
+    kind: str = "Renewed"
+    name: str
+    fields: list[str]
+
+
 class Cluster(View, kw_only=True):
     """`installation`: id of the installation, part of the names that tasks have at their sinks."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from fastapi import Depends, Header, Path, Query, Request
@@ -21,6 +21,7 @@ from server import access_responses, responses
 from server.login_operations import LoginOperations
 from server.positions import Positions
 from server.request_facts import author_of, facts_of
+from server.sealing import Sealing
 from server.table_definitions import DefinitionOperations, Schema
 from server.task_operations import TaskOperations
 from server.versions import VersionOperations
@@ -33,6 +34,8 @@ ANSWERS = (
     responses.Accepted,
     responses.Health,
     responses.Cluster,
+    responses.SecretList,
+    responses.Renewed,
     responses.PositionHistory,
     responses.PositionChanged,
     responses.Skipped,
@@ -96,6 +99,12 @@ def _versions(request: Request) -> VersionOperations:
     versions = request.app.state.versions
     assert isinstance(versions, VersionOperations)  # noqa: S101
     return versions
+
+
+def _sealing(request: Request) -> Sealing:
+    sealing = request.app.state.sealing
+    assert isinstance(sealing, Sealing)  # noqa: S101
+    return sealing
 
 
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
@@ -177,14 +186,20 @@ async def _arguments(request: Request) -> dict[str, str]:
 
 
 def note_arguments(request: Request, arguments: Mapping[str, Any]) -> None:
-    """Of a command, for the audit. They have no secrets."""
+    """Of a command, for the audit, without what is secret in them."""
     facts = facts_of(request.scope)
     facts.reason = str(arguments.get("reason") or "")[:200] or facts.reason
-    facts.arguments = {key: str(value) for key, value in arguments.items() if key != "reason" and value is not None}
+    left_out = {"reason", *SECRETS}
+    facts.arguments = {key: str(value) for key, value in arguments.items() if key not in left_out and value is not None}
+
+
+SECRETS: Final = frozenset({"secret", "password", "token"})
+"""Names of arguments that are never recorded."""
 
 
 Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_operations)]
+SealingOf = Annotated[Sealing, Depends(_sealing)]
 PositionsOf = Annotated[Positions, Depends(_positions)]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]
 VersionsOf = Annotated[VersionOperations, Depends(_versions)]

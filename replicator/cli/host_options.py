@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from replicator.cli.options import F
+from replicator.config import cluster_keys
 from replicator.host import access
 
 _DIRECTORY = click.Path(file_okay=False, path_type=Path)
@@ -27,6 +28,7 @@ def host_access(files: str = "file sinks are refused") -> Callable[[F], F]:
                 f"Directory that sinks of type file may write to; default: {files}.",
                 type=_DIRECTORY,
             ),
+            cluster_key,
             _option(
                 "--commands-directory",
                 access.COMMANDS_DIRECTORY,
@@ -69,3 +71,12 @@ def _option(name: str, variable: str, meaning: str, **more: Any) -> Callable[[F]
     return click.option(
         name, envvar=variable, show_envvar=True, expose_value=False, callback=keep, help=meaning, **more
     )
+
+
+cluster_key = _option(
+    "--cluster-key-file",
+    cluster_keys.VARIABLE,
+    "File with the keys of `sealed:` secrets, mode 0600; see `replicator cluster new-key`.",
+    type=click.Path(dir_okay=False, path_type=Path),
+)
+"""--cluster-key-file of a process that seals or opens secrets."""

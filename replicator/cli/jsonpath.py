@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+import click
+
 PREFIX = "jsonpath="
 _PIECE = re.compile(r"\{(?P<inner>(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^{}\"'])*)\}|(?P<text>[^{}]+)")
 _FIELD = re.compile(r"\.((?:[^.\[\]\\{}()'\"\s]|\\.)+)")
@@ -111,7 +113,11 @@ def _literal(quoted: str) -> str:
 
 
 def _find(text: str, value: Any) -> list[Any]:
-    return [match.value for match in _path(text).find(value)]
+    """Raises UsageError for a path that does not fit the answer: a comparison of a number with a text, for instance."""
+    try:
+        return [match.value for match in _path(text).find(value)]
+    except (TypeError, ValueError, LookupError, AttributeError, re.error, RecursionError) as error:
+        raise click.UsageError(f"The path {text!r} does not fit the answer: {error}"[:300]) from None
 
 
 @functools.cache

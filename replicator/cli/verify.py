@@ -22,6 +22,7 @@ from replicator.cli.verify_continuous import ROWS_PER_S, Rounds, stopped_by_sign
 from replicator.cli.verify_output import NoLine, ProgressLine, document, line, text
 from replicator.cli.verify_report import Reporter
 from replicator.cli.verify_topics import refuse_options, verify_topics
+from replicator.config import sealed
 from replicator.config.load import load_task, parse_task
 from replicator.config.task import KafkaSink, TaskConfig
 from replicator.coordination.clock import now_ms
@@ -258,5 +259,6 @@ def _named(
             wanted="a task of this version",
             fix="Use the version of mysql-replicator that the Server has.",
         )
+    sealed.bind(config, client.cluster()["installation"])
     reporter = Reporter(client, name, task["uid"], task["version"], whole=whole)
     return parse_task(json.loads(json.dumps(config))), reporter

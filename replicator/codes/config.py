@@ -66,6 +66,37 @@ CODES: Final[dict[str, Entry]] = table(
             "The file of the task does not exist or cannot be read.",
             "Check the path given with -f, and the permissions of the file.",
         ),
+        "E1040": (
+            "sealed secret of another field",
+            "A sealed secret opens only in the field, task and installation that it was sealed for. This one was "
+            "copied, or changed.",
+            "`replicator task secret set NAME FIELD` seals it for this field.",
+        ),
+        "E1041": (
+            "cluster key missing",
+            "The secret is sealed under a cluster key that this host does not have.",
+            "Copy the cluster key file to the host, mode 0600, and start the process with --cluster-key-file.",
+        ),
+        "E1042": (
+            "sealed secret outside the cluster",
+            "Sealed secrets are opened by Cores alone, for the tasks that they run.",
+            "Use env:NAME or file:/path in files for `run -f`, `check -f` and `verify -f`.",
+        ),
+        "E1043": (
+            "cluster key file not usable",
+            "The file is missing, open to other users, or has no key.",
+            "`replicator cluster new-key FILE` makes one; `chmod 600 FILE`.",
+        ),
+        "E1044": (
+            "no such secret field",
+            "The task has no secret in this field.",
+            "`replicator task secret list NAME` shows the fields; others are added by `replicator task apply`.",
+        ),
+        "E1045": (
+            "secrets under an old key",
+            "Some secrets could not be sealed under the new key. Keep the old key until they are.",
+            "Correct what each error says, then `replicator cluster rotate-key` again.",
+        ),
         "E1030": (
             "invalid label",
             "A key or a value of `labels` has characters that are not allowed, or there are too many labels.",

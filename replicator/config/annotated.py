@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from replicator.config.sealed import PATTERN
 from replicator.config.tables import TableFilter
 from replicator.errors import ConfigError
 
@@ -28,8 +29,8 @@ def checked(check: Callable[[Any], Any]) -> AfterValidator:
 SecretRef = Annotated[
     str,
     Field(
-        pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+)$",
-        description="reference to the password: env:NAME or file:/path",
+        pattern=rf"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+|{PATTERN})$",
+        description="reference to the password: env:NAME or file:/path, or a sealed value",
     ),
 ]
 Tables = Annotated[tuple[str, ...], Field(min_length=1), checked(TableFilter)]

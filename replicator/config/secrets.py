@@ -1,4 +1,5 @@
-"""References to secrets, `env:NAME` or `file:/path`: resolved late, in the process that needs them, and never written.
+"""References to secrets, `env:NAME` or `file:/path`, and sealed ones: resolved late, in the process that needs them,
+and never written.
 
 Who may write configurations chooses the server that a secret is sent to. So he may name only what the host's operator
 has set aside for tasks (`replicator.host.access`), not whatever this process can read.
@@ -6,8 +7,12 @@ has set aside for tasks (`replicator.host.access`), not whatever this process ca
 
 from __future__ import annotations
 
+import hashlib
 import os
+import secrets
+from typing import Final
 
+from replicator.config import sealed
 from replicator.errors import ConfigError
 from replicator.host import access, files
 
@@ -19,14 +24,46 @@ def resolve(reference: str) -> str:
 
     Raises:
         ConfigError: E1005 for anything that is no reference, E1006 for a reference that points to nothing usable, E1012
-            for one that tasks may not read. The secret itself never stands in an error.
+            for one that tasks may not read; E1040 to E1043 for a sealed one that can't be opened. The secret itself
+            never stands in an error.
     """
+    found = _resolved(reference)
+    _first.setdefault(reference, _fingerprint(found))
+    return found
+
+
+_first: dict[str, bytes] = {}
+"""Of each reference that was resolved: a fingerprint of what it was first, under a key of this process alone. Some keep
+what they have got then."""
+_KEY: Final = secrets.token_bytes(16)
+
+
+def _fingerprint(secret: str) -> bytes:
+    return hashlib.blake2b(secret.encode("utf-8", "surrogateescape"), key=_KEY, digest_size=16).digest()
+
+
+def changed() -> bool:
+    """Whether a secret that this process has used is another one by now. One that can't be had is not."""
+    for reference, before in list(_first.items()):
+        try:
+            if _fingerprint(_resolved(reference)) != before:
+                return True
+        except ConfigError:
+            continue
+    return False
+
+
+def _resolved(reference: str) -> str:
     kind, colon, rest = reference.partition(":")
     if colon and kind == "env" and rest:
         return _from_environment(rest)
     if colon and kind == "file" and rest.startswith("/"):
         return _from_file(rest)
-    raise ConfigError("E1005", "a literal secret instead of a reference", wanted="env:NAME or file:/path")
+    if sealed.is_sealed(reference):
+        return sealed.resolve(reference)
+    raise ConfigError(
+        "E1005", "a literal secret instead of a reference", wanted="env:NAME or file:/path, or a sealed value"
+    )
 
 
 def _from_environment(name: str) -> str:

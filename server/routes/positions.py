@@ -20,7 +20,18 @@ from replicator.coordination.tasks.position_changes import (
 from replicator.errors import ConfigError
 from replicator.model.topic_offsets import parsed
 from server import config_changes, responses
-from server.route_helpers import Arguments, By, Name, OperationsOf, PositionsOf, body_of, documented, only, reply
+from server.route_helpers import (
+    Arguments,
+    By,
+    Name,
+    OperationsOf,
+    PositionsOf,
+    SealingOf,
+    body_of,
+    documented,
+    only,
+    reply,
+)
 
 router = APIRouter(tags=["positions"])
 _TEXT = {"type": "string", "maxLength": 200}
@@ -120,6 +131,7 @@ def fork(
     request: Request,
     operations: OperationsOf,
     positions: PositionsOf,
+    sealing: SealingOf,
     name: Name,
     by: By,
     arguments: Arguments,
@@ -129,7 +141,7 @@ def fork(
     position that this task had {"at": time}."""
     given = only(arguments, "name", "at", "reason")
     data, orders = positions.forked(name, given.get("name", ""), given.get("at", ""))
-    config = parse_task(data)
+    config = sealing.copied(parse_task(data), name)
     config_changes.writes(request, config)
     operations.create(config, by, dry_run, orders, given.get("reason", "")[:200])
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

@@ -10,7 +10,18 @@ from starlette.responses import Response
 from replicator.errors import ConfigError
 from server import config_changes, responses
 from server.quarantine import replay, replay_first, set_quarantine
-from server.route_helpers import Arguments, By, DefinitionsOf, Name, OperationsOf, body_of, documented, only, reply
+from server.route_helpers import (
+    Arguments,
+    By,
+    DefinitionsOf,
+    Name,
+    OperationsOf,
+    SealingOf,
+    body_of,
+    documented,
+    only,
+    reply,
+)
 
 router = APIRouter(tags=["quarantine"])
 _TEXT = {"type": "string", "maxLength": 200}
@@ -56,7 +67,13 @@ def quarantine(
     operation_id="replayTable",
 )
 def replay_table(
-    request: Request, operations: OperationsOf, name: Name, by: By, arguments: Arguments, dry_run: DryRun = False
+    request: Request,
+    operations: OperationsOf,
+    sealing: SealingOf,
+    name: Name,
+    by: By,
+    arguments: Arguments,
+    dry_run: DryRun = False,
 ) -> Response:
     """Delivers the rows of {"table": ...} that a quarantine has left out. During the quarantine the task itself
     delivers them, in order, and then continues with the table. After the release a new task, {"name": ...} or
@@ -65,7 +82,7 @@ def replay_table(
     table, reason = given.get("table", ""), given.get("reason", "")[:200]
     if replay_first(operations, name, table, by=by, dry_run=dry_run, reason=reason):
         return Response(status_code=204) if dry_run else reply(responses.task(operations.task(name)))
-    config = replay(operations.task(name), table, given.get("name", ""))
+    config = sealing.copied(replay(operations.task(name), table, given.get("name", "")), name)
     config_changes.writes(request, config)
     operations.create(config, by, dry_run, reason=reason)
     return Response(status_code=204) if dry_run else reply(responses.task(operations.task(config.name)), 201)

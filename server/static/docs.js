@@ -64,7 +64,8 @@ function operation(parent, path, verb, one) {
   showExamples(inside, body);
   table(inside, ["status", "content", "meaning"], Object.entries(one.responses).map(([status, each]) =>
     [status, Object.values(each.content || {}).map((media) => typeOf(media.schema)).join(", "), each.description]));
-  Object.values(one.responses).forEach((each) => showExamples(inside, each.content));
+  Object.entries(one.responses).filter(([status]) => status < "400")
+    .forEach(([, each]) => showExamples(inside, each.content));
 }
 
 function show(made) {
@@ -97,10 +98,10 @@ function show(made) {
 
 async function load() {
   try {
-    const answer = await fetch("/api/v1/openapi.json");
+    const answer = await fetch(`${location.origin}/api/v1/openapi.json`);
     if (!answer.ok) throw new Error(`HTTP ${answer.status}`);
     show(await answer.json());
-    const login = await (await fetch("/api/v1/login")).json();
+    const login = await (await fetch(`${location.origin}/api/v1/login`)).json();
     document.getElementById("login").textContent = `Login: ${login.label}, ${login.role}`;
   } catch (error) {
     document.getElementById("operations").textContent = `The document can't be loaded: ${error.message}`;

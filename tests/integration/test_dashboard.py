@@ -19,12 +19,17 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from replicator.assembly.table_definitions import TableDefinitions
+from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.records import HistoryRecord, InstanceRecord, MachineRecord, TaskFigures, dump
 from replicator.coordination.tasks.registry import Registry
+from replicator.telemetry.http import secure
 from replicator.zookeeper.client import ZookeeperCoordinator, connect
+from server.app import Access, create_app
 from tests.integration.test_monitor import monitor
+from tests.support.api import TOKEN, serving
 from tests.support.waiting import eventually
 from tests.unit.monitor.scene import night
 from tests.unit.monitor.test_app import Served
@@ -259,3 +264,18 @@ def test_polls_when_streams_are_refused(browser: webdriver.Chrome, bus: Any) -> 
 def _text(browser: webdriver.Chrome, url: str) -> str:
     browser.get(url)
     return browser.find_element(By.TAG_NAME, "main").text
+
+
+def test_page_of_the_api_shows_every_operation(browser: webdriver.Chrome) -> None:
+    """With the headers that the Server sends, which allow nothing from elsewhere and nothing inline."""
+    app = secure(create_app(MemoryEnsemble().session(), Layout(), Access(TOKEN), TableDefinitions))
+    with serving(app) as url:
+        browser.get_log("browser")
+        browser.get(f"{url.replace('//', f'//token:{TOKEN}@')}/docs")
+        eventually(lambda: "token:server" in browser.find_element(By.ID, "login").text, 20)
+        shown = browser.find_elements(By.CSS_SELECTOR, "#operations summary")
+        assert len(shown) > 40 and any("/api/v1/tasks/{name}/pause" in one.text for one in shown)
+        browser.find_element(By.ID, "filter").send_keys("revokeToken")
+        assert [one.text.split()[0] for one in shown if one.is_displayed()] == ["DELETE/api/v1/tokens/{name}"]
+        refused = [one for one in browser.get_log("browser") if "favicon" not in one["message"]]
+        assert refused == []

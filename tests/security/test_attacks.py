@@ -159,6 +159,13 @@ def test_raw_path_with_dots(attacked: Site) -> None:
         assert last(attacked)["outcome"] == "refused"
 
 
+def test_long_names_are_cut_in_the_audit(attacked: Site) -> None:
+    with stranger(attacked) as http:
+        assert http.post(f"/tasks/{'x' * 30_000}/pause").status_code == 401
+        assert http.delete(f"/tokens/{'x' * 30_000}").status_code == 401
+    assert [len(entry["task"] + entry["target"]) for entry in attacked.audit()[-2:]] == [200, 200]
+
+
 def test_oversized_body(attacked: Site) -> None:
     answer = attacked.http.put(f"/tasks/{NAME}", content=b"x" * (256 * 1024 + 1))
     assert code(answer) == (413, "E1008")

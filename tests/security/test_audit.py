@@ -108,6 +108,14 @@ def test_entries_wait_for_zookeeper() -> None:
     assert [entry.time_ms for entry in log.read(10, lambda _: True)] == [1]
 
 
+def test_entry_that_can_not_be_written_does_not_hold_up_others() -> None:
+    log = AuditLog(MemoryEnsemble().session(), Layout())
+    audit = Audit(log)
+    audit.write(AuditEntry(time_ms=1, task="\ud800", outcome="done"))
+    audit.write(AuditEntry(time_ms=2, outcome="done"))
+    assert [entry.time_ms for entry in log.read(10, lambda _: True)] == [2]
+
+
 def test_file_has_json_lines_and_is_opened_again_after_rotation(tmp_path: Path) -> None:
     path = tmp_path / "audit.log"
     file = AuditFile(path)
@@ -118,6 +126,21 @@ def test_file_has_json_lines_and_is_opened_again_after_rotation(tmp_path: Path) 
     assert path.stat().st_mode & 0o777 == 0o600
     times = [json.loads(each.read_text())["time_ms"] for each in (tmp_path / "audit.log.1", path)]
     assert times == [1, 2]
+
+
+def test_file_that_can_not_be_opened_again_keeps_the_former_one(tmp_path: Path) -> None:
+    path, former = tmp_path / "audit.log", tmp_path / "audit.log.1"
+    file = AuditFile(path)
+    path.rename(former)
+    path.touch(mode=0o644)
+    for time_ms in (1, 2):
+        with pytest.raises(ProcessError, match="E5073"):
+            file.write(AuditEntry(time_ms=time_ms))
+    path.chmod(0o600)
+    file.write(AuditEntry(time_ms=3))
+    file.close()
+    times = [[json.loads(line)["time_ms"] for line in each.read_text().splitlines()] for each in (former, path)]
+    assert times == [[1, 2], [3]]
 
 
 def test_file_that_others_can_read_is_refused(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -115,3 +116,17 @@ def test_keys_are_bounded_in_time_and_number(monkeypatch: pytest.MonkeyPatch) ->
     now[0] += idempotency.KEPT_MS
     requests.trim(kept=3)
     assert requests.begin("id4", "y") is None
+
+
+def test_of_requests_at_once_one_is_executed(site: Site, other: httpx.Client) -> None:
+    site.http.post("/tasks", content=PROD)
+    site.world.core("host-a").stand(NAME, "running")
+    site.world.core("host-b").stand(NAME, "standby")
+    with ThreadPoolExecutor(8) as threads:
+        clients = [site.http, other] * 4
+        asked = [threads.submit(http.post, f"/tasks/{NAME}/switchover", headers=KEY) for http in clients]
+        answers = [one.result() for one in asked]
+    assert {answer.status_code for answer in answers} <= {202, 409}
+    assert all(answer.status_code == 202 or code(answer) == (409, "E5075") for answer in answers)
+    assert len({answer.content for answer in answers if answer.status_code == 202}) == 1
+    assert len(site.world.bus.coordinator.children(site.world.bus.layout.commands(NAME))) == 1

@@ -171,3 +171,19 @@ def test_rollback_does_not_leave_the_selector(site: Site) -> None:
     (entry,) = site.audit(outcome="refused")
     assert (entry["operation"], entry["arguments"], entry["changes"]) == ("rollbackTask", {"to": "0"}, [])
     assert site.audit()[-1]["changes"] == [{"key": "labels.env", "before": "prod", "after": "test"}]
+
+
+def test_without_zookeeper_unknown_logins_wait_and_nothing_is_changed(site: Site) -> None:
+    site.http.post("/tasks", content=PROD)
+    used, unused = site.token("operator", name="used"), site.token("operator", name="unused")
+    limited = site.token("operator", "env=prod")
+    assert site.http.get("/login", headers=used).status_code == 200
+    assert site.http.get("/login", headers=limited).status_code == 200
+    site.world.bus.coordinator.suspend()
+    assert site.http.get("/login", headers=used).status_code == 200
+    for headers in (used, unused, limited):
+        answer = site.http.post(f"/tasks/{NAME}/pause", headers=headers)
+        assert code(answer) == (503, "E4001") and "nothing was changed" in answer.json()["error"]["what"]
+    site.world.bus.coordinator.resume()
+    assert site.http.get(f"/tasks/{NAME}").json()["desired"] == "running"
+    assert site.http.get("/login", headers=unused).status_code == 200

@@ -23,6 +23,7 @@ LAZY = {
         "replay": "Deliver the rows that a quarantine has left out.",
         "restart": "Restart the worker of a task on the same host.",
         "retry": "Retry a failed task.",
+        "secret": "Seal secrets of a task.",
         "delete": "Delete a task and its position.",
         "edit": "Edit a task's configuration in an editor.",
         "export": "Print configurations as YAML that applies again.",

@@ -67,6 +67,16 @@ class Client:
     def tasks(self) -> dict[str, Any]:
         return self._ask("GET", "/tasks")
 
+    def secrets(self, name: str) -> dict[str, Any]:
+        return self._of(name, "GET", "/secrets")
+
+    def set_secret(self, name: str, field: str, secret: str, reason: str) -> dict[str, Any]:
+        given = {"field": field, "secret": secret, "reason": reason}
+        return self._of(name, "POST", "/secrets", json={key: value for key, value in given.items() if value})
+
+    def renew_secrets(self, name: str) -> dict[str, Any]:
+        return self._of(name, "POST", "/secrets/renew", json={})
+
     def cluster(self) -> dict[str, Any]:
         return self._ask("GET", "/cluster")
 

@@ -20,6 +20,12 @@ from replicator.coordination.leadership.state import State
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _server() -> str | None:
+    """None for completion, which looks by itself, so that a file that can't be read disturbs no shell."""
+    context = click.get_current_context(silent=True)
+    return None if context is not None and context.resilient_parsing else contexts.server()
+
+
 def server_options(function: F) -> F:
     """Adds --server and --token-file."""
     function = click.option(
@@ -33,7 +39,7 @@ def server_options(function: F) -> F:
     return click.option(
         "--server",
         envvar="REPLICATOR_SERVER",
-        default=contexts.server,
+        default=_server,
         show_default=f"that of the context, else {contexts.DEFAULT_SERVER}",
         show_envvar=True,
         type=SERVER_URL,

@@ -19,7 +19,8 @@ class Purges:
 
     def __init__(self, client: Client, names: Sequence[str]) -> None:
         # Imported here: pydantic and the Kafka client would triple the start of every command.
-        from replicator.assembly.written_topics import open_topic_purge
+        from replicator.assembly.topic_purge import open_topic_purge
+        from replicator.config import sealed
         from replicator.config.load import parse_task
 
         self._client = client
@@ -27,6 +28,8 @@ class Purges:
         try:
             installation = client.cluster()["installation"]
             tasks = [client.task(name) for name in names]
+            for task in tasks:
+                sealed.bind(task["config"] or {}, installation)
             self._purges = {
                 task["name"]: self._opened.enter_context(
                     open_topic_purge(parse_task(json.loads(json.dumps(task["config"]))), installation)

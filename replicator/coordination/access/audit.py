@@ -87,7 +87,8 @@ def _bounded(entry: AuditEntry) -> AuditEntry:
         more = len(changes) - _MOST_CHANGES
         changes = [*changes[:_MOST_CHANGES], Difference("...", None, f"{more} more changes")]
     arguments = {_cut(key, 50): _cut(text, _MOST_TEXT) for key, text in list(entry.arguments.items())[:20]}
-    return msgspec.structs.replace(entry, changes=changes, arguments=arguments, reason=_cut(entry.reason, _MOST_TEXT))
+    names = {name: _cut(getattr(entry, name), _MOST_TEXT) for name in ("by", "says", "task", "target", "reason")}
+    return msgspec.structs.replace(entry, changes=changes, arguments=arguments, **names)
 
 
 def _short(value: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from replicator.config.sealed import without_keys
 from replicator.coordination.leadership.actions import (
     Action,
     AdoptConfig,
@@ -94,8 +95,8 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
 
 
 def _of_worker(config: Config) -> dict[str, Any]:
-    """Labels choose tasks; no worker knows them."""
-    return {key: value for key, value in config.data.items() if key != "labels"}
+    """Labels choose tasks; no worker knows them. A secret that was sealed anew under another key is the same."""
+    return without_keys({key: value for key, value in config.data.items() if key != "labels"})
 
 
 def _begin(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from replicator.assembly.written_topics import open_topic_purge
+from replicator.assembly.topic_purge import open_topic_purge
 from replicator.config.load import parse_task
 from replicator.config.task import TaskConfig
 from replicator.errors import ProcessError

@@ -64,3 +64,17 @@ def test_labels_versions_outputs_and_contexts_complete(world: World, cli: Cli) -
     assert completed("task", "get", "-o", "j") == ["json", "jsonpath="]
     assert completed("config", "use-context", "p") == ["prod"]
     assert completed("--context", "") == ["prod"]
+
+
+def test_a_context_is_completed_from_and_a_broken_file_is_silent(
+    world: World, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.http.post("/tasks", content=TASK)
+    monkeypatch.delenv("REPLICATOR_SERVER")
+    shell = ShellComplete(main, {}, "replicator", "_REPLICATOR_COMPLETE")
+    cli("config", "set-context", "here", "--server", world.bus.url)
+    assert [item.value for item in shell.get_completions(["task", "get"], "")] == ["copy_hot_item"]
+    (tmp_path / "broken").write_text("{")
+    monkeypatch.setenv("REPLICATOR_CONFIG", str(tmp_path / "broken"))
+    assert shell.get_completions(["task", "get"], "") == []
+    assert shell.get_completions(["config", "use-context"], "") == []

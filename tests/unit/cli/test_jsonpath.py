@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import click
 import pytest
 
 from replicator.cli.jsonpath import check, extracted
@@ -37,3 +38,9 @@ def test_paths(path: str, text: str) -> None:
 def test_refuses(path: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         check(f"jsonpath={path}")
+
+
+@pytest.mark.parametrize("path", ["$.items[/rows].name", "{.items[?(@.name =~ '(')].name}"])
+def test_a_path_that_does_not_fit_is_wrong_usage(path: str) -> None:
+    with pytest.raises(click.UsageError, match="does not fit"):
+        extracted({"items": [{"name": "a", "rows": 1}, {"name": "b", "rows": "x"}]}, f"jsonpath={path}")

@@ -102,9 +102,14 @@ def test_during_an_outage_known_logins_hold_for_an_hour(site: Site) -> None:
 
 
 def test_made_up_tokens_cost_one_reading_a_second(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = []
+    readings: list[str] = []
     read = site.coordinator.children
-    monkeypatch.setattr(site.coordinator, "children", lambda path: (readings.append(path), read(path))[1])
+
+    def children(path: str) -> list[str]:
+        readings.append(path)
+        return read(path)
+
+    monkeypatch.setattr(site.coordinator, "children", children)
     monkeypatch.setattr(site.coordinator, "get", lambda path: readings.append(path))
     for number in range(50):
         assert site.logins.authenticate(f"repl_{number:016x}_{'a' * 43}") is None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from typing import Final
 
 import msgspec
 from kafka.errors import KafkaError
 
-from replicator.config.task import KafkaSink, TaskConfig
+from replicator.config.task import KafkaSink
 from replicator.errors import ProcessError
 from replicator.kafka.admin_client import AdminClient
 from replicator.sink.kafka.admin import REQUEST_MS, connect_library_admin
@@ -35,10 +34,14 @@ class WrittenTopics(msgspec.Struct, frozen=True):
 
 
 class TopicPurge:
-    """Topics of one task. See `open_topic_purge`."""
+    """Topics of one task. Connects at the first question; `close` it."""
 
-    def __init__(self, config: TaskConfig, sink: KafkaSink, topics: Topics, installation: str) -> None:
-        self._task, self._sink, self._topics, self._installation = config.name, sink, topics, installation
+    def __init__(self, sink: KafkaSink, task: str, installation: str) -> None:
+        self._sink, self._task, self._installation = sink, task, installation
+        self._topics = Topics(sink, task, installation=installation)
+
+    def close(self) -> None:
+        self._topics.disconnect()
 
     def find(self) -> WrittenTopics:
         """By what each task records of the topics that it writes, aborted transactions included: names alone prove
@@ -76,17 +79,3 @@ class TopicPurge:
 
     def _names(self) -> list[str]:
         return list(self._topics.ask("the topics could not be listed", AdminClient.topics))
-
-
-@contextmanager
-def open_topic_purge(config: TaskConfig, installation: str) -> Iterator[TopicPurge]:
-    """Raises ProcessError E5061 for a task that writes no topics; ConfigError E1006, a secret is not here; SinkError,
-    SinkUnavailable at the first question."""
-    sink = config.sink
-    if not isinstance(sink, KafkaSink):
-        raise ProcessError("E5061", f"'{config.name}' writes no topics", found=f"sink.type: {sink.type}")
-    topics = Topics(sink, config.name, installation=installation)
-    try:
-        yield TopicPurge(config, sink, topics, installation)
-    finally:
-        topics.disconnect()
