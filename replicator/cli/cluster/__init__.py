@@ -9,7 +9,6 @@ from replicator.cli.lazy import LazyGroup
 _TEXTS: dict[str, str] = {
     "backup": "Write the state of all tasks into a file.",
     "restore": "Write a backup into ZooKeeper.",
-_TEXTS = {
     "new-key": "Add a key that seals secrets to a key file.",
     "rotate-key": "Seal the secrets of all tasks under the new key.",
     "init": "Create the root znode, its id and ACLs.",
