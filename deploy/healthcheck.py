@@ -1,6 +1,10 @@
-"""The image's health check: REPLICATOR_HEALTH_URL answers 2xx, or without one a `replicator` process is there."""
+"""The image's health check: REPLICATOR_HEALTH_URL answers 2xx, or without one a `replicator` process is there.
+
+REPLICATOR_CA_FILE: the authorities of an https:// address; default: those of the system.
+"""
 
 import os
+import ssl
 import sys
 import urllib.error
 import urllib.request
@@ -9,7 +13,8 @@ from pathlib import Path
 
 def answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=4) as answer:  # noqa: S310  (the image's own configuration)
+        context = ssl.create_default_context(cafile=os.environ.get("REPLICATOR_CA_FILE"))
+        with urllib.request.urlopen(url, timeout=4, context=context) as answer:  # noqa: S310  (the image's own settings)
             return bool(200 <= answer.status < 300)
     except (urllib.error.URLError, OSError):
         return False

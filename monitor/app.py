@@ -7,6 +7,7 @@
 /metrics          Prometheus
 /healthz          200 while the process lives; says what it knows of ZooKeeper
 /healthz/ready    200 while figures are current, else 503
+/login, /logout   where logins are required
 """
 
 from __future__ import annotations
@@ -23,17 +24,24 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from monitor.access import PRINCIPAL, Access, Guard
 from monitor.event_stream import EventStream
 from monitor.feed import Feed
 from monitor.formatting import duration, stamp
+from monitor.login_page import LoginPage
 from monitor.metrics import CONTENT_TYPE, exposition
 from monitor.render import Renderer
+from monitor.selected_feed import SelectedFeed, SelectedFeeds
+from monitor.selected_view import selected
 from monitor.snapshot_poller import SnapshotPoller
 from monitor.view import View
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
+from replicator.errors import NotConnected
+from replicator.model.principal import Principal
 from replicator.telemetry import hosts
+from replicator.telemetry.server_certificate import ServerCertificate
 
 STATIC = Path(__file__).parent / "static"
 NO_STORE = {"cache-control": "no-store"}
@@ -42,39 +50,78 @@ NO_STORE = {"cache-control": "no-store"}
 class Monitor:
     """The handlers and what they answer from."""
 
-    def __init__(self, poller: SnapshotPoller, feed: Feed, root: str, metric_labels: Sequence[str]) -> None:
+    def __init__(
+        self,
+        poller: SnapshotPoller,
+        feed: Feed,
+        root: str,
+        metric_labels: Sequence[str],
+        access: Access | None,
+        certificate: ServerCertificate | None,
+    ) -> None:
+        self._certificate = certificate
         self._watcher = poller
-        self._feed = feed
+        self._access = access
         self._root = root
         self._metric_labels = metric_labels
         self._renderer = Renderer()
+        self._feeds = SelectedFeeds(feed, lambda selector: self._renderer.fragments(self._seen(selector), now_ms()))
+
+    def _seen(self, selector: str) -> View:
+        return selected(self._watcher.view, selector)
+
+    def _feed(self, request: Request) -> Feed | SelectedFeed:
+        return self._feeds.of(_selector(request))
 
     async def dashboard(self, request: Request) -> Response:
         # The version is read before the page: a fragment sent twice does no harm, one never sent would.
-        version = self._feed.version
-        text = self._renderer.page(self._feed.page, version, self._root, now_ms())
+        feed = self._feed(request)
+        version = feed.version
+        principal: Principal | None = request.scope.get(PRINCIPAL)
+        session = self._access.session(request.scope) if self._access is not None and principal is not None else None
+        user, csrf = (principal.label, session.csrf) if principal is not None and session is not None else ("", "")
+        text = self._renderer.page(feed.page, version, self._root, now_ms(), user=user, csrf=csrf)
         return HTMLResponse(text, headers=NO_STORE)
 
     async def updates(self, request: Request) -> Response:
-        return _json(self._feed.since(request.query_params.get("since", "")))
+        return _json(self._feed(request).since(request.query_params.get("since", "")))
 
     async def state(self, request: Request) -> Response:
-        return _json(self._watcher.view)
+        return _json(self._seen(_selector(request)))
 
     async def metrics(self, request: Request) -> Response:
-        text = exposition(self._watcher.view, streams=self._feed.streams, labels=self._metric_labels)
+        view, streams = self._seen(_selector(request)), self._feeds.of("").streams
+        text = exposition(view, streams=streams, labels=self._metric_labels, listener=self._certificate)
         return Response(text, media_type=CONTENT_TYPE, headers=NO_STORE)
 
     async def live(self, request: Request) -> Response:
-        return _health(request, self._watcher.view, 200)
+        return self._health(request, self._watcher.view, 200)
 
     async def ready(self, request: Request) -> Response:
         view = self._watcher.view
-        return _health(request, view, 200 if view.zookeeper_connected else 503)
+        return self._health(request, view, 200 if view.zookeeper_connected else 503)
+
+    def _health(self, request: Request, view: View, status: int) -> Response:
+        """The process is well (first line) wherever it answers; the second line is about ZooKeeper. Everybody may read
+        it: with logins it names no addresses."""
+        if self._access is not None and self._access.required:
+            view = msgspec.structs.replace(view, stale_reason="" if view.stale_code else "not connected")
+        first = "ok" if status == 200 else "not ready"
+        lines = (first, zookeeper_line(view), *view.warnings, *hosts.warnings(request.scope))
+        return PlainTextResponse("".join(f"{line}\n" for line in lines), status, headers=NO_STORE)
 
     def stream(self, request: Request) -> EventStream:
         version = request.headers.get("last-event-id") or request.query_params.get("since", "")
-        return EventStream(self._feed, version)
+        return EventStream(self._feed(request), version, may_read=lambda: self._may_read(request))
+
+    async def _may_read(self, request: Request) -> bool:
+        """Whether the login of a stream still holds: it may be revoked, or see other tasks, while the stream lasts."""
+        if self._access is None or not self._access.required:
+            return True
+        try:
+            return await self._access.principal(request.scope) == request.scope.get(PRINCIPAL)
+        except NotConnected:
+            return False
 
     def routes(self) -> list[BaseRoute]:
         async def events(request: Request) -> Response:
@@ -89,6 +136,7 @@ class Monitor:
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
             Route("/healthz/ready", self.ready),
+            *(LoginPage(self._access, self._renderer, self._root).routes() if self._access is not None else ()),
             Mount("/static", StaticFiles(directory=STATIC)),
         ]
 
@@ -102,6 +150,8 @@ def create_app(
     zookeeper: str = "",
     warnings: tuple[str, ...] = (),
     metric_labels: Sequence[str] = (),
+    access: Access | None = None,
+    certificate: ServerCertificate | None = None,
 ) -> Starlette:
     """The application; its lifespan runs the poller.
 
@@ -112,6 +162,8 @@ def create_app(
         max_streams: browsers with an event stream at a time; more of them poll.
         zookeeper: the addresses that the coordinator uses, for the page; warnings: what is insecure about them.
         metric_labels: keys of tasks' labels that `bus_task_labels_info` has.
+        access: None: everybody may read everything.
+        certificate: of the listener, for the metrics.
     """
     feed = Feed(max_streams)
     poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings)
@@ -123,18 +175,21 @@ def create_app(
         yield
         feed.close()
         await asyncio.to_thread(poller.stop)
+        if access is not None:
+            access.close()
 
-    app = Starlette(routes=Monitor(poller, feed, layout.root, metric_labels).routes(), lifespan=lifespan)
+    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate)
+    app = Starlette(routes=monitor.routes(), lifespan=lifespan)
+    if access is not None:
+        app.add_middleware(Guard, access=access)
     app.state.feed = feed
     app.state.poller = poller
     return app
 
 
-def _health(request: Request, view: View, status: int) -> Response:
-    """The process is well (first line) wherever it answers; the second line is about ZooKeeper."""
-    first = "ok" if status == 200 else "not ready"
-    lines = (first, zookeeper_line(view), *view.warnings, *hosts.warnings(request.scope))
-    return PlainTextResponse("".join(f"{line}\n" for line in lines), status, headers=NO_STORE)
+def _selector(request: Request) -> str:
+    principal: Principal | None = request.scope.get(PRINCIPAL)
+    return principal.selector if principal is not None else ""
 
 
 def zookeeper_line(view: View) -> str:

@@ -11,6 +11,7 @@ from replicator.cli import options
 from replicator.cli.loading import loading
 from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
 from replicator.config.labels import check_labels
+from replicator.telemetry.listen import Listen
 
 DEFAULT_LISTEN = "127.0.0.1:8081"
 
@@ -49,29 +50,45 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
     callback=_metric_labels,
     help="Key of a label of tasks that the metric bus_task_labels_info has. May be repeated; without it there is none.",
 )
+@click.option(
+    "--require-login/--no-require-login",
+    default=None,
+    envvar="REPLICATOR_REQUIRE_LOGIN",
+    show_envvar=True,
+    help="Require a token, or user and password; default: except on loopback addresses.",
+)
 @pid_file_option
 @options.log_format
 def command(
     zookeeper: str,
-    listen: str,
-    allowed_host: tuple[str, ...],
-    insecure_http: bool,
+    listen: Listen,
     root: str,
     interval: float,
     max_streams: int,
     metric_labels: tuple[str, ...],
+    require_login: bool | None,
     session_timeout: float,
     pid_file: Path | None,
     log_format: str,
 ) -> None:
     """Run the Monitor: dashboard, Prometheus metrics, health check.
 
-    The Monitor only reads ZooKeeper. It has no authentication and listens on the loopback address by default. It also
-    starts while ZooKeeper is unavailable, and shows that.
+    The Monitor only reads ZooKeeper. It listens on the loopback address by default; on any other address it requires
+    the logins of the Server (`replicator user`, `replicator token`). It also starts while ZooKeeper is unavailable, and
+    shows that.
     """
     with loading():
         from monitor.process import run  # half a second, for which no help has to wait
-        from replicator.telemetry.http import Listen
 
-    where = Listen(listen, allowed_host, insecure_http)
-    run(zookeeper, where, root, interval, max_streams, metric_labels, session_timeout, pid_file, log_format)
+    run(
+        zookeeper,
+        listen,
+        root,
+        interval,
+        max_streams,
+        metric_labels,
+        require_login,
+        session_timeout,
+        pid_file,
+        log_format,
+    )

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 import msgspec
 
 from monitor.feed import Feed
+from monitor.selected_feed import SelectedFeed
 from replicator.telemetry.hosts import Message, Receive, Scope, Send
 
 SEND_TIMEOUT = 10.0
 LIFETIME = 900.0
 SPACING = 1.0
 """At most one message a second, whatever is published in between."""
+CHECK = 5.0
+"""Seconds after which the login is verified again."""
 QUIET = 2.5
 """A message at least this often, so that a browser can tell silence from a broken stream."""
 
@@ -30,10 +33,17 @@ def event(update: object, version: str) -> bytes:
 
 
 class EventStream:
-    """ASGI response that sends the feed from `version` on."""
+    """ASGI response that sends the feed from `version` on, as long as `may_read` holds."""
 
-    def __init__(self, feed: Feed, version: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        feed: Feed | SelectedFeed,
+        version: str,
+        clock: Callable[[], float] = time.monotonic,
+        may_read: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
         self._feed = feed
+        self._may_read = may_read
         self._version = version
         self._clock = clock
 
@@ -55,8 +65,13 @@ class EventStream:
 
     async def _run(self, send: Send, gone: asyncio.Future[None]) -> None:
         feed, ends = self._feed, self._clock() + LIFETIME
+        checked = self._clock()
         await _send(send, {"type": "http.response.start", "status": 200, "headers": _HEADERS})
         while not (feed.closed or gone.done() or self._clock() > ends):
+            if self._may_read is not None and self._clock() - checked >= CHECK:
+                checked = self._clock()
+                if not await self._may_read():
+                    break
             update = feed.since(self._version)
             self._version = update.version
             await _send(send, _body(event(update, update.version), more=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -21,16 +22,24 @@ from replicator.model.verification import RESULTS
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def exposition(view: View, *, streams: int, labels: Sequence[str] = ()) -> bytes:
+class Listener(Protocol):
+    """What metrics say of the TLS certificate of a listener."""
+
+    expires_ms: int
+    problem: str
+
+
+def exposition(view: View, *, streams: int, labels: Sequence[str] = (), listener: Listener | None = None) -> bytes:
     """The text of /metrics. Tasks' figures are left out while they are stale: an old figure that looks new would
     silence the alarm that it should raise. `labels`: keys of tasks' labels that become labels of an info metric."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(view, streams, labels))
+    registry.register(_Collector(view, streams, labels, listener))
     return generate_latest(registry)
 
 
 class _Collector(Collector):
-    def __init__(self, view: View, streams: int, labels: Sequence[str]) -> None:
+    def __init__(self, view: View, streams: int, labels: Sequence[str], listener: Listener | None) -> None:
+        self._listener = listener
         self._view = view
         self._streams = streams
         self._labels = labels
@@ -48,6 +57,7 @@ class _Collector(Collector):
                 "monitor_snapshot_duration_seconds", "Duration of the last read of ZooKeeper.", view.read_seconds
             )
         yield _single("monitor_streams", "Browsers with an event stream.", self._streams)
+        yield from _listeners(view, self._listener)
         yield from _takeovers(view)
         if view.stale_since_ms is None:
             yield from _tasks(view.tasks)
@@ -124,6 +134,27 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         "target_conflicts",
         "Rows of the target that were not what the source says they were; see replicator_conflicts.",
         [(t.name, t.conflicts) for t in tasks],
+    )
+
+
+def _listeners(view: View, own: Listener | None) -> Iterator[Metric]:
+    """Of this Monitor, and of the Servers as long as what they report is current."""
+    found = [(("monitor", ""), own.expires_ms, bool(own.problem))] if own is not None else []
+    if view.stale_since_ms is None:
+        shown = [server for server in view.servers if server.certificate_ms]
+        found += [(("server", each.host), each.certificate_ms, each.certificate_problem) for each in shown]
+    labels = ["process", "host"]
+    yield _gauge(
+        "listener_certificate_expiry_timestamp_seconds",
+        "Expiry of the TLS certificate of Server and Monitor.",
+        labels,
+        [(key, ms / 1000) for key, ms, _ in found],
+    )
+    yield _gauge(
+        "listener_certificate_not_loaded",
+        "1 while changed TLS files can't be used and the former certificate is in use.",
+        labels,
+        [(key, float(problem)) for key, _, problem in found],
     )
 
 

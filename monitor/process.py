@@ -7,12 +7,17 @@ from pathlib import Path
 
 import click
 
+from monitor.access import Access
 from monitor.app import create_app
+from replicator.coordination.access.logins import Logins
 from replicator.coordination.layout import Layout
+from replicator.host.network import is_loopback
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
-from replicator.telemetry.http import Address, Listen, parse_listen, serve
+from replicator.telemetry.http import Address, parse_listen, serve
+from replicator.telemetry.listen import Listen
+from replicator.telemetry.server_certificate import ServerCertificate
 from replicator.zookeeper.client import for_process
 from replicator.zookeeper.outage_log import OutageLog
 
@@ -24,6 +29,7 @@ def run(
     interval: float,
     max_streams: int,
     metric_labels: Sequence[str],
+    require_login: bool | None,
     session_timeout: float,
     pid_file: Path | None,
     log_format: str,
@@ -33,7 +39,7 @@ def run(
     parse_listen(listen.where)
     record = ProcessRecord.of("monitor", zookeeper, root, listen=listen.where)
     with held(pid_file, record, log.get_logger("monitor")) as stopping:
-        _run(zookeeper, listen, root, interval, max_streams, metric_labels, session_timeout, stopping)
+        _run(zookeeper, listen, root, interval, max_streams, metric_labels, require_login, session_timeout, stopping)
 
 
 def _run(
@@ -43,27 +49,36 @@ def _run(
     interval: float,
     max_streams: int,
     metric_labels: Sequence[str],
+    require_login: bool | None,
     session_timeout: float,
     stopping: Callable[[], None],
 ) -> None:
-    coordinator = for_process(zookeeper, session_timeout, Layout(root), "monitor")
+    certificate = ServerCertificate(listen.tls) if listen.tls is not None else None
+    loopback = is_loopback(parse_listen(listen.where).host)
+    required = not loopback if require_login is None else require_login
+    if not required and not loopback:
+        log.get_logger("monitor").warning("no login is required on a network address", option="--no-require-login")
+    layout = Layout(root)
+    coordinator = for_process(zookeeper, session_timeout, layout, "monitor")
     outages = OutageLog(coordinator, log.get_logger("monitor")).start()
     try:
         app = create_app(
             coordinator,
-            Layout(root),
+            layout,
             interval=interval,
             max_streams=max_streams,
             zookeeper=zookeeper,
             warnings=tuple(coordinator.warnings),
             metric_labels=metric_labels,
+            access=Access(Logins(coordinator, layout), required=required),
+            certificate=certificate,
         )
 
         def end() -> None:
             stopping()
             app.state.feed.close()
 
-        serve(app, listen, "monitor", ready=_announce, stopping=end)
+        serve(app, listen, "monitor", certificate=certificate, ready=_announce, stopping=end)
     finally:
         outages.stop()
         coordinator.close()

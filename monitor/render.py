@@ -68,12 +68,25 @@ class Renderer:
             add("changes", f"{change.task}/{change.sequence}", "change", change=change)
         return Page(view.read_ms, int(view.fresh_s * 1000), view.stale_since_ms is not None, order, html)
 
-    def page(self, page: Page, version: str, root: str, now_ms: int) -> str:
-        """The whole document. version: of the stream's state, where the browser goes on from."""
+    def login(self, root: str, problem: str) -> str:
+        """The login page."""
+        return self._render("login", root=root, problem=problem)
+
+    def page(self, page: Page, version: str, root: str, now_ms: int, *, user: str = "", csrf: str = "") -> str:
+        """The whole document. version: of the stream's state, where the browser goes on from; user, csrf: of a session,
+        which can be ended."""
         rows: Callable[[str], Markup] = lambda kind: Markup("").join(Markup(page.html[key]) for key in page.order[kind])  # noqa: E731, S704
         fragments = {name: Markup(page.html[name]) for name in TEMPLATES}  # noqa: S704 - rendered with autoescape above
         return self._render(
-            "page", page=page, rows=rows, fragments=fragments, version=version, root=root, now_ms=now_ms
+            "page",
+            page=page,
+            rows=rows,
+            fragments=fragments,
+            version=version,
+            root=root,
+            now_ms=now_ms,
+            user=user,
+            csrf=csrf,
         )
 
     def _render(self, template: str, **values: object) -> str:

@@ -119,9 +119,13 @@ class MachineView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerView(msgspec.Struct, frozen=True):
+    """certificate_ms: expiry of its TLS certificate, 0 without one; certificate_problem: newer files can't be used."""
+
     host: str
     address: str
     since_ms: int
+    certificate_ms: int = 0
+    certificate_problem: bool = False
 
 
 class MaintenanceView(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from monitor.task_state import OFF, Condition, condition
 from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
 from replicator.config import endpoints
 from replicator.coordination.overview import InstanceOverview, TaskOverview
+from replicator.coordination.records import ServerRecord
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Quarantined
 from replicator.model.snapshot_report import SnapshotReport, report
@@ -44,12 +45,16 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
         tasks=by_severity(tasks),
         machines=tuple(sorted(machines, key=lambda machine: (_GONE.get(machine.state, 0), machine.host))),
         maintenance=MaintenanceView(held.by, held.time_ms, held.reason) if held else None,
-        servers=tuple(ServerView(server.host, server.address, server.since_ms) for server in snapshot.servers),
+        servers=tuple(map(_server, snapshot.servers)),
         changes=tuple(_measured(change, history) for change in latest(chain.from_iterable(told.values()))),
         takeovers=_counted(history),
         failover_buckets=tuple(history.takeovers.buckets),
         failover_seconds=history.takeovers.sum,
     )
+
+
+def _server(server: ServerRecord) -> ServerView:
+    return ServerView(server.host, server.address, server.since_ms, server.certificate_ms, server.certificate_problem)
 
 
 def _measured(change: Change, history: SnapshotHistory) -> Change:

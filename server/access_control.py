@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 from urllib.parse import parse_qs
 
+from replicator.config.certificate_logins import common_name
 from replicator.errors import ConfigError, NotConnected, ProcessError, ReplicatorError
-from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
+from replicator.telemetry.hosts import PEER_CERTIFICATE, App, Message, Receive, Scope, Send
 from server import permissions
 from server.authentication import Authentication
 from server.error_responses import answer
@@ -55,7 +56,8 @@ def authorized(app: App, routes: RouteTable, authentication: Authentication, tas
     async def _check(facts: Facts, found: Found, scope: Scope) -> None:
         if found.operation and permissions.rule_of(found.operation).role is None:
             return
-        facts.principal = await authentication.principal(scope["headers"])
+        peer = scope.get("state", {}).get(PEER_CERTIFICATE)
+        facts.principal = await authentication.principal(scope["headers"], common_name(peer))
         if not found.operation:
             return
         permissions.check(facts.principal, found.operation, "" if found.of_task else found.name)
@@ -105,7 +107,10 @@ def limited(app: App, max_body: int = MAX_BODY) -> App:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
-        body, more = await _read(scope, receive, max_body)
+        try:
+            body, more = await _read(scope, receive, max_body)
+        except _Disconnected:
+            return
         if body is None:
             if more:
                 await _discard(receive, 8 * max_body)
@@ -124,6 +129,10 @@ def limited(app: App, max_body: int = MAX_BODY) -> App:
         await app(scope, replay, send)
 
     return guarded
+
+
+class _Disconnected(Exception):
+    """The client has gone before its request was complete: what it sent must not be taken for all of it."""
 
 
 async def _discard(receive: Receive, most: int) -> None:
@@ -147,7 +156,7 @@ async def _read(scope: Scope, receive: Receive, max_body: int) -> tuple[bytes | 
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b"".join(chunks), False
+            raise _Disconnected
         chunk, more = message.get("body", b""), bool(message.get("more_body"))
         size += len(chunk)
         if size > max_body:

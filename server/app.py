@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from fastapi import Depends, FastAPI
@@ -12,6 +14,7 @@ from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.access.logins import Logins
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
+from replicator.model.principal import Principal
 from replicator.telemetry.hosts import App
 from server import access_control, error_responses
 from server.audit import Audit, audited
@@ -77,11 +80,13 @@ class Access(NamedTuple):
         token: of the Server's file: an admin.
         jwt: verifies tokens of an identity provider; None: there is none.
         audit: None: entries go to ZooKeeper only.
+        certificates: logins by the common name of client certificates.
     """
 
     token: str
     jwt: Verifier | None = None
     audit: Audit | None = None
+    certificates: Mapping[str, Principal] = MappingProxyType({})
 
 
 def create_app(
@@ -97,7 +102,7 @@ def create_app(
     guarded = access_control.authorized(
         access_control.limited(idempotent(routes, Requests(coordinator, layout))),
         route_table(),
-        Authentication(access.token, verified, access.jwt),
+        Authentication(access.token, verified, access.jwt, access.certificates),
         TaskScope(coordinator, layout),
     )
     return audited(guarded, access.audit or Audit(AuditLog(coordinator, layout)))

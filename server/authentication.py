@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol, TypeVar
 
@@ -31,7 +31,14 @@ class Authentication:
     """Passwords and tokens are verified in threads of their own: hashing passwords that strangers send must not delay
     the requests of others."""
 
-    def __init__(self, token: str, logins: Logins, jwt: Verifier | None = None) -> None:
+    def __init__(
+        self,
+        token: str,
+        logins: Logins,
+        jwt: Verifier | None = None,
+        certificates: Mapping[str, Principal] | None = None,
+    ) -> None:
+        self._certificates = certificates or {}
         self._token = token.encode()
         self._logins = logins
         self._jwt = jwt
@@ -43,9 +50,12 @@ class Authentication:
         for threads in (self._lookups, self._hashing, self._provider):
             threads.shutdown(wait=False, cancel_futures=True)
 
-    async def principal(self, headers: list[tuple[bytes, bytes]]) -> Principal:
-        """Raises ProcessError E5006; NotConnected where ZooKeeper is needed and away."""
+    async def principal(self, headers: list[tuple[bytes, bytes]], common_name: str = "") -> Principal:
+        """`common_name`: of the client's certificate, which counts where the request carries no other login. Raises
+        ProcessError E5006; NotConnected where ZooKeeper is needed and away."""
         given = [bytes(value) for name, value in headers if name == b"authorization"]
+        if not given and common_name in self._certificates:
+            return self._certificates[common_name]
         if len(given) != 1 or len(given[0]) > _MOST:
             raise _refusal()
         scheme, _, rest = given[0].partition(b" ")

@@ -11,6 +11,7 @@ import click
 from replicator.cli import host_options, options
 from replicator.cli.loading import loading
 from replicator.cli.stop import ProcessCommand, add_stop, pid_file_option
+from replicator.telemetry.listen import Listen
 
 if TYPE_CHECKING:
     from server.table_definitions import OpenDefinitions
@@ -43,6 +44,13 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
     show_envvar=True,
     help="File with the identity provider whose tokens are accepted; see `replicator docs security`.",
 )
+@click.option(
+    "--certificate-logins",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="REPLICATOR_CERTIFICATE_LOGINS",
+    show_envvar=True,
+    help="File with the client certificates that are logins (with --tls-client-ca); see `replicator docs security`.",
+)
 @click.option("--host", default=socket.gethostname, help="Name of this Server in ZooKeeper; default: the host name.")
 @pid_file_option
 @host_options.cluster_key
@@ -51,13 +59,12 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
 def command(
     open_definitions: OpenDefinitions,
     zookeeper: str,
-    listen: str,
-    allowed_host: tuple[str, ...],
-    insecure_http: bool,
+    listen: Listen,
     root: str,
     token_file: Path | None,
     audit_file: Path | None,
     oidc: Path | None,
+    certificate_logins: Path | None,
     host: str,
     session_timeout: float,
     pid_file: Path | None,
@@ -69,18 +76,19 @@ def command(
     connects to a Core. Every request except the health check requires the token in the token file. The Server also
     starts while ZooKeeper is unavailable, and answers 503 until it is available.
     """
+    if certificate_logins is not None and (listen.tls is None or listen.tls.client_ca is None):
+        raise click.UsageError("--certificate-logins requires --tls-client-ca.")
     with loading():
-        from replicator.telemetry.http import Listen
         from server.process import run  # half a second, for which no help has to wait
 
-    where = Listen(listen, allowed_host, insecure_http)
     run(
         zookeeper,
-        where,
+        listen,
         root,
         token_file,
         audit_file,
         oidc,
+        certificate_logins,
         host,
         session_timeout,
         pid_file,

@@ -16,6 +16,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import ServerRecord, dump
 from replicator.errors import CoordinationError, NodeMissing
 from replicator.telemetry.log import get_logger
+from replicator.telemetry.server_certificate import ServerCertificate
 
 _log = get_logger("server")
 
@@ -24,7 +25,16 @@ class Membership:
     """Call `keep()` every second or so; it registers, and registers again after a lost session. Not thread-safe but
     for `is_master` and `leave`."""
 
-    def __init__(self, coordinator: Coordinator, layout: Layout, host: str, address: str) -> None:
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        layout: Layout,
+        host: str,
+        address: str,
+        certificate: ServerCertificate | None = None,
+    ) -> None:
+        self._certificate = certificate
+        self._told: ServerRecord | None = None
         self._coordinator = coordinator
         self._layout = layout
         self._host = host
@@ -47,6 +57,7 @@ class Membership:
         if self._guid not in guids:
             self._register()
             guids = self._contenders()
+        self._report()
         return bool(guids) and guids[0] == self._guid
 
     def _contenders(self) -> list[str]:
@@ -57,11 +68,34 @@ class Membership:
             return []
         return [one.guid for one in sorted((c for c in found if c), key=lambda c: c.sequence)]
 
+    def _record(self) -> ServerRecord:
+        certificate = self._certificate
+        return ServerRecord(
+            host=self._host,
+            pid=os.getpid(),
+            address=self._address,
+            since_ms=self._since_ms,
+            certificate_ms=certificate.expires_ms if certificate is not None else 0,
+            certificate_problem=certificate is not None and bool(certificate.problem),
+        )
+
     def _register(self) -> None:
-        record = ServerRecord(host=self._host, pid=os.getpid(), address=self._address, since_ms=self._since_ms)
+        record = self._record()
         prefix = self._layout.server_prefix(self._host, self._guid)
         path = self._coordinator.create(prefix, dump(record), ephemeral=True, sequential=True, parents=True)
+        self._told = record
         _log.info("registered", node=path)
+
+    def _report(self) -> None:
+        """Writes the record again when the certificate has changed."""
+        record = self._record()
+        if record == self._told:
+            return
+        for child in self._coordinator.children(self._layout.servers):
+            found = parse_contender(child)
+            if found is not None and found.guid == self._guid:
+                self._coordinator.set(f"{self._layout.servers}/{child}", dump(record))
+        self._told = record
 
     def leave(self) -> None:
         self._leaving.set()

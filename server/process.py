@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from replicator.config.certificate_logins import read_certificate_logins
 from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
@@ -15,7 +16,9 @@ from replicator.coordination.layout import Layout
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
-from replicator.telemetry.http import Address, Listen, parse_listen, serve
+from replicator.telemetry.http import Address, parse_listen, serve
+from replicator.telemetry.listen import Listen
+from replicator.telemetry.server_certificate import ServerCertificate
 from replicator.zookeeper.client import for_process
 from replicator.zookeeper.outage_log import OutageLog
 from server.app import Access, create_app
@@ -36,6 +39,7 @@ def run(
     token_file: Path | None,
     audit_file: Path | None,
     oidc: Path | None,
+    certificate_logins: Path | None,
     host: str,
     session_timeout: float,
     pid_file: Path | None,
@@ -47,7 +51,19 @@ def run(
     parse_listen(listen.where)  # what is wrong with it is said before a token is made
     record = ProcessRecord.of("server", zookeeper, root, host=host, listen=listen.where)
     with held(pid_file, record, log.get_logger("server")) as stopping:
-        _run(zookeeper, listen, root, token_file, audit_file, oidc, host, session_timeout, open_definitions, stopping)
+        _run(
+            zookeeper,
+            listen,
+            root,
+            token_file,
+            audit_file,
+            oidc,
+            certificate_logins,
+            host,
+            session_timeout,
+            open_definitions,
+            stopping,
+        )
 
 
 def _run(
@@ -57,14 +73,17 @@ def _run(
     token_file: Path | None,
     audit_file: Path | None,
     oidc: Path | None,
+    certificate_logins: Path | None,
     host: str,
     session_timeout: float,
     open_definitions: OpenDefinitions,
     stopping: Callable[[], None],
 ) -> None:
+    certificate = ServerCertificate(listen.tls) if listen.tls is not None else None
     path = token_file or default_token_file()
     token, made = ensure_token(path)
     print(f"server: token file {path}{' (made now)' if made else ''}", file=sys.stderr, flush=True)
+    certificates = read_certificate_logins(certificate_logins) if certificate_logins is not None else {}
     jwt = _verifier(oidc) if oidc is not None else None
     file = AuditFile(audit_file) if audit_file is not None else None
     coordinator = for_process(zookeeper, session_timeout, Layout(root), "server")
@@ -75,14 +94,15 @@ def _run(
     background_work: list[BackgroundWork] = []
 
     def ready(real: Address) -> None:
-        membership = Membership(coordinator, layout, host, real.url)
+        membership = Membership(coordinator, layout, host, real.url, certificate)
         background_work.append(BackgroundWork(operations, membership, audit, Requests(coordinator, layout)))
         background_work[0].start()
         click.echo(real.url)
 
     try:
-        app = create_app(coordinator, layout, Access(token, jwt, audit), open_definitions, operations)
-        serve(with_warnings(app, coordinator.warnings), listen, "server", ready=ready, stopping=stopping)
+        app = create_app(coordinator, layout, Access(token, jwt, audit, certificates), open_definitions, operations)
+        served = with_warnings(app, coordinator.warnings)
+        serve(served, listen, "server", certificate=certificate, ready=ready, stopping=stopping)
     finally:
         outages.stop()
         for one in background_work:

@@ -120,6 +120,7 @@ async function poll() {
   if (!polling && performance.now() - heardAt < QUIET_MS) return;
   try {
     const answer = await fetch(`/api/updates?since=${encodeURIComponent(version)}`, { cache: "no-store" });
+    if (answer.status === 401) location.reload(); // the session has ended: the login page
     if (!answer.ok) return;
     apply(await answer.json());
     polling = true; // the stream may be open and silent, behind a proxy that keeps its messages; the next one ends this

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast, get_args
 
 import click
 
 from replicator.cli.address_types import ZOOKEEPER
 from replicator.coordination.layout import DEFAULT_ROOT
 from replicator.coordination.ports import DEFAULT_SESSION_TIMEOUT
+from replicator.telemetry.listen import (
+    MAX_CONNECTIONS,
+    MAX_CONNECTIONS_PER_ADDRESS,
+    ClientCertificates,
+    Limits,
+    Listen,
+    TlsFiles,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -89,11 +98,44 @@ def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
         os.environ[variable] = str(value)
 
 
+_PEM = click.Path(dir_okay=False, path_type=Path)
+
+
 def listen(default: str) -> Callable[[F], F]:
-    """--listen, --allowed-host and --insecure-http of a process that answers HTTP."""
+    """--listen, --allowed-host, --insecure-http, --tls-... and --max-connections... of a process that answers HTTP. The
+    command gets them as one `listen`."""
 
     def add(command: F) -> F:
+        @functools.wraps(command)
+        def gathered(*args: Any, **kwargs: Any) -> Any:
+            return command(*args, listen=_listen(kwargs), **kwargs)
+
         for option in (
+            _of_process(
+                "--max-connections-per-address",
+                f"Maximum number of connections of one client address; default: {MAX_CONNECTIONS_PER_ADDRESS}. "
+                "This machine's own address is not limited.",
+                type=click.IntRange(1, 100_000),
+            ),
+            _of_process(
+                "--max-connections",
+                f"Maximum number of connections; default: {MAX_CONNECTIONS}.",
+                type=click.IntRange(1, 100_000),
+            ),
+            _of_process(
+                "--tls-client-certificates",
+                "With --tls-client-ca: whether clients need a certificate; default: required.",
+                type=click.Choice(get_args(ClientCertificates)),
+            ),
+            _of_process(
+                "--tls-client-ca", "Authorities (PEM) that the certificates of clients are verified with.", type=_PEM
+            ),
+            _of_process("--tls-key", "Key of --tls-certificate (PEM), mode 600.", type=_PEM),
+            _of_process(
+                "--tls-certificate",
+                "Certificate (PEM) with its chain: listen with HTTPS. Changed files are read without a restart.",
+                type=_PEM,
+            ),
             click.option(
                 "--insecure-http",
                 is_flag=True,
@@ -117,10 +159,32 @@ def listen(default: str) -> Callable[[F], F]:
                 help="Address to listen on; port 0 selects a free port.",
             ),
         ):
-            command = option(command)
-        return command
+            gathered = option(gathered)
+        return cast(F, gathered)
 
     return add
+
+
+def _of_process(name: str, meaning: str, **more: Any) -> Callable[[F], F]:
+    variable = f"REPLICATOR_{name.lstrip('-').replace('-', '_').upper()}"
+    return click.option(name, envvar=variable, show_envvar=True, help=meaning, **more)
+
+
+def _listen(given: dict[str, Any]) -> Listen:
+    """Takes its options out of `given`."""
+    where, allowed, insecure = (given.pop(name) for name in ("listen", "allowed_host", "insecure_http"))
+    names = ("tls_certificate", "tls_key", "tls_client_ca", "tls_client_certificates")
+    certificate, key, client_ca, wanted = (given.pop(name) for name in names)
+    most, most_per_address = given.pop("max_connections"), given.pop("max_connections_per_address")
+    limits = Limits(most or MAX_CONNECTIONS, most_per_address or MAX_CONNECTIONS_PER_ADDRESS)
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--tls-certificate and --tls-key are given together.")
+    if client_ca is not None and certificate is None:
+        raise click.UsageError("--tls-client-ca requires --tls-certificate and --tls-key.")
+    if wanted is not None and client_ca is None:
+        raise click.UsageError("--tls-client-certificates requires --tls-client-ca.")
+    tls = TlsFiles(certificate, key, client_ca, wanted or "required") if certificate is not None else None
+    return Listen(where, allowed, insecure, tls, limits)
 
 
 log_format = click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)

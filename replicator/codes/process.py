@@ -88,7 +88,10 @@ CODES: Final[dict[str, Entry]] = table(
         "E5021": (
             "plain HTTP",
             "On a network address, tokens and contents would be sent unencrypted.",
-            "Listen on 127.0.0.1 behind a proxy that terminates TLS, or allow it with --insecure-http.",
+            (
+                "A listener: give --tls-certificate and --tls-key, or listen on 127.0.0.1. A client: use https://. "
+                "--insecure-http (REPLICATOR_INSECURE_HTTP=1 for clients) allows it."
+            ),
         ),
         "E5031": (
             "target behind source",
@@ -187,6 +190,62 @@ CODES: Final[dict[str, Entry]] = table(
             "The process was killed, or an error ended it, while it was stopping. A Core that starts later sends again "
             "what was not acknowledged.",
             "See the log of the process.",
+        ),
+        "E5080": (
+            "TLS files not usable",
+            "The certificate, key or authorities given for TLS cannot be read or do not belong together.",
+            "Give PEM files: the certificate with its chain, and its key without a password.",
+        ),
+        "E5081": (
+            "TLS key readable by others",
+            "Other users of the machine can read the key, so others than the process can impersonate it.",
+            "Give it to the user of the process with mode 600. Root may own it with mode 640.",
+        ),
+        "E5082": (
+            "malformed HTTP request",
+            (
+                "The request is not valid HTTP/1.1, is too large, or could be read in two ways (two lengths, lines "
+                "without CR LF)."
+            ),
+            "Use another client; if there is a proxy in between, see what it sends.",
+        ),
+        "E5083": (
+            "HTTP request too slow",
+            "The request was not complete within the time that is allowed for its head or body.",
+            "Repeat it over a faster connection.",
+        ),
+        "E5084": (
+            "too many connections",
+            "The process serves as many connections as --max-connections allows, or as many from this address.",
+            "Close some, try again later, or raise --max-connections or --max-connections-per-address.",
+        ),
+        "E5085": (
+            "too many failed logins",
+            "After several failed logins from an address each further attempt has to wait, up to a minute.",
+            "Check the token, or user and password, and try again after the time given.",
+        ),
+        "E5086": (
+            "TLS certificate not trusted",
+            "The certificate is not signed by an authority that the other side trusts, or a certificate is missing.",
+            (
+                "Give the authority of the server with --ca-file or REPLICATOR_CA_FILE; where the server requires a "
+                "client certificate, also --client-certificate and --client-key."
+            ),
+        ),
+        "E5087": (
+            "TLS certificate of another name",
+            "The certificate of the server does not contain the host name of the address.",
+            "Use a host name that the certificate contains, or give the server a certificate with this name.",
+        ),
+        "E5088": (
+            "TLS certificate expired",
+            "The certificate has expired, or is not valid yet by the clock of this machine.",
+            "Renew it; check the clock of this machine.",
+        ),
+        "E5089": (
+            "HTTP and HTTPS mixed up",
+            "The address begins with http:// and the server expects TLS, or the other way round.",
+            "Use https:// for a process with --tls-certificate, and http:// for one without.",
         ),
         "E5090": (
             "no such version",

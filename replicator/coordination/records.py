@@ -279,12 +279,15 @@ class StoppedRecord(Record):
 
 
 class ServerRecord(Record):
-    """/servers/instance/...: one per Server."""
+    """/servers/instance/...: one per Server. certificate_ms: expiry of its TLS certificate, 0 without one;
+    certificate_problem: changed TLS files can't be used, the former certificate is in use."""
 
     host: str
     pid: int
     address: str
     since_ms: int
+    certificate_ms: int = 0
+    certificate_problem: bool = False
 
 
 class LoginRecord(Record, kw_only=True):

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from replicator.errors import ProcessError
+
 _SAFE: Final = os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
 """No link, no terminal of ours, no wait for the other end of a pipe, nothing for programs that we start."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -130,6 +132,22 @@ def read(path: str, bases: Iterable[Path], limit: int) -> tuple[Path, bytes]:
     if len(content) > limit:
         raise NotUsable(f"over {limit} bytes")
     return real, content
+
+
+def check_private(path: Path) -> None:
+    """Of a file with a key for TLS. Raises ProcessError E5081: others than the process can read it. One that belongs to
+    root may be readable by a group, as distributions keep them; E5080: there is no such file."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise ProcessError("E5080", f"the TLS key {path} can't be read", found=reason(error)) from None
+    allowed = 0o640 if found.st_uid == 0 and os.geteuid() != 0 else 0o600
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & ~(allowed | 0o100):
+        fix = f"chmod 600 {path}"
+        raise ProcessError(
+            "E5081", f"others can read the TLS key {path}", found=f"mode {mode:o}", wanted="600", fix=fix
+        )
 
 
 def _regular(found: os.stat_result) -> None:

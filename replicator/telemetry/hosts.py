@@ -33,10 +33,12 @@ _OWN_PAGE = frozenset({b"same-origin", b"none"})
 
 WITHOUT_TLS: Final = (
     "listening on the network WITHOUT TLS: tokens and data can be intercepted (--insecure-http); "
-    "a proxy that speaks TLS belongs in front, and the listener on 127.0.0.1"
+    "use --tls-certificate and --tls-key"
 )
 """What log and health say of a listener that other machines reach."""
-_REACHED: Final = "replicator.reached_from_elsewhere"
+PEER_CERTIFICATE: Final = "peer_certificate"
+"""Key in `scope["state"]`: the verified certificate of the client as `ssl.SSLSocket.getpeercert` returns it."""
+_WARNINGS: Final = "replicator.listener_warnings"
 
 
 class Names(NamedTuple):
@@ -111,12 +113,17 @@ def _from_own_page(given: dict[bytes, list[bytes]], host: bytes, own: Names) -> 
     return True
 
 
-def guarded(app: App, own: Names) -> App:
-    """Wraps an ASGI application so that only requests reach it that are meant for it. For `warnings`, they say whether
-    the listener is reached from elsewhere."""
+def guarded(app: App, own: Names, of_certificate: Callable[[], list[str]] | None = None) -> App:
+    """Wraps an ASGI application so that only requests reach it that are meant for it. For `warnings`, they carry what
+    is wrong with the listener; `of_certificate`: with its TLS certificate; None: it has none."""
+
+    def told() -> list[str]:
+        if of_certificate is not None:
+            return of_certificate()
+        return [] if own.loopback else [WITHOUT_TLS]
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
-        scope[_REACHED] = not own.loopback
+        scope[_WARNINGS] = told
         if scope["type"] not in ("http", "websocket"):
             await app(scope, receive, send)
             return
@@ -126,14 +133,15 @@ def guarded(app: App, own: Names) -> App:
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await _answer(send, *refused)
+            await refuse(send, *refused)
 
     return wrapped
 
 
 def warnings(scope: Scope) -> list[str]:
     """What health checks are told besides whether the process is well, of the listener that a request came to."""
-    return [WITHOUT_TLS] if scope.get(_REACHED) else []
+    told = scope.get(_WARNINGS)
+    return told() if told is not None else []
 
 
 def problem(error: ReplicatorError, status: int) -> dict[str, Any]:
@@ -149,16 +157,23 @@ def problem(error: ReplicatorError, status: int) -> dict[str, Any]:
     }
 
 
-async def _answer(send: Send, status: int, error: ProcessError) -> None:
-    body = msgspec.json.encode(problem(error, status))
+async def refuse(send: Send, status: int, error: ProcessError, *, retry_after: int = 0) -> None:
+    """Answers with `error` and ends the connection: the request's body is not read."""
+    body = error_body(error)
     headers = [
-        (b"content-type", b"application/problem+json"),
+        (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"cache-control", b"no-store"),
-        (b"connection", b"close"),  # the request's body is not read
+        (b"connection", b"close"),
     ]
+    if retry_after:
+        headers.append((b"retry-after", b"%d" % retry_after))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def error_body(error: ProcessError) -> bytes:
+    return msgspec.json.encode({"error": error.to_dict(), "errors": [error.to_dict()]})
 
 
 def _name(host: str) -> str:

@@ -1,4 +1,4 @@
-"""Runs an HTTP process: address, port, signals, access, security headers. Shared by Server and Monitor.
+"""Runs an HTTP process: address, port, TLS, limits, signals, access, security headers. Shared by Server and Monitor.
 
     listen = Listen("127.0.0.1:8080")
     serve(app, listen, "monitor")            # blocks until SIGTERM or SIGINT, then returns
@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import uvicorn
 
@@ -23,7 +23,12 @@ from replicator.errors import ProcessError
 from replicator.host.addresses import parse_address
 from replicator.host.network import is_loopback
 from replicator.telemetry import hosts
+from replicator.telemetry.connection import Door, Times, protocol
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
+from replicator.telemetry.listen import DEFAULT_LIMITS, Limits, Listen
+from replicator.telemetry.login_throttle import LoginThrottle, throttled
+from replicator.telemetry.request_head import MAX_HEAD
+from replicator.telemetry.server_certificate import ServerCertificate
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -35,36 +40,27 @@ SECURITY_HEADERS: dict[str, str] = {
     "content-security-policy": CONTENT_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # with no-referrer, browsers send forms with `Origin: null`
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 
 
+HSTS: Final = (b"strict-transport-security", b"max-age=31536000")
+"""Sent over TLS only: browsers ignore it otherwise."""
+
+
 class Address(NamedTuple):
     host: str
     port: int
+    scheme: str = "http"
 
     @property
     def url(self) -> str:
         """The address as a browser on the same machine reaches it."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
-
-
-class Listen(NamedTuple):
-    """The options of a process's listener.
-
-    Attributes:
-        where: for `parse_listen`.
-        allowed_hosts: names that requests may call us by, besides our address (`hosts.Names`).
-        insecure_http: listen where others can read along: there is no TLS.
-    """
-
-    where: str
-    allowed_hosts: tuple[str, ...] = ()
-    insecure_http: bool = False
+        return f"{self.scheme}://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 def parse_listen(text: str) -> Address:
@@ -80,13 +76,13 @@ def parse_listen(text: str) -> Address:
 
 def bind(address: Address, *, insecure_http: bool = False) -> socket.socket:
     """A socket that listens. Raises ProcessError E5001 (port in use), E5012 (no such address here), or E5021 (reached
-    from elsewhere, and `insecure_http` is not given)."""
+    from elsewhere without TLS, and `insecure_http` is not given)."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         # On Linux this only skips the wait for closed connections; it does not share a port that somebody listens on.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(tuple(address))
+        bound.bind((address.host, address.port))
         _check_reach(bound, address, insecure_http)
         bound.listen(128)
     except OSError as error:
@@ -99,13 +95,13 @@ def bind(address: Address, *, insecure_http: bool = False) -> socket.socket:
 
 
 def _check_reach(bound: socket.socket, address: Address, insecure_http: bool) -> None:
-    if insecure_http or is_loopback(bound.getsockname()[0]):
+    if insecure_http or address.scheme == "https" or is_loopback(bound.getsockname()[0]):
         return
     raise ProcessError(
         "E5021",
         f"traffic to {address.host} would not be encrypted",
         found="plain HTTP on a non-loopback address",
-        fix="Listen on 127.0.0.1 behind a proxy with TLS, or allow it with --insecure-http.",
+        fix="Give --tls-certificate and --tls-key, or listen on 127.0.0.1; --insecure-http allows it as it is.",
     )
 
 
@@ -124,7 +120,8 @@ def secure(app: App) -> App:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = {bytes(name).lower() for name, _ in message.get("headers", ())}
-                extra = [pair for pair in fixed if pair[0] not in present]
+                wanted = [*fixed, HSTS] if scope.get("scheme") == "https" else fixed
+                extra = [pair for pair in wanted if pair[0] not in present]
                 message["headers"] = [*message.get("headers", ()), *extra]
             await send(message)
 
@@ -160,6 +157,7 @@ def serve(
     listen: Listen,
     name: str,
     *,
+    certificate: ServerCertificate | None = None,
     ready: Callable[[Address], None] | None = None,
     stopping: Callable[[], None] | None = None,
 ) -> None:
@@ -169,31 +167,27 @@ def serve(
         app: an ASGI application; its lifespan runs.
         listen: where, and who may call; port 0 takes any free one.
         name: of the process, for the line `NAME: listening on http://HOST:PORT` on stderr.
+        certificate: of `listen.tls`, for applications that report about it; default: made here.
         ready: called with the real address once the socket listens.
         stopping: called from the signal handler, to end long answers (event streams) that would hold up the stop.
 
     Raises:
-        ProcessError: E5001, E5012, E5021, or E5011 when the application's start failed.
+        ProcessError: E5001, E5012, E5021, E5080, E5081, or E5011 when the application's start failed.
     """
-    address = parse_listen(listen.where)
+    if certificate is None and listen.tls is not None:
+        certificate = ServerCertificate(listen.tls)
+    scheme = "https" if certificate is not None else "http"
+    address = parse_listen(listen.where)._replace(scheme=scheme)
     bound = bind(address, insecure_http=listen.insecure_http)
     host, port = bound.getsockname()[:2]
-    real = Address(address.host, port)
+    real = Address(address.host, port, scheme)
     own = hosts.names(address.host, host, listen.allowed_hosts)
-    config = uvicorn.Config(
-        secure(hosts.guarded(app, own)),
-        proxy_headers=False,  # X-Forwarded-For says what the client likes to
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=3,
-        timeout_keep_alive=30,
-        lifespan="on",
-    )
-    server = _Server(config, stopping)
+    server = _Server(configuration(app, own, certificate, listen.limits), stopping)
     print(f"{name}: listening on {real.url}", file=sys.stderr, flush=True)
-    if not own.loopback:
+    if not own.loopback and certificate is None:
         print(f"{name}: {hosts.WITHOUT_TLS}", file=sys.stderr, flush=True)
+    if certificate is not None:
+        certificate.start()
     if ready is not None:
         ready(real)
     try:
@@ -202,5 +196,35 @@ def serve(
         raise ProcessError("E5011", f"{name} did not start", found="see the log") from stopped
     finally:
         bound.close()
+        if certificate is not None:
+            certificate.stop()
     if not server.started:
         raise ProcessError("E5011", f"{name} did not start", found="see the log")
+
+
+def configuration(
+    app: App,
+    own: hosts.Names,
+    certificate: ServerCertificate | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    lifespan: Literal["on", "off"] = "on",
+    throttle: LoginThrottle | None = None,
+) -> uvicorn.Config:
+    """uvicorn with every layer around `app`: the same in both processes, and in tests."""
+    layers = hosts.guarded(
+        throttled(app, throttle or LoginThrottle()), own, certificate.warnings if certificate else None
+    )
+    return uvicorn.Config(
+        secure(layers),
+        http=protocol(Door(limits, certificate)),
+        loop="asyncio",
+        ws="none",
+        proxy_headers=False,  # X-Forwarded-For says what the client likes to
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=3,
+        timeout_keep_alive=Times.IDLE,
+        lifespan=lifespan,
+        h11_max_incomplete_event_size=2 * MAX_HEAD,  # `request_head` refuses before
+    )

@@ -20,6 +20,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from replicator.assembly.table_definitions import TableDefinitions
+from replicator.coordination.access.users import Users
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines.machines import Machines
@@ -264,6 +265,32 @@ def test_polls_when_streams_are_refused(browser: webdriver.Chrome, bus: Any) -> 
 def _text(browser: webdriver.Chrome, url: str) -> str:
     browser.get(url)
     return browser.find_element(By.TAG_NAME, "main").text
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_login_and_logout(browser: webdriver.Chrome, width: int) -> None:
+    """Browsers send the form with the Origin of the page, and keep and forget the cookie."""
+    scene = night()
+    Users(scene.admin, scene.layout).create("ann", "correct horse battery", "viewer", "", "test")
+    served = Served(scene, require_login=True)
+    try:
+        resize(browser, width)
+        browser.get(served.url)
+        for password in ("wrong", "correct horse battery"):
+            assert browser.current_url == f"{served.url}/login"
+            browser.find_element(By.ID, "user").send_keys("ann")
+            browser.find_element(By.ID, "password").send_keys(password, Keys.ENTER)
+            if password == "wrong":
+                eventually(lambda: browser.find_elements(By.CSS_SELECTOR, "[role=alert]"))
+                shoot(browser, f"login-{width}")
+        eventually(lambda: browser.find_elements(By.CSS_SELECTOR, "[data-task]"))
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+        browser.find_element(By.CSS_SELECTOR, ".account button").click()
+        eventually(lambda: browser.current_url == f"{served.url}/login")
+        browser.get(served.url)
+        assert browser.current_url == f"{served.url}/login"
+    finally:
+        served.close()
 
 
 def test_page_of_the_api_shows_every_operation(browser: webdriver.Chrome) -> None:

@@ -71,7 +71,7 @@ def started(hosts: str, folder: Path, root: str, *more: str) -> Iterator[Running
     try:
         assert process.stdout is not None
         url = process.stdout.readline().strip()
-        assert url.startswith("http://127.0.0.1:"), (folder / "server.log").read_text()
+        assert url.startswith(("http://127.0.0.1:", "https://127.0.0.1:")), (folder / "server.log").read_text()
         yield Running(process, url, token_file, root)
     finally:
         process.terminate()

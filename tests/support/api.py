@@ -21,7 +21,10 @@ from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import InstanceRecord, MachineRecord, TaskFigures
 from replicator.telemetry import hosts
-from replicator.telemetry.http import Address, bind
+from replicator.telemetry.http import Address, bind, configuration
+from replicator.telemetry.listen import DEFAULT_LIMITS, Limits
+from replicator.telemetry.login_throttle import LoginThrottle
+from replicator.telemetry.server_certificate import ServerCertificate
 from server.app import Access, create_app
 
 TOKEN = "test-token-0123456789"
@@ -42,18 +45,26 @@ sink:
 
 
 @contextmanager
-def serving(app: Any) -> Iterator[str]:
-    """The URL of `app`, served from a thread as `telemetry.http.serve` does it."""
-    bound = bind(Address("127.0.0.1", 0))
+def serving(
+    app: Any,
+    *,
+    certificate: ServerCertificate | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    free_logins: int = 1_000_000,
+) -> Iterator[str]:
+    """The URL of `app`, served from a thread as `telemetry.http.serve` does it. free_logins: that may fail without a
+    wait."""
+    address = Address("127.0.0.1", 0, "https" if certificate is not None else "http")
+    bound = bind(address)
     own = hosts.names("127.0.0.1", "127.0.0.1")
-    options: dict[str, Any] = {"log_config": None, "access_log": False, "lifespan": "off", "proxy_headers": False}
-    server = uvicorn.Server(uvicorn.Config(hosts.guarded(app, own), **options))
+    throttle = LoginThrottle(free=free_logins)
+    server = uvicorn.Server(configuration(app, own, certificate, limits, lifespan="off", throttle=throttle))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     try:
         while not server.started:
             time.sleep(0.005)
-        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+        yield address._replace(port=bound.getsockname()[1]).url
     finally:
         server.should_exit = True
         thread.join(timeout=10)

@@ -58,7 +58,7 @@ def test_the_command_is_one_that_the_command_line_has(name: str) -> None:
     assert program in project["scripts"]
     module, _, attribute = project["entry-points"]["replicator.commands"][process].partition(":")
     command: click.Command = getattr(import_module(module), attribute)
-    known = {option for parameter in command.params for option in parameter.opts}
+    known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
     assert {word for word in words if word.startswith("--")} <= known
 
 

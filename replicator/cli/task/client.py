@@ -15,6 +15,7 @@ import click
 import httpx
 
 from replicator.cli import contexts
+from replicator.cli.task import client_tls
 from replicator.cli.terminal import clean
 from replicator.codes import CODES
 from replicator.config.token import default_token_file, read_token
@@ -28,7 +29,7 @@ INSECURE = "REPLICATOR_INSECURE_HTTP"
 
 def find_token(token_file: Path | None, server: str) -> str:
     """The flag, then REPLICATOR_TOKEN, then REPLICATOR_TOKEN_FILE, then the file of the context whose Server this is,
-    then the file that a Server of this user made.
+    then the file that a Server of this user made. "" where a client certificate is the login.
 
     Raises ConfigError E1006 (a named file can't be used), ProcessError E5006 (no token anywhere).
     """
@@ -36,6 +37,8 @@ def find_token(token_file: Path | None, server: str) -> str:
         return os.environ["REPLICATOR_TOKEN"].strip()
     named = token_file or (Path(text) if (text := os.environ.get("REPLICATOR_TOKEN_FILE")) else None)
     named = named or contexts.token_file(server)
+    if named is None and os.environ.get(client_tls.CERTIFICATE):
+        return ""
     if named is None and not default_token_file().exists():
         raise ProcessError("E5006", "there is no token for the Server", found=f"no file {default_token_file()}")
     return read_token(named or default_token_file())
@@ -50,10 +53,11 @@ class Client:
             # no proxies from the environment: a control API is an inner address
             self._http = httpx.Client(
                 base_url=f"{self.server}/api/v1",
-                headers={"authorization": f"Bearer {token}", "x-replicator-user": _user()},
+                headers={"x-replicator-user": _user()} | ({"authorization": f"Bearer {token}"} if token else {}),
                 timeout=timeout,
                 trust_env=False,
-                verify=self.server.startswith("https:"),  # loading the authorities takes longer than most answers
+                # loading the authorities of the system takes longer than most answers
+                verify=client_tls.context() if self.server.startswith("https:") else False,
             )
         except (httpx.InvalidURL, UnicodeError, ValueError) as error:
             raise ProcessError("E5005", f"{server!r} is not the address of a Server", found=str(error)) from None
@@ -209,7 +213,7 @@ class Client:
                 "E5005", f"{self.server!r} is not the address of a Server", wanted="http://HOST:PORT"
             ) from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise ProcessError("E5005", f"the Server at {self.server} can't be reached", found=str(error)) from None
+            raise self._unreachable(error) from None
         self._warn(answer.headers.get("x-replicator-warning", ""))
         if answer.status_code == 204:
             return {}
@@ -230,6 +234,24 @@ class Client:
             self._warned = True
             click.echo(f"warning: the Server is {clean(text)}", err=True)
 
+    def _unreachable(self, error: Exception) -> ProcessError:
+        about_tls = client_tls.explained(self.server, error)
+        if about_tls is not None:
+            return about_tls
+        what = f"the Server at {self.server} can't be reached"
+        cut = isinstance(error, httpx.ProtocolError | httpx.ReadError)
+        if cut and _speaks_tls(self.server):
+            return client_tls.https_wanted(self.server)
+        found, fix = str(error) or "it closed the connection", ""
+        if cut and self.server.startswith("https:"):
+            fix = "If it requires a certificate of clients, give --client-certificate and --client-key."
+        return ProcessError("E5005", what, found=found, fix=fix)
+
+
+def _speaks_tls(server: str) -> bool:
+    parts = urlsplit(server)
+    return parts.scheme == "http" and client_tls.speaks_tls(parts.hostname or "", parts.port or 80)
+
 
 def _check_way(server: str) -> None:
     """The token is not sent over the network as it is, unless the user says so."""
@@ -244,7 +266,7 @@ def _check_way(server: str) -> None:
             "E5021",
             f"the token would be sent to {server} unencrypted",
             wanted="https://, or a Server on this machine",
-            fix=f"Use a proxy with TLS, or allow it: export {INSECURE}=1",
+            fix=f"Start the Server with --tls-certificate, or allow it: export {INSECURE}=1",
         )
 
 

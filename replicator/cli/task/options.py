@@ -12,6 +12,7 @@ import click
 from replicator.cli import contexts, jsonpath
 from replicator.cli.address_types import SERVER_URL
 from replicator.cli.task.client import Client, find_token
+from replicator.cli.task.client_tls import tls_options
 from replicator.cli.task.completion import complete_selector, complete_task
 from replicator.cli.task.selection import Choice
 from replicator.config.labels import EVERYTHING, Selector, parse_selector
@@ -27,7 +28,8 @@ def _server() -> str | None:
 
 
 def server_options(function: F) -> F:
-    """Adds --server and --token-file."""
+    """Adds --server, --token-file, --ca-file, --client-certificate and --client-key."""
+    function = tls_options(function)
     function = click.option(
         "--token-file",
         type=click.Path(dir_okay=False, path_type=Path),
