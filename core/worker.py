@@ -40,14 +40,24 @@ from core.source_watch import watch_source
 from replicator.assembly.pipeline import build_pipeline, build_sink, build_source
 from replicator.config import sealed
 from replicator.config.load import parse_task
-from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SinkFenced, UnknownTerm
+from replicator.config.task import TaskConfig
+from replicator.errors import (
+    LeadershipLost,
+    ProcessError,
+    ReplicatorError,
+    SecretUnavailable,
+    SinkFenced,
+    UnknownTerm,
+)
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.lag import LagFacts
 from replicator.model.position import Position
 from replicator.model.target_table import TargetTables
 from replicator.model.term import Term
+from replicator.pipeline.backoff import Backoff
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.malloc import IdleRelease
+from replicator.pipeline.ports import Sink, Source
 from replicator.pipeline.status import PipelineStatus
 from replicator.telemetry import log
 
@@ -220,9 +230,8 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
     try:
         config = parse_task(spec.config)
         sealed.bind(spec.config, spec.installation)
-        source = build_source(config, spec.server_id or None)
         tables = TargetTables()
-        sink = build_sink(config, term.installation, tables)
+        source, sink = _opened(config, spec, tables, term, observer)
         pipeline = build_pipeline(
             config,
             source=source,
@@ -261,6 +270,20 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
     except Exception as error:
         logger.exception("failed", code="E5011")
         return Failed(ProcessError("E5011", f"{type(error).__name__}: {error}").to_dict())
+
+
+def _opened(
+    config: TaskConfig, spec: WorkerSpec, tables: TargetTables, term: Term, observer: AgentObserver
+) -> tuple[Source, Sink]:
+    """Both, once their secrets can be had."""
+    backoff = Backoff()
+    while True:
+        try:
+            return build_source(config, spec.server_id or None), build_sink(config, term.installation, tables)
+        except SecretUnavailable as error:
+            observer.waiting(error)
+            time.sleep(backoff.next())
+            term.check()
 
 
 def _refused(

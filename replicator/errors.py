@@ -3,6 +3,7 @@ expected, and how to correct it.
 
     ReplicatorError
     ├── ConfigError              E1xxx  a configuration that can't be used
+    │   └── SecretUnavailable           transient: a program that prints a secret has failed
     ├── SourceError              E2xxx  MySQL/MariaDB, its account, its settings, its binlog
     │   ├── SourceUnavailable           transient: not reachable, connection lost, server restarting
     │   │   └── SessionRenewed          nothing is wrong: the next session goes on where this one ends
@@ -125,6 +126,10 @@ def _rebuild(kind: type[ReplicatorError], fields: dict[str, str]) -> ReplicatorE
 
 class ConfigError(ReplicatorError):
     pass
+
+
+class SecretUnavailable(ConfigError):
+    transient = True
 
 
 class SourceError(ReplicatorError):

@@ -15,8 +15,7 @@ from replicator.errors import ReplicatorError
 from replicator.telemetry.hosts import problem
 from server import examples, route_helpers
 from server.error_responses import status_of_code
-from server.idempotency import WITH_SECRETS
-from server.permissions import RULES
+from server.permissions import RULES, has_secret
 
 _CODE: Final = re.compile(r"\bE\d{4}\b")
 _FAILURE: Final = {"$ref": "#/components/schemas/Failure"}
@@ -65,7 +64,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         operation["security"] = []
     else:
         operation["x-role"] = rule.role
-    if method == "post" and name not in WITH_SECRETS:
+    if method == "post" and not has_secret(name):
         operation.setdefault("parameters", []).append(_IDEMPOTENCY)
     for content in operation.get("requestBody", {}).get("content", {}).values():
         if name in examples.BODIES:

@@ -17,13 +17,12 @@ from replicator.errors import ConfigError, CoordinationError, ReplicatorError
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 from replicator.telemetry.log import get_logger
 from server.error_responses import answer
+from server.permissions import has_secret
 from server.request_facts import facts_of
 
 T = TypeVar("T")
 _KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 _KEPT_HEADERS: Final = frozenset({"content-type", "etag", "cache-control"})
-WITH_SECRETS: Final = frozenset({"createToken", "createUser"})
-"""Operations whose body or answer has a secret, which is not kept. Sent again these are refused: the name exists."""
 _log = get_logger("server")
 
 
@@ -87,7 +86,8 @@ def idempotent(app: App, requests: Requests) -> App:
 
 
 def _has_secret(scope: Scope) -> bool:
-    return facts_of(scope).operation in WITH_SECRETS
+    """Sent again such a request is refused, as the name exists, or has the same effect."""
+    return has_secret(facts_of(scope).operation)
 
 
 def _key(given: list[bytes]) -> str:

@@ -10,11 +10,13 @@ from replicator.model.principal import Principal, Role
 
 class Rule(NamedTuple):
     """role: None for requests without a login; everywhere: not for logins that are limited to some tasks by a selector;
-    own: users may do it to themselves, whatever their role."""
+    own: users may do it to themselves, whatever their role; secret: the body or the answer has a
+    secret, so that nothing of it is kept for an idempotency key."""
 
     role: Role | None
     everywhere: bool = False
     own: bool = False
+    secret: bool = False
 
 
 _READ: Final = Rule("viewer")
@@ -61,14 +63,14 @@ RULES: Final[dict[str, Rule]] = {
     "deleteTask": _CONFIGURE,
     "forkTask": _CONFIGURE,
     "rollbackTask": _CONFIGURE,
-    "setSecret": _CONFIGURE,
+    "setSecret": _CONFIGURE._replace(secret=True),
     "renewSecrets": _CONFIGURE,
     "listTokens": _ADMINISTER,
-    "createToken": _ADMINISTER,
+    "createToken": _ADMINISTER._replace(secret=True),
     "revokeToken": _ADMINISTER,
     "listUsers": _ADMINISTER,
-    "createUser": _ADMINISTER,
-    "setPassword": Rule("admin", everywhere=True, own=True),
+    "createUser": _ADMINISTER._replace(secret=True),
+    "setPassword": Rule("admin", everywhere=True, own=True, secret=True),
     "setUserRole": _ADMINISTER,
     "removeUser": _ADMINISTER,
     "readAudit": _ADMINISTER,
@@ -82,6 +84,10 @@ def rule_of(operation: str) -> Rule:
         fix = "Report it: the operation has no rule in the Server."
         raise ProcessError("E5072", "no role may do this", found=operation or "an unknown operation", fix=fix)
     return rule
+
+
+def has_secret(operation: str) -> bool:
+    return operation in RULES and RULES[operation].secret
 
 
 def check(principal: Principal, operation: str, own_name: str = "") -> None:

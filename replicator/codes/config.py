@@ -97,6 +97,11 @@ CODES: Final[dict[str, Entry]] = table(
             "Some secrets could not be sealed under the new key. Keep the old key until they are.",
             "Correct what each error says, then `replicator cluster rotate-key` again.",
         ),
+        "E1046": (
+            "secret not available",
+            "The program of a `command:` secret failed, printed nothing, or took longer than 20 s. It is run again.",
+            "Run it as the user of the Core, and correct what it says. The task retries.",
+        ),
         "E1030": (
             "invalid label",
             "A key or a value of `labels` has characters that are not allowed, or there are too many labels.",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from replicator.config.sealed import PATTERN
+from replicator.config import printed_secrets, sealed
 from replicator.config.tables import TableFilter
 from replicator.errors import ConfigError
 
@@ -29,8 +29,8 @@ def checked(check: Callable[[Any], Any]) -> AfterValidator:
 SecretRef = Annotated[
     str,
     Field(
-        pattern=rf"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+|{PATTERN})$",
-        description="reference to the password: env:NAME or file:/path, or a sealed value",
+        pattern=rf"^(env:[A-Za-z_][A-Za-z0-9_]*|file:/.+|{printed_secrets.PATTERN}|{sealed.PATTERN})$",
+        description="reference to the password: env:NAME, file:/path or command:PROGRAM/ARGUMENT; or a sealed value",
     ),
 ]
 Tables = Annotated[tuple[str, ...], Field(min_length=1), checked(TableFilter)]

@@ -24,7 +24,9 @@ class SchemaRegistry(Model):
         description="http(s)://host:port/path of the registry, or a list of its servers"
     )
     user: str | None = Field(default=None, description="user for basic authentication; default: none")
-    password: SecretRef | None = Field(None, description="password of the user: env:NAME or file:/path")
+    password: SecretRef | None = Field(
+        None, description="password of the user: env:NAME, file:/path or command:PROGRAM"
+    )
     tls: Tls | None = Field(default=None, description="TLS settings for https; default: CA certificates of the system")
     timeout_s: float = Field(default=10, gt=0, le=300, description="seconds to wait for an answer")
     auto_register: bool = Field(

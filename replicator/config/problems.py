@@ -77,7 +77,7 @@ def _one(details: ErrorDetails, path: Path, document: Document) -> ConfigError:
             "E1005",
             f"{dotted(path)} must be a reference, not the secret itself",
             found=f"a literal{' on ' + where if where else ''}",
-            wanted="env:NAME or file:/path",
+            wanted="env:NAME, file:/path or command:PROGRAM",
         )
     if kind == "replicator":
         return _own(details["ctx"], path, where)

@@ -30,10 +30,11 @@ class Sasl(Model):
         ),
     )
     password: SecretRef | None = Field(
-        None, description="password of the user: env:NAME or file:/path; not for OAUTHBEARER"
+        None, description="password of the user: env:NAME, file:/path or command:PROGRAM; not for OAUTHBEARER"
     )
     token: SecretRef | None = Field(
-        None, description="OAUTHBEARER: the token, env:NAME or file:/path; the file is read at each login"
+        None,
+        description="OAUTHBEARER: the token, env:NAME, file:/path or command:PROGRAM; the file is read at each login",
     )
     token_command: Annotated[tuple[_Argument, ...], Field(min_length=1)] | None = Field(
         None,

@@ -12,7 +12,7 @@ import os
 import secrets
 from typing import Final
 
-from replicator.config import sealed
+from replicator.config import printed_secrets, sealed
 from replicator.errors import ConfigError
 from replicator.host import access, files
 
@@ -26,6 +26,7 @@ def resolve(reference: str) -> str:
         ConfigError: E1005 for anything that is no reference, E1006 for a reference that points to nothing usable, E1012
             for one that tasks may not read; E1040 to E1043 for a sealed one that can't be opened. The secret itself
             never stands in an error.
+        SecretUnavailable: E1046, a command has failed.
     """
     found = _resolved(reference)
     _first.setdefault(reference, _fingerprint(found))
@@ -46,23 +47,27 @@ def changed() -> bool:
     """Whether a secret that this process has used is another one by now. One that can't be had is not."""
     for reference, before in list(_first.items()):
         try:
-            if _fingerprint(_resolved(reference)) != before:
+            if _fingerprint(_resolved(reference, fresh=True)) != before:
                 return True
         except ConfigError:
             continue
     return False
 
 
-def _resolved(reference: str) -> str:
+def _resolved(reference: str, *, fresh: bool = False) -> str:
     kind, colon, rest = reference.partition(":")
     if colon and kind == "env" and rest:
         return _from_environment(rest)
     if colon and kind == "file" and rest.startswith("/"):
         return _from_file(rest)
+    if colon and kind == "command":
+        return printed_secrets.printed(reference, fresh=fresh)
     if sealed.is_sealed(reference):
         return sealed.resolve(reference)
     raise ConfigError(
-        "E1005", "a literal secret instead of a reference", wanted="env:NAME or file:/path, or a sealed value"
+        "E1005",
+        "a literal secret instead of a reference",
+        wanted="env:NAME, file:/path, command:PROGRAM, or a sealed value",
     )
 
 

@@ -46,7 +46,9 @@ class MaskRule(Model):
     fixed: str | None = Field(None, max_length=1000, description="replace every value by this text")
     nullify: bool = Field(False, description="true: replace every value by NULL")
     keep_last: int | None = Field(None, ge=0, le=1000, description="replace all characters except the last N by *")
-    hash: SecretRef | None = Field(None, description="HMAC-SHA256 under this key: env:NAME or file:/path")
+    hash: SecretRef | None = Field(
+        None, description="HMAC-SHA256 under this key: env:NAME, file:/path or command:PROGRAM"
+    )
     encoding: Literal["hex", "base64"] = Field("hex", description="encoding of hashes")
     keys: bool = Field(False, description="true: columns of the primary key may be masked, by hash only")
 

@@ -15,6 +15,7 @@ from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.errors import ProcessError
 from server.app import Access, create_app
+from server.permissions import RULES
 from tests.security.site import NAME, PROD, Site, code
 from tests.support.api import TOKEN, serving
 
@@ -130,3 +131,19 @@ def test_of_requests_at_once_one_is_executed(site: Site, other: httpx.Client) ->
     assert all(answer.status_code == 202 or code(answer) == (409, "E5075") for answer in answers)
     assert len({answer.content for answer in answers if answer.status_code == 202}) == 1
     assert len(site.world.bus.coordinator.children(site.world.bus.layout.commands(NAME))) == 1
+
+
+def test_operations_whose_body_has_a_secret_keep_nothing(site: Site) -> None:
+    """By the document: a field that is named so makes an operation one with a secret."""
+    document = site.http.get("/openapi.json").json()
+    named = set()
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                if {"secret", "password"} & set(content["schema"].get("properties", {})):
+                    named.add(operation["operationId"])
+    assert named | {"createToken"} == {name for name, rule in RULES.items() if rule.secret}
+    assert "setSecret" in named
+    site.http.post("/tasks", content=PROD)
+    site.http.post(f"/tasks/{NAME}/secrets", json={"field": "source.password", "secret": "hunter2"}, headers=KEY)
+    assert not site.world.bus.coordinator.exists(site.world.bus.layout.requests)

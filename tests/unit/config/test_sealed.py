@@ -82,7 +82,7 @@ def test_a_configuration_is_the_same_under_another_key_only() -> None:
     again = with_field(TASK, "source.password", resealed(NEW, text, HERE))
     other = with_field(TASK, "source.password", seal(OLD, "s3cret", HERE))
     assert without_keys(config) == without_keys(again) != without_keys(other)
-    assert parse_task(config).source.user == "replicator" and TASK["source"] is SOURCE
+    assert parse_task(config).name == "orders" and TASK["source"] is SOURCE
 
 
 def test_a_process_opens_what_it_was_given_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

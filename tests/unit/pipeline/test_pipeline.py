@@ -17,7 +17,7 @@ from replicator.errors import (
 )
 from replicator.model.batch import Batch
 from replicator.model.checkpoint import Checkpoint
-from replicator.model.position import Begin, Position
+from replicator.model.position import Position
 from replicator.pipeline import pipeline
 from replicator.pipeline.buffer import joined
 from replicator.pipeline.pipeline import _WRITE_BYTES
@@ -84,38 +84,6 @@ def test_a_position_that_an_operator_set_goes_before_that_of_the_sink() -> None:
     bench = Bench(Script(whole(5)), Recorder(held=Position("b.1", 8)), MemoryStore(ordered))
     bench.run_until(6)
     assert bench.source.opened == [Position("b.1", 5, reset=1)]
-
-
-@pytest.mark.parametrize("held", [None, Position("b.1", 8, reset=1)])
-def test_an_end_that_an_operator_ordered_is_asked_for_and_durable_before_the_first_row(held: Position | None) -> None:
-    store = MemoryStore(Checkpoint(Position("", 4, reset=2, begin="latest")))
-    bench = Bench(Script(whole(3)), Recorder(held=held), store)
-    bench.run_until(4)
-    assert bench.source.begun == ["latest"] and bench.source.opened == [Position("b.1", 3, reset=2)]
-    assert bench.store.saved[1].position == Position("b.1", 3, reset=2)
-    if held is not None:
-        assert bench.sink.of("commit", "flush", "write")[:3] == [("commit", 3), ("flush", None), ("write", 4)]
-
-
-def test_an_end_that_is_durable_at_the_sink_already_is_not_asked_for_again() -> None:
-    """The term that asked for it ended before lastCommit had it; rows may have followed."""
-    store = MemoryStore(Checkpoint(Position("", 4, reset=2, begin="latest")))
-    bench = Bench(Script(whole(6)), Recorder(held=Position("b.1", 6, reset=2)), store)
-    bench.run_until(7)
-    assert bench.source.begun == [] and bench.source.opened == [Position("b.1", 6, reset=2)]
-
-
-def test_a_source_that_is_away_is_asked_again() -> None:
-    class Away(Script):
-        def start_position(self, begin: Begin | None = None) -> Position:
-            found = super().start_position(begin)
-            if len(self.begun) == 1:
-                raise SourceUnavailable("E2001", "away")
-            return found
-
-    bench = Bench(Away(whole(3)), Recorder(), MemoryStore(Checkpoint(Position("", 4, reset=1, begin="earliest"))))
-    bench.run_until(4)
-    assert bench.source.begun == ["earliest", "earliest"] and bench.source.opened == [Position("b.1", 3, reset=1)]
 
 
 class Server(Script):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from kazoo.exceptions import ConnectionDropped, SessionExpiredError
+from kazoo.handlers.threading import KazooTimeoutError
 
 from replicator.host.addresses import HostPort
 from replicator.zookeeper.attempts import Attempts
@@ -149,3 +150,28 @@ def test_an_end_after_the_greeting_is_no_refusal(rig: Rig) -> None:
             theirs.close()
             assert ours.recv(4) == b""
     assert not rig.entry.as_stranger()
+
+
+def test_what_tls_has_decrypted_already_is_read_without_waiting(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system knows nothing of it: a wait would last until the next ping."""
+    ours, theirs = rig.connect()
+    with ours, theirs:
+        ours.answered = True
+        monkeypatch.setattr(ours, "pending", lambda: 5)
+        began = time.monotonic()
+        assert rig.handler.select([ours], [], [], 30.0) == ([ours], [], [])
+        assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("said", [b"", struct.pack(">iiqi", 16, 1, 7, -115)])
+def test_a_refused_login_is_a_timeout_and_not_the_end(rig: Rig, said: bytes) -> None:
+    """kazoo ends its loop at AuthFailedError."""
+    ours, theirs = rig.connect()
+    with ours, theirs:
+        theirs.sendall(answer(4000))
+        ours.recv(41)
+        ours.send(struct.pack(">iii", 8, 1, 102))
+        theirs.sendall(said) if said else theirs.shutdown(socket.SHUT_WR)
+        with pytest.raises(KazooTimeoutError):
+            ours.recv(20)
+        assert rig.attempts.code == "E4030"
