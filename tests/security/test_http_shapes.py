@@ -281,5 +281,9 @@ def test_half_of_a_body_is_not_a_request() -> None:
         reached.append(message)
 
     scope = {"type": "http", "headers": [(b"content-length", b"100")]}
-    asyncio.run(limited(inner, 1000)(scope, receive, send))
+
+    async def ask() -> None:
+        await limited(inner, 1000)(scope, receive, send)
+
+    asyncio.run(ask())
     assert not reached
