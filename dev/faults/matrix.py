@@ -33,7 +33,7 @@ MATRIX: tuple[Row, ...] = (
     Row(
         15,
         "ZooKeeper has lost its data",
-        "The task stops with a reason, never begins now; its position can be set",
+        "The task stops with a reason, never begins now; its position can be set, or a backup restored",
     ),
     Row(16, "An operator deletes the own election node", "The term ends at once; the host stands again"),
     Row(17, "An operator deletes the election", "It is made again; terms rise on"),

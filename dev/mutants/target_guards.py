@@ -220,6 +220,13 @@ TARGETS: Final[tuple[Guard, ...]] = (
         _AUTHORITY,
     ),
     Guard(
+        "restore: the schema history of a backup does not reach the sink's position",
+        "replicator/pipeline/authority.py",
+        "    return msgspec.structs.replace(chosen, unseen=unseen)\n",
+        "    return chosen\n",
+        _AUTHORITY,
+    ),
+    Guard(
         "target: changes of tables that a snapshot has not completed converge",
         _FILLING,
         "        if rows.filling:\n",

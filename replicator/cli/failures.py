@@ -53,6 +53,9 @@ _STATUS = {
     "E5054": CONFLICT,
     "E5090": NOT_FOUND,
     "E5092": CONFLICT,
+    "E5103": CONFLICT,
+    "E5104": CONFLICT,
+    "E5105": CONFLICT,
 }
 
 

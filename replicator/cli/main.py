@@ -32,6 +32,7 @@ LAZY = {
     "config": ("Manage contexts: named Servers with their tokens.", "replicator.cli.config"),
     "machines": ("List the machines that run Cores.", "replicator.cli.machines"),
     "top": ("Show tasks live, tasks with problems first.", "replicator.cli.top"),
+    "bundle": ("Collect what support needs into a file.", "replicator.cli.bundle"),
     "cluster": ("Manage the state of all tasks in ZooKeeper.", "replicator.cli.cluster"),
     "check": ("Check whether a task can run.", "replicator.cli.check"),
     "verify": ("Compare the rows of source and target.", "replicator.cli.verify"),

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from replicator.codes import access, config, conflicts, filling, process, sink, source, target, topics, zookeeper
+from replicator.codes import (
+    access,
+    backup,
+    config,
+    conflicts,
+    filling,
+    process,
+    sink,
+    source,
+    target,
+    topics,
+    zookeeper,
+)
 from replicator.codes.entry import Entry
 from replicator.codes.scopes import Scope, scope_of
 
@@ -19,5 +31,6 @@ _TABLES = (
     zookeeper.CODES,
     process.CODES,
     access.CODES,
+    backup.CODES,
 )
 CODES: dict[str, Entry] = dict(sorted((code, entry) for table in _TABLES for code, entry in table.items()))

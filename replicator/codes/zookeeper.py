@@ -57,9 +57,8 @@ CODES: Final[dict[str, Entry]] = table(
         "E4009": (
             "znode not readable",
             "A znode has content that no version of mysql-replicator has written.",
-            "Restore the znode that is named, or delete it if another program has created it. A configuration is "
-            "written "
-            "again by `replicator task apply -f FILE`.",
+            "Delete the znode that is named if another program has created it. A configuration is written again by "
+            "`replicator task apply -f FILE`, a task by `replicator cluster restore FILE --task NAME --overwrite`.",
         ),
         "E4010": (
             "newer format",

@@ -33,7 +33,10 @@ def installation_id(coordinator: Coordinator, layout: Layout) -> str:
             data = coordinator.get(path).data  # somebody else was first
     record = load(InstallationRecord, data, path)
     if not _ID.fullmatch(record.id):
-        fix = "Restore the node from a backup of ZooKeeper: positions in Kafka are stored under that id."
+        fix = (
+            "Write the id of a backup into it (`replicator cluster backup --verify FILE -o json` shows it): positions "
+            "in Kafka are stored under that id."
+        )
         raise CoordinationError(
             "E4009",
             f"{path} does not contain an installation id",

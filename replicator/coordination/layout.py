@@ -8,6 +8,7 @@
         /tasks/TASK/maintenance                     there while nobody may be promoted for the task (MaintenanceRecord)
         /tasks/TASK/quarantine                      operators' orders of tables and snapshots (OrdersRecord)
         /tasks/TASK/removing-CZXID                  there while the task is removed
+        /tasks/TASK/restoring-ID                    there while the task is restored from a backup
         /tasks/TASK/verify                          the last verification (VerificationRecord)
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
@@ -17,6 +18,7 @@
         /maintenance                                the same for all tasks
         /security                                   identities of processes, which ACLs name (SecurityRecord)
         /installation                               the id of this tree (InstallationRecord)
+        /restoring                                  there while a backup is restored (RestoreRecord)
         /purged/TASK                                tasks of the name deleted with their positions (PurgedRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
@@ -114,6 +116,14 @@ class Layout:
     def removal(self, task: str, czxid: int) -> str:
         """`czxid`: of the task's node, which tells incarnations of the name apart."""
         return f"{self.task(task)}/removing-{czxid:x}"
+
+    def restoration(self, task: str, run: str) -> str:
+        """`run`: id of one run of a restore."""
+        return f"{self.task(task)}/restoring-{run}"
+
+    @property
+    def restore(self) -> str:
+        return f"{self.root}/restoring"
 
     def maintenance(self, task: str = "") -> str:
         """Of one task, or of all."""

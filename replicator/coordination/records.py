@@ -85,13 +85,15 @@ class CommitRecord(Record):
 
 class StatusRecord(Record):
     """/tasks/TASK/status: what operators want. desired: "running", "paused" or "deleted"; purge: deleted with the
-    position that the task leaves at its sink."""
+    position that the task leaves at its sink. `restoring`: the task is being restored from a backup and not complete
+    yet, so no Core becomes a contender; it is "paused" besides, for Cores that do not know this."""
 
     desired: str = "running"
     by: str = ""
     time_ms: int = 0
     reason: str = ""
     purge: bool = False
+    restoring: bool = False
 
 
 class MaintenanceRecord(Record):
@@ -139,6 +141,13 @@ class InstallationRecord(Record):
     made_ms: int = 0
 
 
+class RestoreRecord(Record):
+    """/restoring: a backup, by the digest of its manifest, is being restored since `begun_ms`."""
+
+    backup: str
+    begun_ms: int
+
+
 class PurgedRecord(Record):
     """/purged/TASK: the incarnations of this name that were deleted with their positions, the last one last."""
 
@@ -172,8 +181,9 @@ class HistoryRecord(Record):
     """/tasks/TASK/history/...: kind "running", "released", "lost", "failed", "paused", "resumed", "configured",
     "switchover", "retry", "restart", "refused", "created", "position", "schema", "maintenance", "gave up", "fenced",
     "quarantine" (ordered), "snapshot" (ordered, or taken because the position was purged), "quarantined" (of the table
-    in `reason`, from `position` on), "flows again"; the rest says who, when, why. `seconds` of "running": since the
-    instance was first in line; of "released" and "switchover": since the drain began. `process`: of the Core."""
+    in `reason`, from `position` on), "flows again", "restored" (from a backup); the rest says who, when, why. `seconds`
+    of "running": since the instance was first in line; of "released" and "switchover": since the drain began.
+    `process`: of the Core."""
 
     kind: str
     time_ms: int
@@ -368,9 +378,8 @@ class RequestRecord(Record, kw_only=True):
 R = TypeVar("R", bound=Record)
 _REMEDIES = {
     "TaskRecord": "Write the configuration again: `replicator task apply -f FILE`.",
-    "CommitRecord": "Restore the znode from a backup; or create the task again with `source.start` at the position "
-    "that "
-    "`replicator task position history NAME` shows last.",
+    "CommitRecord": "Restore the task: `replicator cluster restore FILE --task NAME --overwrite`; or create it again "
+    "with `source.start` at the position that `replicator task position history NAME` shows last.",
     "MachineRecord": "Restart the Core of that host; its znode is then written again.",
     "InstanceRecord": "Restart the Core of that host; its znode is then written again.",
 }

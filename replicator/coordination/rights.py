@@ -50,6 +50,9 @@ TABLE: Final[Mapping[str, Rights]] = {
     f"{_TASK}/maintenance": Rights("r", "rw"),
     f"{_TASK}/quarantine": Rights("r", "rw"),
     f"{_TASK}/removing-*": Rights("r", "r"),
+    # `replicator cluster restore` is an administrator's.
+    f"{_TASK}/restoring-*": Rights("r", "r"),
+    "restoring": Rights("r", "r"),
     f"{_TASK}/verify": Rights("r", "rw"),
     f"{_TASK}/trail": Rights("cdr", "dr"),
     f"{_TASK}/trail/*": Rights("rw", "r"),

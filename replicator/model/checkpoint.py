@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from replicator.model.position import Position
+from replicator.model.position import Place, Position
 from replicator.model.quarantine import Quarantined
 
 
@@ -38,3 +38,13 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True):
     conflicts: int = 0
     skipped: int = 0
     by_sql: bool = False
+
+
+def with_unseen(checkpoint: Checkpoint) -> Checkpoint:
+    """As restored from a backup: of what comes behind its position, and was delivered since, nothing else is known. A
+    session that begins at the sink's later position reads the statements in between."""
+    position = checkpoint.position
+    if position.topics or position.unseen is not None:
+        return checkpoint
+    place = Place(position.file, position.offset, position.gtid, position.server)
+    return msgspec.structs.replace(checkpoint, position=msgspec.structs.replace(position, unseen=place))

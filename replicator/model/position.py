@@ -88,8 +88,8 @@ class Position(msgspec.Struct, frozen=True, omit_defaults=True):
         reset: how often an operator has set the task's position. Of two positions the one with the higher number
             counts, wherever they stand: it was ordered after the other one was reached.
         catch_up: what has to be delivered before the stream goes on from here.
-        unseen: an operator has set it; the task had read up to here, which may be before it, or in another log. A
-            stream that begins at the new position does not hand it on.
+        unseen: an operator has set it, or it was restored from a backup; the task had read up to here, which may be
+            before it, or in another log. A stream that begins at the new position does not hand it on.
         inside: how `rows` were counted; None at a transaction boundary.
         server: whose binlog `file` and `offset` are of (see `Origin`); "" where an operator has set the position and no
             stream has begun there yet.

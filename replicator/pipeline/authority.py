@@ -32,9 +32,21 @@ def authority(held: Position | None, known: Checkpoint, *, rows: bool = False) -
 
     Raises SinkError E3114: neither is ahead, or the sink has lost what it had acknowledged; E3412: it has none.
     """
-    position = known.position
     if rows and known.in_sink:
-        return _with_its_rows(held, known)
+        return _following(_with_its_rows(held, known), known)
+    return _following(_authority(held, known), known)
+
+
+def _following(chosen: Position, known: Checkpoint) -> Position:
+    """The schema history of a restored task does not reach the sink's position."""
+    unseen = known.position.unseen
+    if unseen is None or chosen.unseen is not None or compared(chosen, known.position) == "same":
+        return chosen
+    return msgspec.structs.replace(chosen, unseen=unseen)
+
+
+def _authority(held: Position | None, known: Checkpoint) -> Position:
+    position = known.position
     if held is None:
         return position
     if position.begin is not None and held.reset >= position.reset:
@@ -67,7 +79,7 @@ def _with_its_rows(held: Position | None, known: Checkpoint) -> Position:
         )
     relation = compared(held, position)
     if held.reset == position.reset and relation != "behind":
-        return authority(held, known)
+        return _authority(held, known)
     if relation != "behind":
         return held
     return msgspec.structs.replace(held, reset=position.reset + 1)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from replicator.errors import SourceError, SourceUnavailable
-from replicator.model.position import Position
+from replicator.model.position import Place, Position
 from replicator.model.schema_history import SchemaRecord, ServerDefinitions
 from replicator.pipeline.ports import HistoryStore
 from replicator.schema.ddl_effects import Effects
@@ -99,9 +99,11 @@ class History:
         return records
 
     def _missed(self, position: Position) -> bool:
-        """Whether an operator has set the position beyond a statement that changes a table, or into another log, whose
-        places can't be compared with those of the history, or nobody can tell."""
+        """Whether a position was set, or is that of a sink after a restore, beyond a statement that changes a table, or
+        into another log, whose places can't be compared with those of the history, or nobody can tell."""
         if position.unseen is None or self._live is None:
+            return False
+        if position.unseen == Place(position.file, position.offset, position.gtid, position.server):
             return False
         if in_another_log(position.unseen, position):
             return True

@@ -6,7 +6,9 @@ import click
 
 from replicator.cli.lazy import LazyGroup
 
-_TEXTS = {
+_TEXTS: dict[str, str] = {
+    "backup": "Write the state of all tasks into a file.",
+    "restore": "Write a backup into ZooKeeper.",
     "new-key": "Add a key that seals secrets to a key file.",
     "rotate-key": "Seal the secrets of all tasks under the new key.",
     "init": "Create the root znode, its id and ACLs.",

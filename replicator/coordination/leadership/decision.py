@@ -71,7 +71,7 @@ def _outside(facts: Facts, view: TaskView) -> Actions:
         return [Lose("the election znode of this process is gone")]
     if view.desired == "deleted":
         return [] if view.field.contenders else [RemoveTask()]
-    return [] if facts.stopping else [Stand()]
+    return [] if facts.stopping or view.restoring else [Stand()]
 
 
 def _leave(facts: Facts, view: TaskView, now: float) -> Actions:

@@ -47,7 +47,7 @@ from replicator.coordination.tasks.commits import Commits, behind
 from replicator.coordination.tasks.history import History
 from replicator.coordination.tasks.registry import Registry
 from replicator.errors import CoordinationError, LeadershipLost, NodeMissing, NotConnected, ProcessError
-from replicator.model.checkpoint import Checkpoint
+from replicator.model.checkpoint import Checkpoint, with_unseen
 from replicator.model.finding import listed
 from replicator.model.position import Position
 from replicator.model.quarantine import Quarantined
@@ -212,7 +212,8 @@ class Steps:
         facts = self._owner.facts
         assert facts.failure is not None  # noqa: S101 - decided on it
         above = taken_over(facts.failure.epoch, facts.czxid, facts.above)
-        record = self._record(self._view.commit.checkpoint, above=above, previous=above)
+        known = self._view.commit.checkpoint
+        record = self._record(with_unseen(known) if known else None, above=above, previous=above)
         self._commits.write(self._owner.task, self._own, self._view.commit, record)
         self._owner.facts = msgspec.structs.replace(facts, above=above, previous=above)
 

@@ -13,7 +13,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Contender, Election, Field
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import HistoryRecord, TaskFigures
+from replicator.coordination.records import HistoryRecord, StatusRecord, TaskFigures
 from replicator.coordination.tasks.commands import Commands, Pending
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.history import KEPT, Entry, History
@@ -68,6 +68,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
             orders beside it can't be read: tables that are left out would come back.
         field, own: the contenders, and which of them we are.
         desired: "running", "paused", "deleted", or UNKNOWN with `status_error`.
+        restoring: the task is being restored from a backup, and not complete.
         commit: lastCommit; `commit_error` when its content is not understood.
         delivered: there is no lastCommit, and position history or history show that the task has had a position.
         commands: read only where asked for, else ().
@@ -90,6 +91,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     config_error: Problem | None = None
     desired: str = "running"
     status_error: Problem | None = None
+    restoring: bool = False
     field: Field = Field()
     own: Contender | None = None
     commit: Commit = Commit(None)
@@ -159,7 +161,8 @@ class ViewReader:
             present = self._with_orders(present, watches)
         except NodeMissing:
             return view
-        desired, status_error = self._read_desired(watches)
+        status, status_error = self._read_status(watches)
+        desired = status.desired
         field = self._election.field(self._task)
         changed = self._read_machines() if machines else 0
         commit, commit_error = self._read_commit()
@@ -172,6 +175,7 @@ class ViewReader:
             present,
             desired=desired,
             status_error=status_error,
+            restoring=status.restoring,
             field=field,
             own=field.own(guid, session),
             machines=changed,
@@ -274,16 +278,15 @@ class ViewReader:
             return None, error.to_dict()
         return Config(version, config), None
 
-    def _read_desired(self, watches: Watches) -> tuple[str, Problem | None]:
-        """What operators want; "" without a status, UNKNOWN for one that we can't read."""
+    def _read_status(self, watches: Watches) -> tuple[StatusRecord, Problem | None]:
+        """What operators want; desired "" without a status, UNKNOWN for one that we can't read."""
         try:
             with watches.on("data", self._layout.status(self._task)) as watch:
-                found = self._status.find(self._task, watch)
-                return (found.desired if found else ""), None
+                return self._status.find(self._task, watch) or StatusRecord(desired=""), None
         except CoordinationError as error:
             if error.transient:
                 raise
-            return UNKNOWN, error.to_dict()
+            return StatusRecord(desired=UNKNOWN), error.to_dict()
 
     def _read_commit(self) -> tuple[Commit, Problem | None]:
         try:

@@ -84,8 +84,8 @@ class SchemaNodes:
                 "E4009",
                 f"a record of the schema history in {where} can't be read",
                 found=str(error),
-                fix="Restore the znodes of the schema history, or create the task again with another name and a new "
-                "snapshot.",
+                fix="`replicator cluster restore FILE --task NAME --overwrite`, or create the task again with another "
+                "name and a new snapshot.",
             ) from error
 
     def _write(self, change: Create) -> str:

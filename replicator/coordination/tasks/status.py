@@ -51,7 +51,7 @@ class Status:
 
         Raises:
             NodeMissing: E5003, no such task.
-            ProcessError: E5007, the task is being deleted.
+            ProcessError: E5007, the task is being deleted; E5105, it is being restored.
             ValueError: a word that is not in DESIRED.
         """
         if desired not in DESIRED:
@@ -70,11 +70,10 @@ class Status:
         except NodeMissing:
             create_in_task(self._coordinator, self._layout, task, Create(path, dump(record)))
             return
-        before = _deletion(node.data, path)
-        if before is not None:
-            if record.desired != "deleted":
-                fix = "Wait until the deletion has finished."
-                raise ProcessError("E5007", f"task '{task}' is being deleted", fix=fix)
+        before = _known(node.data, path)
+        if record.desired != "deleted":
+            _refuse(task, before)
+        elif before.desired == "deleted":
             record = msgspec.structs.replace(record, purge=record.purge or before.purge)
         try:
             self._coordinator.set(path, dump(record), node.stat.version)
@@ -82,10 +81,16 @@ class Status:
             raise NodeMissing("E5003", f"there is no task '{task}'") from None
 
 
-def _deletion(data: bytes, path: str) -> StatusRecord | None:
-    """None for content that can't be read: whatever is wanted next replaces it."""
+def _known(data: bytes, path: str) -> StatusRecord:
+    """An empty one for content that can't be read: whatever is wanted next replaces it."""
     try:
-        record = load(StatusRecord, data, path)
+        return load(StatusRecord, data, path)
     except CoordinationError:
-        return None
-    return record if record.desired == "deleted" else None
+        return StatusRecord()
+
+
+def _refuse(task: str, present: StatusRecord) -> None:
+    if present.desired == "deleted":
+        raise ProcessError("E5007", f"task '{task}' is being deleted", fix="Wait until the deletion has finished.")
+    if present.restoring:
+        raise ProcessError("E5105", f"task '{task}' is being restored from a backup", found=present.reason)

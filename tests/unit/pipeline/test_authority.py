@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replicator.errors import SinkError
-from replicator.model.checkpoint import Checkpoint
-from replicator.model.position import CatchUp, Inside, Position
+from replicator.model.checkpoint import Checkpoint, with_unseen
+from replicator.model.position import CatchUp, Inside, Place, Position
 from replicator.model.position_order import compared
 from replicator.model.quarantine import Quarantined
 from replicator.model.snapshot import SnapshotProgress
@@ -38,6 +38,23 @@ def test_what_was_sent_again_is_sent_to_its_end() -> None:
     """at_least_once began at a lastCommit that was behind what exactly_once had committed, and sent some of it again:
     to go on at the sink's position would leave keys at values that are older than the last ones before."""
     assert authority(LATE, Checkpoint(EARLY, in_sink=False)) == EARLY
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_a_sink_that_is_ahead_of_a_restored_position_says_what_nobody_has_followed(rows: bool) -> None:
+    """Tables may have been changed since the backup, and its schema history does not have it."""
+    restored = with_unseen(Checkpoint(EARLY, in_sink=True))
+    chosen = authority(LATE, restored, rows=rows)
+    assert chosen.gtid == LATE.gtid and chosen.unseen == Place(EARLY.file, EARLY.offset, EARLY.gtid)
+    assert authority(EARLY, restored, rows=rows).unseen in (None, Place(EARLY.file, EARLY.offset, EARLY.gtid))
+    ordered = msgspec.structs.replace(LATE, reset=3)
+    assert authority(ordered, restored, rows=rows).unseen == Place(EARLY.file, EARLY.offset, EARLY.gtid)
+
+
+def test_a_restored_position_keeps_what_an_operator_had_skipped() -> None:
+    before = Place("b.000001", 4, f"{A}:1")
+    known = Checkpoint(msgspec.structs.replace(EARLY, unseen=before))
+    assert with_unseen(known) == known
 
 
 def test_a_sink_that_has_lost_what_it_had_committed_stops_the_task() -> None:

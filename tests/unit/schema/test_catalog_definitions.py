@@ -223,6 +223,18 @@ def test_beyond_a_position_that_an_operator_has_set_forward_definitions_are_read
     assert described(task.at(9)) == ["id", "renamed"]
 
 
+def test_a_restored_task_that_starts_where_it_stood_reads_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Task(reading(1, LATER[0]))
+    assert described(task.catalog) == ["id", "w"]
+    assert task.live is not None
+    task.live.log = ((3, "DROP TABLE t"),)
+    history = History(task.store, mariadb=False, live=task.live, scope=task.tables, choose=TableFilter)
+    at = task.position(4)
+    position = msgspec.structs.replace(at, unseen=Place(at.file, at.offset, at.gtid, at.server))
+    monkeypatch.setattr(task.live, "statements", lambda *of: pytest.fail("the log was read"))
+    SchemaCatalog(history, position, TableFilter(task.tables))
+
+
 @pytest.mark.parametrize(
     ("of_then", "of_now", "read_again"),
     [

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from replicator.coordination.ports import Connection
+from replicator.coordination.records import StatusRecord, dump
 from replicator.coordination.tasks.commands import Commands
 from replicator.coordination.tasks.status import Status
 from tests.support.api import TASK, World
@@ -180,6 +181,12 @@ def test_take_over_is_for_positions_of_unknown_terms(made: World) -> None:
     assert made.http.post(retry, json={"take_over": "true"}).json()["verb"] == "retry"
     [command] = Commands(made.bus.coordinator, made.bus.layout).pending(NAME)
     assert command.record is not None and command.record.arguments == {"take_over": "true"}
+
+
+def test_a_task_that_is_being_restored_is_not_resumed(made: World) -> None:
+    half = StatusRecord(desired="paused", restoring=True, reason="restored from a backup")
+    made.bus.coordinator.set(made.bus.layout.status(NAME), dump(half))
+    assert code(made.http.post(f"/tasks/{NAME}/resume")) == (409, "E5105")
 
 
 def test_delete_waits_for_the_cores_and_the_name_is_free_again(made: World) -> None:

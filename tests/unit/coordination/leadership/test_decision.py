@@ -105,6 +105,7 @@ def test_last_commit_of_another_incarnation_is_not_inherited():
 class TestJoining:
     def test_stands_when_nothing_of_ours_stands(self):
         assert decide(facts(State.ABSENT), view(), NOW) == [Stand()]
+        assert decide(facts(State.ABSENT), view(restoring=True), NOW) == []
 
     def test_finds_its_node_again(self):
         assert decide(facts(State.ABSENT), view(contender()), NOW) == [Stood()]

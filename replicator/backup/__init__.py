@@ -1,0 +1,1 @@
+"""Backup and restore of the tree in ZooKeeper: one file with the state of all tasks."""

@@ -1,0 +1,70 @@
+"""Restores what does not belong to a task: the installation id, replica ids, maintenance, the audit and the like."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from replicator.backup.archive import Backup
+from replicator.backup.nodes import SavedNode, in_order, prefix
+from replicator.backup.tree_backup import installation_of
+from replicator.coordination.layout import Layout
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.records import ReplicaIdRecord, load
+from replicator.errors import CoordinationError, NodeExists
+
+
+class SharedNodes:
+    """A node that exists is never replaced, except the id of an installation without tasks."""
+
+    def __init__(self, coordinator: Coordinator, layout: Layout, backup: Backup) -> None:
+        self._coordinator = coordinator
+        self._layout = layout
+        self._part = backup.part("")
+
+    def installation(self, present: str) -> None:
+        """Before any task: names in Kafka have it. `present`: the tree's."""
+        wanted, path = installation_of(self._part, self._layout), self._layout.installation
+        if not wanted or wanted == present:
+            return
+        node = self._part.find(path[len(self._layout.root) + 1 :])
+        assert node is not None  # noqa: S101 - it has the id
+        if not present:
+            with contextlib.suppress(NodeExists):
+                self._coordinator.create(path, node.data, parents=True)
+                return
+        self._coordinator.set(path, node.data, self._coordinator.get(path).stat.version)
+
+    def write(self, tasks: Sequence[str]) -> None:
+        """`tasks`: if any, only their replica ids."""
+        names: dict[str, str] = {}
+        known: dict[str, set[bytes]] = {}
+        for node in in_order(self._part.nodes):
+            if not tasks or self._is_of(node, tasks):
+                self._create(node, names, known)
+
+    def _create(self, node: SavedNode, names: dict[str, str], known: dict[str, set[bytes]]) -> None:
+        """`names`: paths in the backup -> in the tree, as sequential nodes get new numbers. `known`: contents of
+        sequential nodes, by their parents: an earlier run has written some of them."""
+        parent = node.path.rpartition("/")[0]
+        above = names.get(parent, f"{self._layout.root}/{parent}".rstrip("/"))
+        path = f"{above}/{prefix(node)}"
+        if not node.sequential:
+            with contextlib.suppress(NodeExists):
+                self._coordinator.create(path, node.data, parents=True)
+            return
+        if above not in known:
+            children = [f"{above}/{child}" for child in self._coordinator.children(above)]
+            known[above] = {found.data for found in self._coordinator.get_many(children) if found is not None}
+        if node.data not in known[above]:
+            made = self._coordinator.create(path, node.data, sequential=True)
+            names[node.path] = made
+
+    def _is_of(self, node: SavedNode, tasks: Sequence[str]) -> bool:
+        path = f"{self._layout.root}/{node.path}"
+        if not path.startswith(f"{self._layout.replica_ids}/"):
+            return False
+        try:
+            return load(ReplicaIdRecord, node.data, path).task in tasks
+        except CoordinationError:
+            return False
