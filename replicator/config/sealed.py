@@ -112,26 +112,33 @@ def without_keys(data: Mapping[str, Any]) -> dict[str, Any]:
 
 # Which secrets this process may open: those of the tasks that it was given.
 
-_places: dict[str, Place] = {}
+_places: dict[str, set[Place]] = {}
+"""By sealed value: where it stands."""
 
 
 def bind(data: Mapping[str, Any], installation: str) -> None:
-    """From now on `resolve` opens the sealed secrets of this configuration. A value that stands at two places is opened
-    for the first one alone."""
+    """From now on `resolve` opens the sealed secrets of this configuration."""
     for field, text in sealed_fields(data):
-        _places.setdefault(text, Place(installation, str(data.get("name", "")), field))
+        _places.setdefault(text, set()).add(Place(installation, str(data.get("name", "")), field))
 
 
 def resolve(text: str) -> str:
-    """Raises ConfigError E1042: not of a task of this process; E1041, E1040, E1043."""
-    place = _places.get(text)
-    if place is None:
+    """Raises ConfigError E1042: not of a task of this process; E1041, E1040, E1043.
+
+    Who resolves a reference does not say for which field. So a value that stands at two places opens for neither: it
+    would open for the copy, too, whose server may be its author's own.
+    """
+    places = sorted(_places.get(text, ()))
+    if not places:
         raise ConfigError(
             "E1042",
             "a sealed secret can't be opened here",
             found="a command that runs without the cluster",
             wanted="env:NAME or file:/path, or a task that a Core runs",
         )
+    place, *copies = places
+    if copies:
+        raise _not_here(place, f"the same value in {', '.join(f'{each.field} of {each.task!r}' for each in copies)}")
     keys = cluster_keys.configured()
     if keys is None:
         raise no_key(key_of(text), "no cluster key file")

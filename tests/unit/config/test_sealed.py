@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,42 @@ def test_a_copy_in_another_task_of_the_process_does_not_open_for_it(
     monkeypatch.setenv(cluster_keys.VARIABLE, str(file))
     text = seal(cluster_keys.read(file), "s3cret", HERE)
     sealed.bind(with_field({**TASK, "name": "thief"}, "source.password", text), HERE.installation)
+    with pytest.raises(ConfigError, match="E1040"):
+        secrets.resolve(text)
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        {"name": "orders", "source": {"password": "env:REPL_PASSWORD"}, "sink": {"sasl": {"password": "SEALED"}}},
+        {"name": "thief", "source": {"password": "SEALED"}},
+    ],
+)
+@pytest.mark.parametrize("owner_first", [True, False])
+def test_a_copy_beside_the_original_does_not_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copy: dict[str, Any], owner_first: bool
+) -> None:
+    file = tmp_path / "keys"
+    cluster_keys.add(file)
+    monkeypatch.setenv(cluster_keys.VARIABLE, str(file))
+    text = seal(cluster_keys.read(file), "s3cret", HERE)
+    owner = with_field(TASK, "source.password", text)
+    thief = json.loads(json.dumps(copy).replace("SEALED", text))
+    for data in (owner, thief) if owner_first else (thief, owner):
+        sealed.bind(data, HERE.installation)
+        sealed.bind(data, HERE.installation)  # a task that is started again
+    with pytest.raises(ConfigError, match=r"E1040.*the same value in") as raised:
+        secrets.resolve(text)
+    assert "s3cret" not in str(raised.value)
+
+
+def test_a_value_twice_in_one_configuration_does_not_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "keys"
+    cluster_keys.add(file)
+    monkeypatch.setenv(cluster_keys.VARIABLE, str(file))
+    text = seal(cluster_keys.read(file), "s3cret", HERE)
+    data = {"name": "orders", "source": {"password": text}, "sink": {"sasl": {"password": text}}}
+    sealed.bind(data, HERE.installation)
     with pytest.raises(ConfigError, match="E1040"):
         secrets.resolve(text)
 
