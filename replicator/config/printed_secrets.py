@@ -1,7 +1,7 @@
 """Secrets that a program prints: `command:PROGRAM` or `command:PROGRAM/ARGUMENT`, for stores such as Vault.
 
 The program is one that the operator of the host has put into a directory for tasks (--commands-directory), so that a
-configuration can name it and give it one argument, and no more.
+configuration can name it and give it one argument, which is no option, and no more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final
 from replicator.errors import ConfigError, SecretUnavailable
 from replicator.host import access, commands, files
 
-PATTERN: Final = r"command:[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_./:@=+-]+)?"
+PATTERN: Final = r"command:[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_./:@=+][A-Za-z0-9_./:@=+-]*)?"
 CACHE_SECONDS: Final = 60.0
 """For which an answer counts. After a refused login the program is run again (`printed` with `fresh`)."""
 _FORM: Final = re.compile(PATTERN)

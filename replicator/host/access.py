@@ -34,8 +34,8 @@ TRUST_STORES: Final = (
 )
 """Where systems keep certificates of authorities, which are public: `tls.ca` may be there, too."""
 
-_NEVER: Final = frozenset({"REPLICATOR_TOKEN"})
-"""Opens the Server's API: never the secret of a task."""
+_NEVER: Final = frozenset({"REPLICATOR_TOKEN", "REPLICATOR_ZOOKEEPER_PASSWORD", "REPLICATOR_CLUSTER_KEY_FILE"})
+"""They open the Server's API, ZooKeeper and sealed secrets: never the secret of a task, nor seen by its programs."""
 
 
 def name_process(name: str) -> None:
@@ -74,8 +74,8 @@ def commands_directories() -> tuple[Path, ...]:
 
 
 def passes_to_commands(name: str) -> bool:
-    """Whether a program of a task gets this environment variable."""
-    return name not in _NEVER
+    """Whether a program of a task gets this environment variable: not the secrets of all tasks."""
+    return name not in _NEVER and not any(each != "*" and name.startswith(each) for each in env_prefixes())
 
 
 def file_sink_directory() -> Path | None:

@@ -78,7 +78,16 @@ def test_only_programs_of_the_host(store: Store, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    "bad", ["command:", "command:../sh", "command:/bin/sh", "command:a b", "command:a/$(x)", "command:.x"]
+    "bad",
+    [
+        "command:",
+        "command:../sh",
+        "command:/bin/sh",
+        "command:a b",
+        "command:a/$(x)",
+        "command:a/-o/etc/x",
+        "command:.x",
+    ],
 )
 def test_what_is_no_reference(store: Store, bad: str) -> None:
     with pytest.raises(ConfigError, match="E1005"):

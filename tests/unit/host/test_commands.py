@@ -70,8 +70,10 @@ def test_only_programs_in_the_directories_for_it(folder: Path, tmp_path: Path) -
 
 def test_the_token_of_the_servers_api_is_not_passed_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REPLICATOR_TOKEN", "of the API")
+    monkeypatch.setenv("REPL_OTHER_TASK", "of another task")
+    monkeypatch.setenv("REPLICATOR_ZOOKEEPER_PASSWORD", "of the Core")
     monkeypatch.setenv("OTHER", "is there")
-    command = program(folder, 'echo "[$REPLICATOR_TOKEN] $OTHER"')
+    command = program(folder, 'echo "[$REPLICATOR_TOKEN$REPL_OTHER_TASK$REPLICATOR_ZOOKEEPER_PASSWORD] $OTHER"')
     assert commands.output([command], [folder]) == "[] is there"
 
 
