@@ -75,7 +75,8 @@ def commands_directories() -> tuple[Path, ...]:
 
 def passes_to_commands(name: str) -> bool:
     """Whether a program of a task gets this environment variable: not the secrets of all tasks."""
-    return name not in _NEVER and not any(each != "*" and name.startswith(each) for each in env_prefixes())
+    secret = {DEFAULT_ENV_PREFIX, *env_prefixes()} - {"*"}
+    return name not in _NEVER and not name.startswith(tuple(secret))
 
 
 def file_sink_directory() -> Path | None:
