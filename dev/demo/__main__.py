@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,6 +20,7 @@ from dev.demo import before, second_server
 from dev.demo.places import FilePlace, KafkaPlace, Place, open_place
 from dev.demo.secured import SHOWN, Secured, SecurityCheck
 from dev.errors import DevError, ServerUnavailable
+from dev.paths import private_folder
 from dev.servers import MariaDB, MySQL
 from dev.servers.base import Server
 from dev.servers.stack import start_all
@@ -234,15 +235,17 @@ def interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 def main() -> int:
     signal.signal(signal.SIGTERM, interrupt)
+    folder = private_folder("demo")
     try:
-        with tempfile.TemporaryDirectory(prefix="mysql-replicator-demo-") as folder:
-            return run(Path(folder))
+        return run(folder)
     except KeyboardInterrupt:
         say("interrupted; everything is stopped")
         return 130
     except DevError as error:
         say(f"failed: {error}")
         return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def run(folder: Path) -> int:
