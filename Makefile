@@ -54,8 +54,8 @@ coverage: setup ## lines and branches that the unit tests reach, by package
 pythons: setup ## the unit tests on each other Python from 3.11 to 3.13 that this machine has
 	@$(RUN) dev.pythons
 
-lint: setup ## ruff check
-	@$(RUN) dev.check lint
+lint: setup ## ruff check; what the product is built from, as build/sbom.json, and known vulnerabilities of it
+	@$(RUN) dev.check lint supply
 
 format: setup ## rewrite the sources with ruff's formatter
 	@$(VENV)/ruff format .

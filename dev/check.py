@@ -43,6 +43,7 @@ SUITES = (
 STEPS: dict[str, list[str]] = {
     "format": [str(_BIN / "ruff"), "format", "--check", "."],
     "lint": [str(_BIN / "ruff"), "check", "."],
+    "supply": [sys.executable, "-m", "dev.supply"],
     "types": [str(_BIN / "mypy")],
     "imports": [str(_BIN / "lint-imports"), "--no-cache"],
     "tests": [

@@ -149,9 +149,11 @@ class RestoreRecord(Record):
 
 
 class PurgedRecord(Record):
-    """/purged/TASK: the incarnations of this name that were deleted with their positions, the last one last."""
+    """/purged/TASK: the incarnations of this name that were deleted with their positions, the last one last; left:
+    those that were deleted without, since."""
 
     uids: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
     time_ms: int = 0
     by: str = ""
 

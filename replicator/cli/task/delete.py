@@ -86,6 +86,8 @@ def command(
                 purges.delete(name)
             elif left:
                 click.echo(_LEFT, err=True)
+            if purge or topics:
+                click.echo("`replicator task apply -f FILE` creates it as a new task", err=True)
 
         for_each(picked, delete)
 

@@ -65,5 +65,9 @@ class Purges:
                 f"the topics of '{name}' were not deleted: a task of this name was created meanwhile",
                 found=", ".join(own),
             )
-        self._purges[name].delete(own)
-        click.echo(f"{clean(name)}: {len(own)} topics deleted")
+        # Again, as another task may have begun to write one of them since they were shown.
+        still = set(self._purges[name].find().own)
+        for topic in sorted(set(own) - still):
+            click.echo(f"topic {clean(topic)} stays: another task has written it since, or it is gone", err=True)
+        self._purges[name].delete(tuple(topic for topic in own if topic in still))
+        click.echo(f"{clean(name)}: {len(still & set(own))} topics deleted")

@@ -3,7 +3,8 @@ the name.
 
 Nobody connects to a sink to delete a position: who deletes a task may not reach it, or have its password. The position
 stays until a later task of the name replaces it, within its own fenced term. Which incarnations it may ignore is
-written in the transaction that removes the task.
+written in the transaction that removes the task. A purge covers the incarnations before it as well: what stands at the
+sink may be of one that was deleted without.
 """
 
 from __future__ import annotations
@@ -32,30 +33,39 @@ class Purged:
         then."""
         path = self._layout.purged_task(task)
         try:
-            return frozenset(_uids(self._coordinator.get(path).data, path))
+            return frozenset(_record(self._coordinator.get(path).data, path).uids)
         except NodeMissing:
             return frozenset()
 
-    def adding(self, task: str, uid: str, by: str) -> Op:
-        """The operation that adds an incarnation; it fails (NodeExists, VersionConflict) when somebody else adds one
-        meanwhile."""
+    def adding(self, task: str, uid: str, by: str, *, purge: bool = True) -> Op:
+        """The operation that adds a deleted incarnation; it fails (NodeExists, VersionConflict) when somebody else adds
+        one meanwhile."""
         path = self._layout.purged_task(task)
         try:
             node = self._coordinator.get(path)
         except NodeMissing:
             self._make_parent()
-            return Create(path, dump(PurgedRecord(uids=(uid,), time_ms=now_ms(), by=by)))
-        before = [each for each in _uids(node.data, path) if each != uid]
-        record = PurgedRecord(uids=(*before[1 - MOST :], uid), time_ms=now_ms(), by=by)
-        return Set(path, dump(record), node.stat.version)
+            return Create(path, dump(_with(PurgedRecord(), uid, by, purge=purge)))
+        return Set(path, dump(_with(_record(node.data, path), uid, by, purge=purge)), node.stat.version)
 
     def _make_parent(self) -> None:
         with contextlib.suppress(NodeExists):
             self._coordinator.create(self._layout.purged, parents=True)
 
 
-def _uids(data: bytes, path: str) -> tuple[str, ...]:
+def _with(record: PurgedRecord, uid: str, by: str, *, purge: bool) -> PurgedRecord:
+    if not purge:
+        return PurgedRecord(uids=record.uids, left=_last(*record.left, uid), time_ms=now_ms(), by=by)
+    return PurgedRecord(uids=_last(*record.uids, *record.left, uid), time_ms=now_ms(), by=by)
+
+
+def _last(*uids: str) -> tuple[str, ...]:
+    """Each once, the last ones of them."""
+    return tuple(dict.fromkeys(uids))[-MOST:]
+
+
+def _record(data: bytes, path: str) -> PurgedRecord:
     try:
-        return load(PurgedRecord, data, path).uids
+        return load(PurgedRecord, data, path)
     except CoordinationError:
-        return ()
+        return PurgedRecord()

@@ -124,8 +124,9 @@ class Removal:
         with contextlib.suppress(CoordinationError):
             wanted = load(StatusRecord, status.data, path)
             uid = self._uid(node)
-            if wanted.purge and uid:
-                return [*as_read, Purged(self._coordinator, self._layout).adding(self._task, uid, wanted.by)]
+            if uid and (wanted.purge or self._get(self._layout.last_commit(self._task)) is not None):
+                purged = Purged(self._coordinator, self._layout)
+                return [*as_read, purged.adding(self._task, uid, wanted.by, purge=wanted.purge)]
         return as_read
 
     def _uid(self, node: Node) -> str:

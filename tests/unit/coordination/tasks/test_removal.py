@@ -195,7 +195,7 @@ def test_a_deletion_without_purge_does_not_take_an_order_to_purge_back(bench: Be
     assert Purged(bench.quick, LAYOUT).uids(TASK) == {bench.uid}
 
 
-def test_each_incarnation_is_purged_for_itself(bench: Bench) -> None:
+def test_a_purge_covers_what_was_deleted_before_it(bench: Bench) -> None:
     first = bench.uid
     bench.status.set(TASK, "deleted", "test", purge=True)
     assert bench.registry.remove(TASK)
@@ -205,7 +205,10 @@ def test_each_incarnation_is_purged_for_itself(bench: Bench) -> None:
     assert Purged(bench.quick, LAYOUT).uids(TASK) == {first}, "what the second has left counts"
     bench.status.set(TASK, "deleted", "test", purge=True)
     assert bench.registry.remove(TASK)
-    assert Purged(bench.quick, LAYOUT).uids(TASK) == {first, third} and second not in {first, third}
+    assert Purged(bench.quick, LAYOUT).uids(TASK) == {first, second, third}, "a purge covers those before it"
+    fourth = bench.made()
+    bench.delete()
+    assert fourth not in Purged(bench.quick, LAYOUT).uids(TASK)
 
 
 def test_a_purge_of_a_damaged_task_knows_it_by_its_progress(bench: Bench) -> None:
