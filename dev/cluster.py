@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -121,7 +122,8 @@ class Cluster:
         folder: for logs, token and task files; it must exist.
         session_timeout: asked for by the Cores, seconds.
         root: of our znodes; tests that share a ZooKeeper take one each.
-        logins: environment of "core", "server" and "monitor": how each of them connects to ZooKeeper.
+        logins: environment of "core", "server" and "monitor": how each of them connects to ZooKeeper; its TLS files.
+        ca: of Server and Monitor, which listen with HTTPS by what `logins` gives them.
     """
 
     def __init__(
@@ -132,6 +134,7 @@ class Cluster:
         session_timeout: float = 4.0,
         root: str = DEFAULT_ROOT,
         logins: Mapping[str, dict[str, str]] | None = None,
+        ca: Path | None = None,
     ) -> None:
         self._logins = logins or {}
         self.zookeeper = zookeeper
@@ -142,8 +145,11 @@ class Cluster:
         """Where the Cores' workers keep their role logs."""
         self.role_folder.mkdir(exist_ok=True)
         self._token_file = folder / "server.token"
-        self.server_url = f"http://127.0.0.1:{free_port()}"
-        self.monitor_url = f"http://127.0.0.1:{free_port()}"
+        self._trust: dict[str, str] = {"REPLICATOR_CA_FILE": str(ca)} if ca else {}
+        self._verify: ssl.SSLContext | bool = ssl.create_default_context(cafile=str(ca)) if ca else True
+        scheme = "https" if ca else "http"
+        self.server_url = f"{scheme}://127.0.0.1:{free_port()}"
+        self.monitor_url = f"{scheme}://127.0.0.1:{free_port()}"
         self.cores: dict[str, Process] = {}
         self.server: Process | None = None
         self.monitor: Process | None = None
@@ -175,7 +181,7 @@ class Cluster:
         return process
 
     def start_server(self) -> Process:
-        listen = self.server_url.removeprefix("http://")
+        listen = self.server_url.partition("://")[2]
         arguments = ["server", "--zookeeper", self.zookeeper, "--root", self.root, "--listen", listen]
         arguments += ["--token-file", str(self._token_file)]
         self.server = Process("server", arguments, self.folder, environment=self._logins.get("server")).start()
@@ -183,7 +189,7 @@ class Cluster:
         return self.server
 
     def start_monitor(self) -> Process:
-        listen = self.monitor_url.removeprefix("http://")
+        listen = self.monitor_url.partition("://")[2]
         arguments = ["monitor", "--zookeeper", self.zookeeper, "--root", self.root, "--listen", listen]
         self.monitor = Process("monitor", arguments, self.folder, environment=self._logins.get("monitor")).start()
         self._await_http(f"{self.monitor_url}/healthz", self.monitor)
@@ -202,7 +208,8 @@ class Cluster:
     def failing(self, *arguments: str, given: str = "") -> tuple[int, str, str]:
         """Runs `replicator ...` against a Server that was started: exit status, stdout, stderr. given: on stdin."""
         self._need_server()
-        environment = {**os.environ, "REPLICATOR_SERVER": self.server_url, "REPLICATOR_TOKEN": self.token}
+        ours = {"REPLICATOR_SERVER": self.server_url, "REPLICATOR_TOKEN": self.token}
+        environment = {**os.environ, **ours, **self._trust}
         done = subprocess.run(
             [str(CLI), *arguments],
             env=environment,
@@ -221,9 +228,8 @@ class Cluster:
     def tasks(self) -> list[dict[str, Any]]:
         """`GET /tasks`."""
         self._need_server()
-        answer = httpx.get(
-            f"{self.server_url}/api/v1/tasks", headers={"Authorization": f"Bearer {self.token}"}, timeout=10
-        )
+        login = {"Authorization": f"Bearer {self.token}"}
+        answer = httpx.get(f"{self.server_url}/api/v1/tasks", headers=login, timeout=10, verify=self._verify)
         answer.raise_for_status()
         body = answer.json()
         return list(body["items"] if isinstance(body, dict) else body)
@@ -253,7 +259,7 @@ class Cluster:
             if not process.running:
                 raise ServerFailed(process.name, "ended while starting", process.tail())
             try:
-                return httpx.get(url, timeout=2).status_code < 500
+                return httpx.get(url, timeout=2, verify=self._verify).status_code < 500
             except httpx.HTTPError:
                 return False
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,8 +18,10 @@ from dev.checker.writer import Writer
 from dev.cluster import Cluster, wait_for
 from dev.demo import before, second_server
 from dev.demo.places import FilePlace, KafkaPlace, Place, open_place
+from dev.demo.secured import SHOWN, Secured, SecurityCheck
 from dev.errors import DevError, ServerUnavailable
-from dev.servers import MariaDB, MySQL, ZooKeeper
+from dev.paths import private_folder
+from dev.servers import MariaDB, MySQL
 from dev.servers.base import Server
 from dev.servers.stack import start_all
 
@@ -63,15 +65,17 @@ class Story:
     """The run of the demo over servers that serve."""
 
     def __init__(
-        self, source: MySQL | MariaDB, target: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place, folder: Path
+        self, source: MySQL | MariaDB, target: MySQL | MariaDB, secured: Secured, place: Place, folder: Path
     ) -> None:
         self.source, self.target = source, target
         self.place = place
-        self.cluster = Cluster(zookeeper.address, folder)
+        self.secured = secured
+        self.cluster = Cluster(secured.zookeeper.address, folder, logins=secured.logins, ca=secured.ca)
         self.writer = Writer(source)
         self.killed_at = 0.0
         self.snapshot: dict[str, Any] = {}
         self.verified = "not verified"
+        self.is_secured = False
         os.environ["REPL_PASSWORD"] = source.replicator[1]
         second_server.set_password()
 
@@ -81,6 +85,7 @@ class Story:
         for host in ("host-a", "host-b"):
             self.cluster.core(host)
         say(f"Cores host-a and host-b, Server {self.cluster.server_url}, Monitor {self.cluster.monitor_url}")
+        say(SHOWN)
         self.writer.prepare()
         before.fill(self.source)
         say(f"shop.{before.TABLE} has {before.ROWS:,} rows before the task is created")
@@ -128,6 +133,7 @@ class Story:
         say("the writer has stopped; everything is read back and compared with its journal and with the table")
         wait_for(lambda: self.snapshot_complete(second_server.TASK), "the snapshot of the second server", 60)
         verification = second_server.Verification(self.cluster)
+        security = SecurityCheck(self.secured)
         expected = sum(len(transaction.changes) for transaction in journal if transaction.outcome == "committed")
         wait_for(lambda: len(self.place.seen()) >= expected, "the last records to arrive", LAG_SECONDS, every=0.5)
         seen = self.place.seen()
@@ -135,6 +141,8 @@ class Story:
         verdict.differing = compare(self.writer.rows(), rebuilt(self.place.rows()))
         self.verified, rows = verification.result()
         say(f"$ replicator verify {second_server.TASK}   ({rows:,} rows: {self.verified})")
+        self.is_secured, findings = security.result()
+        say(f"$ replicator check --security   ({'nothing wrong' if self.is_secured else findings})")
         return verdict, seen
 
     def running(self) -> str:
@@ -181,31 +189,30 @@ def figures(verdict: Verdict, seen: list[Seen], killed_at: float) -> str:
     )
 
 
-def tell(source: MySQL | MariaDB, target: MySQL | MariaDB, zookeeper: ZooKeeper, place: Place) -> int:
-    with tempfile.TemporaryDirectory(prefix="mysql-replicator-demo-") as folder:
-        story = Story(source, target, zookeeper, place, Path(folder))
-        try:
-            story.begin()
-            story.kill_the_running_one()
-            story.switch_over()
-            verdict, seen = story.prove()
-            if not verdict.clean:
-                say(str(verdict))
-            last = f"{figures(verdict, seen, story.killed_at)}, {of_snapshot(story)}, target {story.verified}"
-            if sys.stdout.isatty():
-                say(f"the Monitor stays up at {story.cluster.monitor_url} until Ctrl-C")
-                say(last)
-                wait_for_interrupt()
-            return finish(verdict, last)
-        except DevError as error:
-            say(f"failed: {error}")
-            for process in [*story.cluster.cores.values(), story.cluster.server]:
-                if process is not None:
-                    say(f"--- {process.name}\n{process.tail(15)}")
-            return 1
-        finally:
-            story.cluster.close()
-            story.writer.close()
+def tell(source: MySQL | MariaDB, target: MySQL | MariaDB, secured: Secured, place: Place, folder: Path) -> int:
+    story = Story(source, target, secured, place, folder)
+    try:
+        story.begin()
+        story.kill_the_running_one()
+        story.switch_over()
+        verdict, seen = story.prove()
+        if not verdict.clean:
+            say(str(verdict))
+        last = f"{figures(verdict, seen, story.killed_at)}, {of_snapshot(story)}, target {story.verified}"
+        if sys.stdout.isatty():
+            say(f"the Monitor stays up at {story.cluster.monitor_url} until Ctrl-C; its authority is {secured.ca}")
+            say(last)
+            wait_for_interrupt()
+        return finish(verdict, last, story.is_secured)
+    except DevError as error:
+        say(f"failed: {error}")
+        for process in [*story.cluster.cores.values(), story.cluster.server]:
+            if process is not None:
+                say(f"--- {process.name}\n{process.tail(15)}")
+        return 1
+    finally:
+        story.cluster.close()
+        story.writer.close()
 
 
 def wait_for_interrupt() -> None:
@@ -216,10 +223,10 @@ def wait_for_interrupt() -> None:
         return
 
 
-def finish(verdict: Verdict, last: str) -> int:
+def finish(verdict: Verdict, last: str, is_secured: bool) -> int:
     say(last)
     complete = f"snapshot {before.ROWS} of {before.ROWS} in" in last and last.endswith(", target equal")
-    return 0 if verdict.clean and complete else 1
+    return 0 if verdict.clean and complete and is_secured else 1
 
 
 def interrupt(number: int, frame: FrameType | None) -> NoReturn:
@@ -228,25 +235,36 @@ def interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 def main() -> int:
     signal.signal(signal.SIGTERM, interrupt)
-    servers: list[Server] = []
-    place: Place | None = None
+    folder = private_folder("demo")
     try:
-        say("starting ZooKeeper, two databases and Kafka on free loopback ports")
-        zookeeper = ZooKeeper(fast=True)
-        servers.append(zookeeper)
-        place = open_place(say)
-        if isinstance(place, KafkaPlace):
-            servers.append(place.broker)
-        source, target = databases()
-        servers += [source, target]
-        start_all(servers)
-        return tell(source, target, zookeeper, place)
+        return run(folder)
     except KeyboardInterrupt:
         say("interrupted; everything is stopped")
         return 130
     except DevError as error:
         say(f"failed: {error}")
         return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(folder: Path) -> int:
+    servers: list[Server] = []
+    place: Place | None = None
+    try:
+        say("starting ZooKeeper, two databases and Kafka on free loopback ports")
+        secured = Secured(folder / "secured")
+        servers.append(secured.zookeeper)
+        with ThreadPoolExecutor(1) as pool:
+            established = pool.submit(secured.establish)
+            place = open_place(say)
+            if isinstance(place, KafkaPlace):
+                servers.append(place.broker)
+            source, target = databases()
+            servers += [source, target]
+            start_all(servers)
+            established.result()
+        return tell(source, target, secured, place, folder)
     finally:
         for server in reversed(servers):
             server.close()

@@ -71,7 +71,8 @@ def test_no_secret_is_written_or_shown(
     cluster_keys.add(keys)
     key = keys.read_text().splitlines()[1]
     bus = make_bus("host-a", first_rows=1)
-    cluster, shown = bus.cluster, []
+    cluster = bus.cluster
+    shown: list[str] = []
 
     def said(*arguments: str, given: str = "") -> None:
         _, out, err = cluster.failing(*arguments, given=given)

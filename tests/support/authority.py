@@ -1,4 +1,4 @@
-"""Certificates for one test."""
+"""Certificates for one test, or one run of the demo."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _HOUR = datetime.timedelta(hours=1)
 
 
 class Authority:
-    """Certificates for this test alone, in `folder`."""
+    """Certificates for this test alone, in `folder`. lasts: of its own certificate."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, lasts: datetime.timedelta = _HOUR) -> None:
         self.folder, self.name = folder, name
         self.key = ec.generate_private_key(ec.SECP256R1())
-        self.certificate = self._sign(name, self.key.public_key(), authority=True)
+        self.certificate = self._sign(name, self.key.public_key(), authority=True, lasts=lasts)
         self.ca = self._write("ca.pem", self.certificate.public_bytes(serialization.Encoding.PEM))
 
     def leaf(self, host: str, lasts: datetime.timedelta = _HOUR) -> tuple[Path, Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ class SecureZooKeeper(ZooKeeper):
         authority: of servers and clients.
         certificate: certificate and key of the server, each a PEM file; default: a valid one for 127.0.0.1.
         clients: "need": a client needs a certificate; "none": it is not asked for one.
+        passwords: by user; default: those that `login` writes.
     """
 
     def __init__(
@@ -26,11 +28,13 @@ class SecureZooKeeper(ZooKeeper):
         authority: Authority,
         certificate: tuple[Path, Path] | None = None,
         clients: str = "none",
+        passwords: Mapping[str, str] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self.secure_port = free_port()
-        self._authority, self._clients = authority, clients
+        self.authority, self._clients = authority, clients
+        self._passwords = passwords or {name: password(name) for name in USERS}
         self._certificate = certificate or authority.leaf("127.0.0.1")
 
     @property
@@ -40,7 +44,7 @@ class SecureZooKeeper(ZooKeeper):
     def _settings(self) -> dict[str, object]:
         store = self.folder / "server.pem"
         store.write_bytes(self._certificate[1].read_bytes() + self._certificate[0].read_bytes())
-        users = " ".join(f'user_{name}="{password(name)}"' for name in USERS)
+        users = " ".join(f'user_{name}="{word}"' for name, word in self._passwords.items())
         module = "org.apache.zookeeper.server.auth.DigestLoginModule required"
         (self.folder / "jaas.conf").write_text(f"Server {{ {module} {users}; }};\n")
         return super()._settings() | {
@@ -49,7 +53,7 @@ class SecureZooKeeper(ZooKeeper):
             "serverCnxnFactory": "org.apache.zookeeper.server.NettyServerCnxnFactory",
             "ssl.keyStore.location": store,
             "ssl.keyStore.type": "PEM",
-            "ssl.trustStore.location": self._authority.ca,
+            "ssl.trustStore.location": self.authority.ca,
             "ssl.trustStore.type": "PEM",
             "ssl.clientAuth": self._clients,
             "ssl.hostnameVerification": "false",
