@@ -15,14 +15,21 @@ _SECONDS = 0.5
 
 
 def watch_source(
-    source: Source, store: Progressing, status: PipelineStatus, wait: Callable[[float], object] = time.sleep
+    source: Source,
+    store: Progressing,
+    status: PipelineStatus,
+    wait: Callable[[float], object] = time.sleep,
+    *,
+    refused: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Runs in a thread of its own for as long as the process."""
+    """Runs in a thread of its own for as long as the process. Asks nothing while the login is `refused`: each attempt
+    counts for servers that lock accounts."""
     retention = RetentionWatch(source, store)
     while True:
-        retention.round()
-        if status.shall_ask():
-            ask(source, status)
+        if not refused():
+            retention.round()
+            if status.shall_ask():
+                ask(source, status)
         wait(_SECONDS)
 
 

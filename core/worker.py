@@ -225,7 +225,7 @@ def main(way: socket.socket, lease: Lease, beat: Any, spec: WorkerSpec, log_styl
 
 
 def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
-    store, draining = AgentStore(link, spec.checkpoint), threading.Event()
+    store, draining, refused = AgentStore(link, spec.checkpoint), threading.Event(), threading.Event()
     observer = AgentObserver(link, store, logger)
     try:
         config = parse_task(spec.config)
@@ -254,8 +254,9 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         if spec.checkpoint is not None:
             pipeline.status.place = spec.checkpoint.position
         threading.Thread(target=report_status, args=(pipeline.status, link.send), name="status", daemon=True).start()
-        watch = threading.Thread(target=watch_source, args=(source, store, pipeline.status), name="source", daemon=True)
-        watch.start()
+        watched_by = {"refused": refused.is_set}
+        told = source, store, pipeline.status
+        threading.Thread(target=watch_source, args=told, kwargs=watched_by, name="source", daemon=True).start()
         last, end = pipeline.run(), pipeline.end
         if last is not None and end is not None and last.position.order >= end.order:
             return Failed(
@@ -266,6 +267,7 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         logger.warning("fenced", code=error.code, error=str(error))
         return Failed(error.to_dict(), fenced=True, epoch=error.epoch if isinstance(error, UnknownTerm) else 0)
     except ReplicatorError as error:
+        refused.set()
         return _refused(error, observer, term, draining.is_set, logger)
     except Exception as error:
         logger.exception("failed", code="E5011")

@@ -19,11 +19,11 @@ import pytest
 from dev.cluster import wait_for
 from dev.errors import ServerFailed
 from dev.servers import MySQL
+from dev.servers.authority import Authority
 from replicator.cli.task.client import Client
 from replicator.coordination.records import CommitRecord, dump
 from replicator.errors import ReplicatorError
 from tests.failover.bus import Bus
-from tests.support.authority import Authority
 from tests.support.settings import set_global
 
 pytestmark = pytest.mark.timeout(240)
@@ -135,7 +135,7 @@ def test_48_a_rotated_password_is_read_anew(make_bus: MakeBus, account: str, mys
     mysql.execute("SET GLOBAL general_log = ON")
     bus.database.execute(f"ALTER USER {account} IDENTIFIED BY 'second'")
     kill_dumps(bus, account)
-    problem = bus.failed(30)
+    problem = bus.failed(90)  # it waits half a minute for the new secret
     assert problem["code"] == "E2101" and "first" not in json.dumps(problem)
     time.sleep(3)
     mysql.execute("SET GLOBAL general_log = OFF")
