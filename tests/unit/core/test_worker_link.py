@@ -13,9 +13,9 @@ from core.channel import WorkerEnd, pair
 from core.protocol import Drained, WorkerSpec
 from core.worker import AGENT_GONE, Link
 from replicator.errors import SecretUnavailable
-from replicator.model.term import Term
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
+from replicator.model.term import Term
 
 
 class Ended(Exception):
