@@ -16,6 +16,7 @@ from replicator.errors import SecretUnavailable
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
 from replicator.model.term import Term
+from replicator.telemetry import log
 
 
 class Ended(Exception):
@@ -77,7 +78,7 @@ def test_a_worker_that_waits_for_a_secret_ends_when_it_is_asked_to(monkeypatch: 
 
     term = Term("orders", "uid", 7, deadline, lambda: 0.0)
     spec = WorkerSpec("orders", "uid", 7, "host", config)
-    said = core.worker._run(Asked(WorkerEnd(worker)), spec, term, core.worker.log.get_logger("worker"))
+    said = core.worker._run(Asked(WorkerEnd(worker)), spec, term, log.get_logger("worker"))
     assert said == Drained(None)
     agent.close()
     worker.close()
