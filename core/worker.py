@@ -57,6 +57,7 @@ from replicator.model.term import Term
 from replicator.pipeline.backoff import Backoff
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.malloc import IdleRelease
+from replicator.pipeline.pipeline import Pipeline
 from replicator.pipeline.ports import Sink, Source
 from replicator.pipeline.status import PipelineStatus
 from replicator.telemetry import log
@@ -226,12 +227,22 @@ def main(way: socket.socket, lease: Lease, beat: Any, spec: WorkerSpec, log_styl
 
 def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
     store, draining, refused = AgentStore(link, spec.checkpoint), threading.Event(), threading.Event()
-    observer = AgentObserver(link, store, logger)
+    observer, built = AgentObserver(link, store, logger), list[Pipeline]()
+
+    def drain() -> None:
+        draining.set()
+        for each in built:
+            each.drain()
+
     try:
         config = parse_task(spec.config)
         sealed.bind(spec.config, spec.installation)
+        threading.Thread(target=link.listen, args=(drain,), name="agent", daemon=True).start()
         tables = TargetTables()
-        source, sink = _opened(config, spec, tables, term, observer)
+        opened = _opened(config, spec, tables, term, observer, draining)
+        if opened is None:
+            return Drained(None)
+        source, sink = opened
         pipeline = build_pipeline(
             config,
             source=source,
@@ -246,11 +257,9 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
             save_interval=PROGRESS_SECONDS,
         )
 
-        def drain() -> None:
-            draining.set()
+        built.append(pipeline)
+        if draining.is_set():
             pipeline.drain()
-
-        threading.Thread(target=link.listen, args=(drain,), name="agent", daemon=True).start()
         if spec.checkpoint is not None:
             pipeline.status.place = spec.checkpoint.position
         threading.Thread(target=report_status, args=(pipeline.status, link.send), name="status", daemon=True).start()
@@ -275,16 +284,22 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
 
 
 def _opened(
-    config: TaskConfig, spec: WorkerSpec, tables: TargetTables, term: Term, observer: AgentObserver
-) -> tuple[Source, Sink]:
-    """Both, once their secrets can be had."""
+    config: TaskConfig,
+    spec: WorkerSpec,
+    tables: TargetTables,
+    term: Term,
+    observer: AgentObserver,
+    draining: threading.Event,
+) -> tuple[Source, Sink] | None:
+    """Both, once their secrets can be had; None: the worker is to end."""
     backoff = Backoff()
     while True:
         try:
             return build_source(config, spec.server_id or None), build_sink(config, term.installation, tables)
         except SecretUnavailable as error:
             observer.waiting(error)
-            time.sleep(backoff.next())
+            if draining.wait(backoff.next()):
+                return None
             term.check()
 
 

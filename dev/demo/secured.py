@@ -15,9 +15,9 @@ from typing import Final
 
 from dev.cluster import CLI
 from dev.errors import ServerFailed
+from dev.servers.authority import Authority
+from dev.servers.secure_zookeeper import USERS, SecureZooKeeper, login
 from replicator.host.access import SECRETS_DIRECTORY
-from tests.support.authority import Authority
-from tests.support.secure_zookeeper import USERS, SecureZooKeeper, login
 
 _LASTS: Final = datetime.timedelta(days=30)
 """Longer than the two weeks before an expiry, in which health checks warn: the demo may stay up for a look."""

@@ -27,8 +27,9 @@ class Term:
         installation: id of the installation, part of the names that the sink gives; "" before there were such ids.
         host: where the term is held, for people who look for a rival.
         previous: epoch of the last term before this one, as ZooKeeper has it; None: not known.
-        purged: ids of earlier incarnations of the name that were deleted with their positions: what they have left at
-            the sink does not count.
+        purged: ids of incarnations of the name that were deleted with their positions: what they have left at the sink
+            does not count. The task's own is not among them: one that was restored from a backup after it was purged
+            continues under its former id, and its own position counts.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class Term:
         self.installation = installation
         self.host = host
         self.previous = previous
-        self.purged = purged
+        self.purged = purged - {uid}
         self._deadline = deadline
         self._clock = clock
         self._wall_deadline = wall_deadline

@@ -19,11 +19,11 @@ import pytest
 from dev.cluster import wait_for
 from dev.errors import ServerFailed
 from dev.servers import MySQL
+from dev.servers.authority import Authority
 from replicator.cli.task.client import Client
 from replicator.coordination.records import CommitRecord, dump
 from replicator.errors import ReplicatorError
 from tests.failover.bus import Bus
-from tests.support.authority import Authority
 from tests.support.settings import set_global
 
 pytestmark = pytest.mark.timeout(240)

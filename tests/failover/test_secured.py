@@ -11,7 +11,9 @@ import httpx
 import pytest
 
 from dev.cluster import CLI, wait_for
+from dev.servers.authority import Authority
 from dev.servers.ensembles import ZooKeeperEnsemble
+from dev.servers.secure_zookeeper import SecureZooKeeper, login
 from replicator.coordination.layout import Layout
 from replicator.coordination.rights import Guard
 from replicator.coordination.secured_tree import SecuredTree
@@ -19,8 +21,6 @@ from replicator.errors import CoordinationError
 from replicator.zookeeper.access import of_file
 from replicator.zookeeper.client import connect
 from tests.failover.bus import Bus
-from tests.support.authority import Authority
-from tests.support.secure_zookeeper import SecureZooKeeper, login
 
 pytestmark = pytest.mark.timeout(240)
 ROOT = "/secured_bus"

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dev.cluster import Cluster
+from dev.cluster import Cluster, wait_for
 from dev.demo.secured import Secured, SecurityCheck
 from replicator.coordination.layout import Layout
 from replicator.errors import CoordinationError
@@ -35,7 +35,9 @@ def test_the_demo_is_secured_and_says_so(secured: Secured, tmp_path: Path) -> No
         assert cluster.cli("task", "get", "-o", "json")
         well, said = SecurityCheck(secured).result()
         assert well, said
-        assert cluster.server_url in said
+        wait_for(
+            lambda: f"OK    server.listener       {cluster.server_url}" in secured.check()[1], "the Server's record", 30
+        )
         assert cluster.server_url.startswith("https://")
         with pytest.raises(httpx.HTTPError):
             httpx.get(cluster.server_url.replace("https", "http"), timeout=10).raise_for_status()

@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from dev.servers import ZooKeeper
+from dev.servers.authority import Authority
 from tests.integration.test_monitor import monitor
 from tests.integration.test_server import REPLICATOR, started
-from tests.support.authority import Authority
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.servers

@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from dev.servers.authority import Authority
+from dev.servers.secure_zookeeper import SecureZooKeeper, login, password
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import SecurityRecord, ServerRecord, dump
@@ -21,8 +23,6 @@ from replicator.zookeeper.file_watch import FileWatch
 from replicator.zookeeper.security_checks import check
 from tests.security.secured import quiet, recorded
 from tests.servers import started
-from tests.support.authority import Authority
-from tests.support.secure_zookeeper import SecureZooKeeper, login, password
 from tests.support.waiting import eventually
 
 LAYOUT = Layout("/secured")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from dev.servers.authority import Authority
 from dev.servers.database import Database
 from replicator.config.task import MySQLSource as Config
 from replicator.errors import SourceError
 from replicator.mysql.hosts import candidates
 from replicator.source.mysql import MySQLSource
 from replicator.source.mysql.checks.check import check
-from tests.support.authority import Authority
 from tests.support.binlog_reader import transactions
 
 

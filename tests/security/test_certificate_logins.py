@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dev.servers.authority import Authority
 from replicator.assembly.table_definitions import TableDefinitions
 from replicator.cli.task import client_tls
 from replicator.cli.task.client import Client, find_token
@@ -20,7 +21,6 @@ from replicator.telemetry.listen import TlsFiles
 from replicator.telemetry.server_certificate import ServerCertificate
 from server.app import Access, create_app
 from tests.support.api import TASK, TOKEN, serving
-from tests.support.authority import Authority
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from dev.servers.authority import Authority
 from replicator.cli.task import client_tls
 from replicator.cli.task.client import Client
 from replicator.errors import ProcessError
 from replicator.telemetry.listen import TlsFiles
 from replicator.telemetry.server_certificate import ServerCertificate
 from tests.support.api import serving
-from tests.support.authority import Authority
 
 TOKEN = "x" * 40
 

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from starlette.routing import Mount, Route
 
+from dev.servers.authority import Authority
 from monitor import event_stream
 from monitor.access import OPEN_PATHS
 from monitor.app import create_app
@@ -21,7 +22,6 @@ from replicator.coordination.access.tokens import Tokens
 from replicator.coordination.access.users import Users
 from replicator.telemetry.listen import TlsFiles
 from replicator.telemetry.server_certificate import ServerCertificate
-from tests.support.authority import Authority
 from tests.support.waiting import eventually
 from tests.unit.monitor.scene import Bus, night
 from tests.unit.monitor.test_app import Served

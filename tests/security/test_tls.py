@@ -17,6 +17,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+from dev.servers.authority import Authority
 from replicator.cli.main import main
 from replicator.errors import ProcessError
 from replicator.telemetry.connection import Times
@@ -24,7 +25,6 @@ from replicator.telemetry.hosts import PEER_CERTIFICATE, warnings
 from replicator.telemetry.listen import Limits, TlsFiles
 from replicator.telemetry.server_certificate import ServerCertificate
 from tests.support.api import serving
-from tests.support.authority import Authority
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from dev.fetch.once import run
 from dev.servers import Kafka
+from dev.servers.authority import Authority
 from dev.servers.kafka import random_uuid
 from dev.servers.ports import free_port
-from tests.support.authority import Authority
 
 USER, PASSWORD = "bus", "s3cret-of-the-bus"
 SESSION_MS: Final = 3000

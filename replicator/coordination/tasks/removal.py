@@ -121,12 +121,14 @@ class Removal:
         if status is None:
             return []
         as_read: list[Op] = [Check(path, status.stat.version)]
-        with contextlib.suppress(CoordinationError):
+        try:
             wanted = load(StatusRecord, status.data, path)
-            uid = self._uid(node)
-            if uid and (wanted.purge or self._get(self._layout.last_commit(self._task)) is not None):
-                purged = Purged(self._coordinator, self._layout)
-                return [*as_read, purged.adding(self._task, uid, wanted.by, purge=wanted.purge)]
+        except CoordinationError:
+            return as_read
+        uid = self._uid(node)
+        if uid and (wanted.purge or self._get(self._layout.last_commit(self._task)) is not None):
+            purged = Purged(self._coordinator, self._layout)  # a lost connection here must not omit the entry
+            return [*as_read, purged.adding(self._task, uid, wanted.by, purge=wanted.purge)]
         return as_read
 
     def _uid(self, node: Node) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dev.servers.authority import Authority
 from replicator.assembly.expiry_checks import check_expiry
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError, SinkUnavailable
@@ -18,7 +19,6 @@ from replicator.sink.kafka import connect
 from replicator.sink.kafka.checks import check
 from tests.conformance.sinks import at, batch
 from tests.servers import started
-from tests.support.authority import Authority
 from tests.support.consume import read_all
 from tests.support.numbered import DELIVERIES, config, term
 from tests.support.secure_kafka import PASSWORD, SESSION_MS, USER, SecureKafka

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from dev.servers.authority import Authority
 from dev.servers.ports import free_port
 from replicator.assembly.expiry_checks import ExpiryReport, check_expiry
 from replicator.config.load import parse_task
-from tests.support.authority import Authority
 
 
 def config(tls: dict[str, Any], registry: dict[str, Any] | None = None) -> Any:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.reachability import Reachability, brokers, registries, sources, speaks_http
+from dev.servers.authority import Authority
 from dev.servers.ports import free_port
-from tests.support.authority import Authority
 
 
 @pytest.fixture

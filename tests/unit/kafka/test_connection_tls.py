@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dev.servers.authority import Authority
 from replicator.kafka.connection import Connection
 from replicator.kafka.security import PLAINTEXT, Security
-from tests.support.authority import Authority
 from tests.support.driving import connect, ready, until
 from tests.support.scripted_broker import Conversation, ScriptedBroker
 

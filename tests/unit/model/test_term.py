@@ -76,3 +76,9 @@ def test_a_wall_clock_that_is_set_back_gives_nothing() -> None:
 
 def test_a_process_without_rivals_has_no_deadline() -> None:
     Term.unlimited("task").check()
+
+
+def test_what_a_restored_task_has_left_counts_although_it_was_purged() -> None:
+    """A backup brings a task back under the id that a deletion with --purge has listed."""
+    term = Term("task", "uid", 7, lambda: 105.0, purged=frozenset({"uid", "former"}))
+    assert term.purged == {"former"}

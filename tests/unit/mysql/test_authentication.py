@@ -16,10 +16,10 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from dev.servers.authority import Authority
 from replicator.config.task import MySQLSource
 from replicator.errors import SourceError
 from replicator.mysql.session import Session
-from tests.support.authority import Authority
 
 PASSWORD = "the-password-of-the-bus"
 _OK = b"\0\0\0\2\0\0\0"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from dev.servers.authority import Authority
 from replicator.config.tls import Tls
 from replicator.net.certificate_expiry import of_files
 from replicator.net.tls import EARLY_DAYS, Reminder
-from tests.support.authority import Authority
 
 
 def test_a_certificate_that_ends_soon_is_told_of_once_a_day_and_server(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from dev.servers.authority import Authority
 from replicator.config.tls import Tls
 from replicator.host import access
 from replicator.host.access import SECRETS_DIRECTORY
 from replicator.net.certificate_expiry import of_files
 from replicator.net.tls import FilesUnusable, context
-from tests.support.authority import Authority
 
 
 def test_a_context_verifies_unless_told_otherwise() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dev.servers.authority import Authority
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Identity
 from replicator.coordination.records import SecurityRecord
@@ -24,7 +25,6 @@ from replicator.zookeeper.access import (
 )
 from replicator.zookeeper.file_watch import FileWatch
 from replicator.zookeeper.security_checks import version
-from tests.support.authority import Authority
 
 
 def write(path: Path, text: str, mode: int = 0o600) -> str:

@@ -19,7 +19,7 @@ from replicator.coordination.tasks.purged import MOST, Purged
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import Status
 from replicator.coordination.watches import Watches
-from replicator.errors import NodeMissing, ProcessError
+from replicator.errors import NodeMissing, NotConnected, ProcessError
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 
@@ -186,6 +186,20 @@ def test_a_purge_that_is_ordered_while_the_task_is_removed_is_not_missed(bench: 
     bench.slow.before["multi"] = lambda: bench.status.set(TASK, "deleted", "test", purge=True)
     assert Registry(bench.slow, LAYOUT).remove(TASK)
     assert Purged(bench.quick, LAYOUT).uids(TASK) == {bench.uid}
+
+
+@pytest.mark.parametrize("path", [LAYOUT.purged_task(TASK), LAYOUT.last_commit(TASK)])
+def test_a_connection_that_is_lost_does_not_lose_the_purge(bench: Bench, path: str) -> None:
+    def lost() -> None:
+        raise NotConnected("E4001", "no connection")
+
+    bench.status.set(TASK, "deleted", "test", purge=path != LAYOUT.last_commit(TASK))
+    bench.slow.before[f"get {path}"] = lost
+    with pytest.raises(NotConnected):
+        Registry(bench.slow, LAYOUT).remove(TASK)
+    assert TASK in bench.registry.names()
+    assert Registry(bench.slow, LAYOUT).remove(TASK), "it goes on"
+    assert bench.quick.exists(LAYOUT.purged_task(TASK)) is not None
 
 
 def test_a_deletion_without_purge_does_not_take_an_order_to_purge_back(bench: Bench) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from dev.servers.authority import Authority
 from dev.servers.ports import free_port
 from dev.servers.zookeeper import ZooKeeper
-from tests.support.authority import Authority
 
 USERS: Final = ("core", "server", "monitor", "admin", "core2")
 _PROVIDERS: Final = "org.apache.zookeeper.server.auth."

@@ -13,6 +13,17 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 _HOUR = datetime.timedelta(hours=1)
+_SIGNS = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 class Authority:
@@ -45,6 +56,12 @@ class Authority:
         builder = builder.not_valid_before(now - _HOUR)
         builder = builder.not_valid_after(now + lasts)
         builder = builder.add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        # Python 3.13 verifies strictly: with the identifiers of RFC 5280, and the usage of an authority's key.
+        issued = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
+        builder = builder.add_extension(issued, critical=False)
+        builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        if authority:
+            builder = builder.add_extension(_SIGNS, critical=True)
         if host:
             names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
             builder = builder.add_extension(names, critical=False)
