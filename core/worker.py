@@ -312,7 +312,7 @@ def _refused(
             observer.waiting(error)
         if renewed(error, worked=observer.streamed, check=term.check, ended=ended):
             return SecretChanged(error.to_dict())
-        if ended():  # for a new configuration, which may have the secret
+        if ended() and error.code in LOGINS:  # for a new configuration, which may have the secret
             return Drained(None)
     except LeadershipLost as lost:
         return Failed(lost.to_dict(), fenced=True)

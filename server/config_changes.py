@@ -9,6 +9,7 @@ from fastapi import Request
 
 from replicator.config.load import to_data
 from replicator.config.task import TaskConfig
+from replicator.errors import NodeMissing
 from server import task_scope
 from server.audit import differences
 from server.request_facts import facts_of
@@ -28,9 +29,19 @@ def writes(request: Request, config: TaskConfig, before: Mapping[str, Any] | Non
 def replaces(request: Request, after: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
     """As `writes`, of a configuration as plain data."""
     facts = facts_of(request.scope)
+    _visible(request, before)
     task_scope.check_config(facts.known, after)
     facts.changes = differences(before, after)
 
 
 def removes(request: Request, before: Mapping[str, Any] | None) -> None:
+    _visible(request, before)
     facts_of(request.scope).changes = differences(before, None)
+
+
+def _visible(request: Request, before: Mapping[str, Any] | None) -> None:
+    """The request was admitted by the labels that the task had then; they may have changed since. Raises NodeMissing
+    E5003 as if the task did not exist."""
+    facts = facts_of(request.scope)
+    if before is not None and not task_scope.includes(facts.known, before):
+        raise NodeMissing("E5003", f"there is no task '{facts.task}'")

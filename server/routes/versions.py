@@ -93,6 +93,8 @@ def rollback(
         raise ConfigError("E1003", "no version is given", found=repr(text[:40]), wanted='{"to": "3"}')
     number = int(text)
     reason = given.get("reason", "")[:200]
-    config_changes.replaces(request, versions.read(name, number).config, operations.task(name).config)
-    before, difference = versions.restore(name, number, by, version, dry_run, reason)
+    present = operations.task(name)
+    config_changes.replaces(request, versions.read(name, number).config, present.config)
+    wanted = present.config_version if version is None else version
+    before, difference = versions.restore(name, number, by, wanted, dry_run, reason)
     return reply(responses.VersionDiff(name=name, before=before, after=number, diff=difference))

@@ -7,9 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from replicator.model.principal import ROLES
+from replicator.model.principal import ROLES, Principal
 from server.app import route_table
 from server.permissions import RULES
+from server.task_scope import TaskScope
 from tests.security.site import NAME, PASSWORD, PROD, TEST, Site, code
 
 
@@ -171,6 +172,31 @@ def test_rollback_does_not_leave_the_selector(site: Site) -> None:
     (entry,) = site.audit(outcome="refused")
     assert (entry["operation"], entry["arguments"], entry["changes"]) == ("rollbackTask", {"to": "0"}, [])
     assert site.audit()[-1]["changes"] == [{"key": "labels.env", "before": "prod", "after": "test"}]
+
+
+@pytest.mark.parametrize("verb", ["put", "delete", "rollback"])
+def test_a_task_that_leaves_the_selector_between_guard_and_route_is_left_alone(
+    site: Site, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    site.http.post("/tasks", content=PROD)
+    site.http.put(f"/tasks/{NAME}", content=PROD.replace("env: prod", "env: prod, team: shop"))
+    prod = site.token("admin", "env=prod")
+    check = TaskScope.check
+
+    def checked(self: TaskScope, principal: Principal, task: str) -> None:
+        check(self, principal, task)
+        if principal.selector:
+            assert site.http.put(f"/tasks/{NAME}", content=PROD.replace("prod", "test")).status_code == 200
+
+    monkeypatch.setattr(TaskScope, "check", checked)
+    path = f"/tasks/{NAME}"
+    answer = {
+        "put": lambda: site.http.put(path, content=PROD, headers=prod),
+        "delete": lambda: site.http.delete(path, headers=prod),
+        "rollback": lambda: site.http.post(f"{path}/rollback", json={"to": "0"}, headers=prod),
+    }[verb]()
+    assert code(answer) == (404, "E5003")
+    assert site.http.get(path).json()["config"]["labels"] == {"env": "test"}
 
 
 def test_without_zookeeper_unknown_logins_wait_and_nothing_is_changed(site: Site) -> None:
