@@ -35,7 +35,7 @@ _LEFT: Final = (
     help="Includes --purge; also deletes the topics that no other task has written.",
 )
 @click.option("--dry-run", is_flag=True, help="Only show what would be deleted.")
-@click.option("--reason", default="", help="Recorded in the log of the Server.")
+@click.option("--reason", default="", help="Recorded in the audit, and in the log of the Server.")
 @confirmation_options
 @timeout_option(60)
 @host_options.host_access()
