@@ -101,10 +101,15 @@ class Bus(Job):
         return next((float(line.removeprefix(start)) for line in lines if line.startswith(start)), None)
 
     def failed(self, timeout: float = 40.0) -> dict[str, str]:
-        """Waits for FAILED, and gives what it is told for: the two are written one after the other."""
-        problems: list[dict[str, str]] = wait_for(
-            lambda: (found := self.look()).state == "failed" and found.problems, f"{self.name} failed", timeout
-        )
+        """Waits for FAILED, and gives what it is told for: the two are written one after the other, and until then the
+        error that was retried before is still there."""
+
+        def told() -> list[dict[str, str]]:
+            found = self.look()
+            is_told = found.figures is None or found.figures.state == "failed"
+            return found.problems if found.state == "failed" and is_told else []
+
+        problems: list[dict[str, str]] = wait_for(told, f"{self.name} failed", timeout)
         return problems[0]
 
     def verdict_until(self, seen: list[Seen]) -> Verdict:
