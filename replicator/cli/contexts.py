@@ -7,17 +7,16 @@ REPLICATOR_SERVER, its token would go to a process that it is not for.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
-import secrets
 import stat
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from replicator.config.token import default_token_file
 from replicator.errors import ProcessError
+from replicator.host import private_files
 
 DEFAULT_SERVER: Final = "http://127.0.0.1:8080"
 CONTEXT: Final = "REPLICATOR_CONTEXT"
@@ -113,18 +112,10 @@ def save(contexts: Contexts) -> None:
             for name, one in sorted(contexts.named.items())
         },
     }
-    fresh = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-        fresh.replace(path)
+        private_files.replace(path, f"{json.dumps(content, indent=2, ensure_ascii=False)}\n".encode())
     except OSError as error:
         raise _wrong(path, "can't be written", error.strerror or str(error)) from None
-    finally:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
 
 
 def _wrong(path: Path, what: str, found: str) -> ProcessError:

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-import contextlib
 import hashlib
 import os
 import secrets
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from replicator.errors import ConfigError
+from replicator.host import private_files
+from replicator.host.files import NotUsable
 
 VARIABLE: Final = "REPLICATOR_CLUSTER_KEY_FILE"
 """The path of the file, for this process and its workers."""
@@ -52,19 +52,11 @@ def configured() -> ClusterKeys | None:
 def read(path: Path) -> ClusterKeys:
     """Raises ConfigError E1043: missing, open to other users, or without a key. Its content is never shown."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise _unusable(path, reason or "not readable") from None
-    try:
-        mode = os.fstat(handle).st_mode
-        if not stat.S_ISREG(mode):
-            raise _unusable(path, "not a regular file")
-        if stat.S_IMODE(mode) & 0o077:
-            raise _unusable(path, f"mode {stat.S_IMODE(mode):04o}", fix=f"chmod 600 {path}")
-        content = os.read(handle, _MOST_BYTES)
-    finally:
-        os.close(handle)
+        content = private_files.read(path, _MOST_BYTES)
+    except private_files.Exposed as error:
+        raise _unusable(path, str(error), fix=f"chmod 600 {path}") from None
+    except NotUsable as error:
+        raise _unusable(path, str(error)) from None
     keys = list(_parsed(path, content))
     if not keys:
         raise _unusable(path, "no key")
@@ -78,19 +70,10 @@ def add(path: Path) -> tuple[str, int]:
     earlier = list(read(path).keys.values()) if before else []
     keys = [secrets.token_bytes(_SIZE), *earlier]
     text = _HEAD + "".join(f"{base64.b64encode(key).decode()}\n" for key in keys)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+        private_files.replace(path, text.encode())
     except OSError as error:
         raise _unusable(path, error.strerror or str(error), fix="Give a path that this user can write to.") from None
-    finally:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
     return id_of(keys[0]), len(keys)
 
 

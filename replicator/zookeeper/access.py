@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import ssl
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -21,7 +20,9 @@ import msgspec
 
 from replicator.coordination.ports import Identity
 from replicator.errors import ConfigError
+from replicator.host import private_files
 from replicator.host.addresses import parse_ensemble
+from replicator.host.files import NotUsable
 from replicator.host.network import is_loopback
 
 PREFIX: Final = "REPLICATOR_ZOOKEEPER_"
@@ -182,15 +183,11 @@ def _checked(values: Mapping[str, str], *, insecure: bool) -> Access:
 def read_private(path: str) -> bytes:
     """A file that only its owner may read or write. Raises ConfigError E4036."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # noqa: PTH123 - a pipe must not block
-            mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise _unusable(path, "not a regular file")
-            if mode & 0o077:
-                raise _unusable(path, f"mode {stat.S_IMODE(mode):04o}", "mode 0600", f"Run `chmod 600 {path}`.")
-            return file.read(_MOST)
-    except OSError as error:
-        raise _unusable(path, error.strerror or str(error)) from error
+        return private_files.read(path, _MOST)
+    except private_files.Exposed as error:
+        raise _unusable(path, str(error), "mode 0600", f"Run `chmod 600 {path}`.") from error
+    except NotUsable as error:
+        raise _unusable(path, str(error)) from error
 
 
 def _unusable(what: str, found: str, wanted: str = "", fix: str = "") -> ConfigError:
