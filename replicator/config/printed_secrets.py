@@ -11,8 +11,9 @@ import threading
 import time
 from typing import Final
 
+from replicator.config import programs
 from replicator.errors import ConfigError, SecretUnavailable
-from replicator.host import access, commands, files
+from replicator.host import access, commands
 
 PATTERN: Final = r"command:[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_./:@=+][A-Za-z0-9_./:@=+-]*)?"
 CACHE_SECONDS: Final = 60.0
@@ -42,33 +43,24 @@ def printed(reference: str, *, fresh: bool = False) -> str:
 
 def _run(reference: str) -> str:
     name, slash, argument = reference.removeprefix("command:").partition("/")
-    shown = f"the command {name!r}"
     directories = access.commands_directories()
-    program = next((str(each / name) for each in directories if (each / name).exists()), name)
+    program = next((str(each / name) for each in directories if (each / name).exists()), None)
+    if program is None:
+        raise programs.not_allowed(name, "no such program")
+    fix = f"Make it executable for the user of {access.process_name()}; then `replicator task retry NAME`."
     try:
-        found = commands.output((program, argument) if slash else (program,), directories)
-    except files.NotAllowed as error:
-        raise ConfigError(
-            "E1012",
-            f"tasks may not run {shown}",
-            found="no such program" if program == name else str(error),
-            wanted="a program in an allowed directory",
-            fix=f"Move the program there, or start {access.process_name()} with --commands-directory.",
-        ) from None
-    except files.NotUsable as error:
-        fix = f"Make it executable for the user of {access.process_name()}; then `replicator task retry NAME`."
-        raise ConfigError("E1006", f"{shown} can't be run", found=str(error), wanted="a program", fix=fix) from None
+        found = programs.printed((program, argument) if slash else (program,), prints="the secret", fix=fix, shown=name)
     except commands.CommandFailed as error:
-        raise _no_secret(shown, str(error)) from None
+        raise _no_secret(name, str(error)) from None
     if not found:
-        raise _no_secret(shown, "it printed nothing")
+        raise _no_secret(name, "it printed nothing")
     return found
 
 
-def _no_secret(shown: str, found: str) -> SecretUnavailable:
+def _no_secret(name: str, found: str) -> SecretUnavailable:
     return SecretUnavailable(
         "E1046",
-        f"{shown} gives no secret",
+        f"the command {name!r} gives no secret",
         found=found,
         wanted="a program that prints the secret and ends with status 0",
     )

@@ -9,11 +9,12 @@ from typing import Any, Final
 from kafka.net.sasl.oauth import AbstractTokenProvider  # the class that kafka-python's option asks for by this name
 
 from replicator.config.kafka_source import KafkaSource
+from replicator.config.programs import printed
 from replicator.config.sasl import Sasl as SaslConfig
 from replicator.config.secrets import resolve
 from replicator.config.task import KafkaSink
-from replicator.errors import ConfigError, ReplicatorError, SinkError
-from replicator.host import access, commands, files
+from replicator.errors import ReplicatorError, SinkError
+from replicator.host import access, commands
 from replicator.kafka.sasl import Bearer, Password, TokenUnavailable
 from replicator.kafka.security import Security
 from replicator.net import tls
@@ -85,20 +86,9 @@ def _token_source(sasl: SaslConfig) -> Callable[[], str]:
 
 def _printed(command: tuple[str, ...]) -> str:
     """Raises ConfigError: it may not, or can't, be run; TokenUnavailable: it failed, which may pass."""
+    fix = f"Install the program, executable for the user of {access.process_name()}, or correct `token_command`."
     try:
-        return commands.output(command, access.commands_directories())
-    except files.NotAllowed as error:
-        raise ConfigError(
-            "E1012",
-            f"tasks may not run the command {command[0]!r}",
-            found=str(error),
-            wanted="a program in an allowed directory",
-            fix=f"Move the program there, or start {access.process_name()} with --commands-directory.",
-        ) from None
-    except files.NotUsable as error:
-        what = f"the command {command[0]!r} can't be run"
-        fix = f"Install the program, executable for the user of {access.process_name()}, or correct `token_command`."
-        raise ConfigError("E1006", what, found=str(error), wanted="a program that prints a token", fix=fix) from None
+        return printed(command, prints="a token", fix=fix)
     except commands.CommandFailed as error:
         raise TokenUnavailable(f"the command {command[0]!r} printed no token: {error}") from None
 
