@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from fastapi import Depends, Header, Path, Query, Request
@@ -54,6 +54,7 @@ ANSWERS = (
     access_responses.Audit,
 )
 _REF = "#/components/schemas/{name}"
+T = TypeVar("T")
 
 
 def reply(view: msgspec.Struct, status: int = 200) -> Response:
@@ -77,34 +78,15 @@ def schemas() -> dict[str, Any]:
     return found
 
 
-def _operations(request: Request) -> TaskOperations:
-    operations = request.app.state.operations
-    assert isinstance(operations, TaskOperations)  # noqa: S101
-    return operations
+def _of_app(name: str, kind: type[T]) -> Callable[[Request], T]:
+    """A dependency: what `server.app` has put into the application's state under this name."""
 
+    def found(request: Request) -> T:
+        part = getattr(request.app.state, name)
+        assert isinstance(part, kind)  # noqa: S101
+        return part
 
-def _positions(request: Request) -> Positions:
-    positions = request.app.state.positions
-    assert isinstance(positions, Positions)  # noqa: S101
-    return positions
-
-
-def _definitions(request: Request) -> DefinitionOperations:
-    definitions = request.app.state.table_definitions
-    assert isinstance(definitions, DefinitionOperations)  # noqa: S101
-    return definitions
-
-
-def _versions(request: Request) -> VersionOperations:
-    versions = request.app.state.versions
-    assert isinstance(versions, VersionOperations)  # noqa: S101
-    return versions
-
-
-def _sealing(request: Request) -> Sealing:
-    sealing = request.app.state.sealing
-    assert isinstance(sealing, Sealing)  # noqa: S101
-    return sealing
+    return found
 
 
 def _name(name: Annotated[str, Path(description="the task's name as its znode carries it: escaped with %XX")]) -> str:
@@ -123,18 +105,6 @@ def _by(
 
 def _login(request: Request) -> Principal:
     return facts_of(request.scope).known
-
-
-def _login_operations(request: Request) -> LoginOperations:
-    operations = request.app.state.logins
-    assert isinstance(operations, LoginOperations)  # noqa: S101
-    return operations
-
-
-def _audit(request: Request) -> AuditLog:
-    log = request.app.state.audit
-    assert isinstance(log, AuditLog)  # noqa: S101
-    return log
 
 
 def _version(
@@ -198,16 +168,16 @@ SECRETS: Final = frozenset({"secret", "password", "token"})
 
 
 Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
-OperationsOf = Annotated[TaskOperations, Depends(_operations)]
-SealingOf = Annotated[Sealing, Depends(_sealing)]
-PositionsOf = Annotated[Positions, Depends(_positions)]
-DefinitionsOf = Annotated[DefinitionOperations, Depends(_definitions)]
-VersionsOf = Annotated[VersionOperations, Depends(_versions)]
+OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
+SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
+PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
+DefinitionsOf = Annotated[DefinitionOperations, Depends(_of_app("table_definitions", DefinitionOperations))]
+VersionsOf = Annotated[VersionOperations, Depends(_of_app("versions", VersionOperations))]
 Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 LoginOf = Annotated[Principal, Depends(_login)]
-LoginsOf = Annotated[LoginOperations, Depends(_login_operations)]
-AuditOf = Annotated[AuditLog, Depends(_audit)]
+LoginsOf = Annotated[LoginOperations, Depends(_of_app("logins", LoginOperations))]
+AuditOf = Annotated[AuditLog, Depends(_of_app("audit", AuditLog))]
 Version = Annotated[int | None, Depends(_version)]
 SelectorOf = Annotated[Selector, Depends(_selector)]
 Config = Annotated[TaskConfig, Depends(_config)]

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from replicator.cli.access.listing import show
 from replicator.cli.access.options import Duration, role_option, selector_option
 from replicator.cli.lazy import SuggestingGroup
 from replicator.cli.task import render
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import output_option, with_client
-from replicator.cli.terminal import clean, table
+from replicator.cli.terminal import clean
 
 HEADER = ["NAME", "ROLE", "SELECTOR", "CREATED", "BY", "EXPIRES"]
 _MEANINGS = {"ls": "list", "get": "list", "delete": "revoke", "rm": "revoke", "remove": "revoke", "add": "create"}
@@ -53,15 +54,8 @@ def create(name: str, role: str, selector: str, expires_s: int, output: str, cli
 @with_client
 def list_tokens(output: str, no_headers: bool, client: Client) -> None:
     """List the tokens, without their secrets."""
-    answer = client.tokens()
-    if output in ("json", "yaml"):
-        click.echo(render.structured(answer, output), nl=False)
-    elif output == "name":
-        click.echo("".join(f"{clean(item['name'])}\n" for item in answer["items"]), nl=False)
-    elif answer["items"]:
-        click.echo(table(HEADER, [_row(item) for item in answer["items"]], heading=not no_headers), nl=False)
-    else:
-        click.echo("No tokens yet. Create one: replicator token create NAME", err=True)
+    none = "No tokens yet. Create one: replicator token create NAME"
+    show(client.tokens(), output, HEADER, _row, heading=not no_headers, none=none)
 
 
 def _row(item: dict[str, Any]) -> list[str]:

@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 import click
 
+from replicator.cli.access.listing import show
 from replicator.cli.access.options import role_option, selector_option
 from replicator.cli.lazy import SuggestingGroup
 from replicator.cli.task import render
 from replicator.cli.task.ask import confirmation_options, confirmed
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import output_option, with_client
-from replicator.cli.terminal import clean, interactive, table
+from replicator.cli.terminal import clean, interactive
 
 F = TypeVar("F", bound=Callable[..., Any])
 HEADER = ["NAME", "ROLE", "SELECTOR", "CREATED", "BY"]
@@ -62,16 +63,8 @@ def create(name: str, role: str, selector: str, password_stdin: bool, client: Cl
 @with_client
 def list_users(output: str, no_headers: bool, client: Client) -> None:
     """List the users."""
-    answer = client.users()
-    if output in ("json", "yaml"):
-        click.echo(render.structured(answer, output), nl=False)
-    elif output == "name":
-        click.echo("".join(f"{clean(item['name'])}\n" for item in answer["items"]), nl=False)
-    elif answer["items"]:
-        rows = [_row(item) for item in answer["items"]]
-        click.echo(table(HEADER, rows, heading=not no_headers), nl=False)
-    else:
-        click.echo("No users yet. Create one: replicator user create NAME", err=True)
+    none = "No users yet. Create one: replicator user create NAME"
+    show(client.users(), output, HEADER, _row, heading=not no_headers, none=none)
 
 
 def _row(item: dict[str, Any]) -> list[str]:
