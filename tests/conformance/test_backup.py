@@ -6,7 +6,7 @@ import os
 import stat
 import uuid
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,6 @@ from replicator.errors import NotConnected, ProcessError, ReplicatorError, Versi
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
 from replicator.model.schema_history import SchemaRecord
-from replicator.zookeeper.client import connect
 from tests.security.secured import SecuredSite, quiet
 from tests.support.present import present
 
@@ -50,29 +49,6 @@ Session = Callable[[], Coordinator]
 TASK, ODD = "copy", "heiß/../übel %2e\u202e.x"
 EPOCH = 7 << 32
 """Of a ZooKeeper with many elections behind it."""
-
-
-@pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.servers)])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
-    opened_: list[Coordinator] = []
-    if request.param == "memory":
-        make: Session = MemoryEnsemble().session
-    else:
-        hosts = request.getfixturevalue("zookeeper").hosts
-        make = lambda: connect(hosts, session_timeout=4.0)  # noqa: E731
-
-    def opening() -> Coordinator:
-        opened_.append(make())
-        return opened_[-1]
-
-    yield opening
-    for coordinator in opened_:
-        coordinator.close()
-
-
-@pytest.fixture
-def zk(session: Session) -> Coordinator:
-    return session()
 
 
 @pytest.fixture

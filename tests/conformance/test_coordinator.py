@@ -4,41 +4,14 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.ports import Change, Check, Connection, Coordinator, Create, Delete, Set, Stat
 from replicator.errors import CoordinationError, NodeExists, NodeMissing, NotConnected, VersionConflict
-from replicator.zookeeper.client import connect
 
 Session = Callable[[], Coordinator]
-
-
-@pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.servers)])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
-    """Makes sessions on the same servers; all are closed at the end."""
-    opened: list[Coordinator] = []
-    if request.param == "memory":
-        ensemble = MemoryEnsemble()
-        make: Session = ensemble.session
-    else:
-        hosts = request.getfixturevalue("zookeeper").hosts
-        make = lambda: connect(hosts, session_timeout=4.0)  # noqa: E731
-
-    def opening() -> Coordinator:
-        opened.append(make())
-        return opened[-1]
-
-    yield opening
-    for coordinator in opened:
-        coordinator.close()
-
-
-@pytest.fixture
-def zk(session: Session) -> Coordinator:
-    return session()
 
 
 @pytest.fixture

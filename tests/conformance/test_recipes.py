@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Election
 from replicator.coordination.leadership.progress import TermProgress
@@ -41,34 +40,10 @@ from replicator.errors import (
 )
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
-from replicator.zookeeper.client import connect
 from tests.support.present import present
 
 Session = Callable[[], Coordinator]
 TASK = "copy"
-
-
-@pytest.fixture(params=["memory", pytest.param("zookeeper", marks=pytest.mark.servers)])
-def session(request: pytest.FixtureRequest) -> Iterator[Session]:
-    opened: list[Coordinator] = []
-    if request.param == "memory":
-        make: Session = MemoryEnsemble().session
-    else:
-        hosts = request.getfixturevalue("zookeeper").hosts
-        make = lambda: connect(hosts, session_timeout=4.0)  # noqa: E731
-
-    def opening() -> Coordinator:
-        opened.append(make())
-        return opened[-1]
-
-    yield opening
-    for coordinator in opened:
-        coordinator.close()
-
-
-@pytest.fixture
-def zk(session: Session) -> Coordinator:
-    return session()
 
 
 @pytest.fixture
