@@ -50,11 +50,11 @@ def test_nothing_is_left_of_a_failed_connect():
 def test_a_chroot_that_does_not_exist_is_named_and_not_created(server, zk):
     below = connect(f"{server.hosts}/bus", 4.0)
     with pytest.raises(CoordinationError, match=r"E4004.*the chroot /bus of --zookeeper does not exist.*zkCli.sh"):
-        below.create("/root/tasks", parents=True)
+        below.create("/tree/tasks", parents=True)
     assert zk.exists("/bus") is None
     zk.create("/bus")
-    below.create("/root/tasks", parents=True)
-    assert zk.exists("/bus/root/tasks") is not None
+    below.create("/tree/tasks", parents=True)
+    assert zk.exists("/bus/tree/tasks") is not None
     below.close()
 
 
