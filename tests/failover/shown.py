@@ -104,7 +104,7 @@ class Blind:
         self.metrics = httpx.get(f"{cluster.monitor_url}/metrics").text
         self.health = httpx.get(f"{cluster.monitor_url}/healthz").text
         self.ready = httpx.get(f"{cluster.monitor_url}/healthz/ready").status_code
-        self.last = time.monotonic()
+        self.last, self._wall = time.monotonic(), time.time()
         self._cluster = cluster
 
     def fresh_or_old(self, began: float) -> bool:
@@ -136,17 +136,23 @@ class Blind:
         """The last figures, and how old they are."""
         self._check_blind()
         least, most = self.first - began - TOLERANCE, self.last - began + TOLERANCE
-        for age in (self.state["age_s"], time.time() - self.state["stale_since_ms"] / 1000):
+        for age in (self.state["age_s"], self._wall - self.state["stale_since_ms"] / 1000):
             assert least <= age <= most, f"{age}, not {least} to {most}"
         assert task in self.page and '<span role="alert">No data from ZooKeeper since ' in self.page
         assert "Everything below is the state of that time." in self.page
         assert "\nzookeeper: no data since " in self.health
 
-    def check_new_monitor(self, task: str) -> None:
-        """Of a Monitor that was started in the outage: no figures at all."""
-        self._check_blind()
+    def check_no_figures(self, task: str) -> None:
+        """Of a Monitor that was started in the outage."""
         assert self.state["tasks"] == [] and self.state["age_s"] is None
         assert f'data-key="tasks:{task}"' not in self.page
+        assert "\nbus_zookeeper_connected 0.0\n" in self.metrics and "bus_task_" not in self.metrics
+        assert self.ready == 503
+
+    def check_new_monitor(self, task: str) -> None:
+        """It has no figures at all, and says so."""
+        self._check_blind()
+        self.check_no_figures(task)
         assert "No data from ZooKeeper since this Monitor was started at " in self.page
         assert "It has never read anything." in self.page
         assert "\nzookeeper: nothing was ever read since the start at " in self.health

@@ -254,3 +254,19 @@ def test_hosts_and_keys_complete(three: World) -> None:
 
 def test_a_long_reason_is_shortened(cli: Cli, world: World, file: Path) -> None:
     assert cli("task", "apply", "-f", str(file), "--reason", "x" * 300).exit_code == 0
+
+
+CHANGES = (
+    "apply", "edit", "pause", "resume", "restart", "retry", "switchover", "delete", "skip", "fork", "rollback",
+    "quarantine", "replay", "position set", "secret set", "snapshot start", "snapshot pause", "snapshot resume",
+    "snapshot stop", "schema set",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", CHANGES)
+def test_every_verb_that_changes_something_takes_a_reason(cli: Cli, verb: str) -> None:
+    assert "--reason" in cli("task", *verb.split(), "--help").stdout
+
+
+def test_wait_shows_its_default(cli: Cli) -> None:
+    assert "[default: running]" in cli("task", "wait", "--help").stdout
