@@ -17,6 +17,7 @@ from core.context import CoreContext, Starter
 from core.expiry_checks import Config, ExpiryChecks
 from core.lease_renewal import LeaseRenewal
 from core.machine_status import MachineStatus
+from core.outgoing_watch import OutgoingWatch
 from core.pipe_reader import PipeReader, Speaker
 from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Progress, Status
 from core.reachability import Reachability
@@ -91,6 +92,7 @@ class Agent:
             writer=CheckpointWriter(self._later_write_failed, clock),
             schema_history=SchemaHistoryService(),
             pipes=PipeReader(self._heard),
+            outgoing=OutgoingWatch(coordinator, layout, self._later_outgoing, self._obey),
             clock=clock,
             validate=validate,
             reach=self._reachability.of,
@@ -102,6 +104,7 @@ class Agent:
         self._cut_off_since: float | None = None
         self._list_due = 0.0
         self._watching_list = False
+        self._outgoing_due = 0.0
 
     # From other threads
 
@@ -111,6 +114,12 @@ class Agent:
 
     def _later_wake(self, task: str) -> None:
         self._events.put(lambda: self._wake(task))
+
+    def _later_outgoing(self) -> None:
+        def look() -> None:
+            self._outgoing_due = 0.0
+
+        self._events.put(look)
 
     def _later_write_failed(self, task: str, error: CoordinationError) -> None:
         def tell() -> None:
@@ -175,6 +184,7 @@ class Agent:
             try:
                 self._context.identity = self._machine_status.claim(self._asked_to_stop)
                 self._named = True
+                self._context.outgoing.refresh()
                 for task in self._tasks:
                     self._registry.register(task, self._context.identity.host)
                     self._add(task)
@@ -196,6 +206,8 @@ class Agent:
         while not self._done():
             self._take(self._next_due())
             now = self._clock()
+            if now >= self._outgoing_due:
+                self._look_at_outgoing(now)
             if now >= self._list_due and not self._stopping:
                 self._look_for_tasks(now)
             for runner in list(self._runners.values()):
@@ -206,7 +218,7 @@ class Agent:
     def _next_due(self) -> float:
         """Seconds until something is to be done by the clock."""
         dues = [runner.due for runner in self._runners.values()]
-        dues.append(self._clock() + _PULSE_SECONDS)
+        dues += [self._clock() + _PULSE_SECONDS, self._outgoing_due]
         if not self._stopping:
             dues.append(self._list_due)
         else:
@@ -260,6 +272,17 @@ class Agent:
     def _report(self, runner: TaskRunner) -> None:
         if runner.report():
             self._machine_status.poke()
+
+    # Outgoing addresses
+
+    def _look_at_outgoing(self, now: float) -> None:
+        self._outgoing_due = now + self._reread
+        with contextlib.suppress(CoordinationError):  # what was known before is in force
+            self._context.outgoing.refresh()
+
+    def _obey(self, entries: tuple[str, ...] | None) -> None:
+        for runner in self._runners.values():
+            runner.obey(entries)
 
     # Tasks
 
@@ -336,12 +359,14 @@ class Agent:
         _LOG.info("zookeeper", state=state.value, session=f"{self._coordinator.session_id:#x}")
         self._cut_off_since = None if state is Connection.CONNECTED else self._clock()
         if state is Connection.LOST:
+            self._context.outgoing.forget_watches()
             for runner in self._runners.values():
                 runner.participant.on_session_lost()
         if state is Connection.CONNECTED:
             if self._named:
                 self._machine_status.publish()  # before we stand: a session that stands has a machine node
             self._list_due = 0.0
+            self._outgoing_due = 0.0
             self._watching_list = False
         for runner in self._runners.values():
             runner.due = 0.0

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from core.checkpoint_writer import CheckpointWriter
 from core.lease_renewal import LeaseRenewal
+from core.outgoing_watch import OutgoingWatch
 from core.pipe_reader import PipeReader, Speaker
 from core.protocol import ToWorker, WorkerSpec
 from core.schema_history_service import SchemaHistoryService
@@ -53,6 +54,7 @@ class CoreContext:
     writer: CheckpointWriter
     schema_history: SchemaHistoryService
     pipes: PipeReader
+    outgoing: OutgoingWatch
     clock: Callable[[], float]
     validate: Validate
     reach: Callable[[str], dict[str, bool]]

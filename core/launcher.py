@@ -28,6 +28,7 @@ from replicator.assembly.expiry_checks import ExpiryReport, check_expiry
 from replicator.config import sealed
 from replicator.config.load import parse_task
 from replicator.errors import ReplicatorError
+from replicator.net import connections
 
 _REAP_SECONDS = 1.0
 _LOOK_SECONDS = 60.0
@@ -147,7 +148,7 @@ class Launcher:
     def look(self, config: Mapping[str, Any], installation: str) -> ExpiryReport | None:
         """`check_expiry` in a process of its own; None when it does not answer in time."""
         ours, theirs = self._context.Pipe(duplex=False)
-        given = theirs, dict(config), installation
+        given = theirs, dict(config), installation, connections.cluster_list()
         process = self._context.Process(target=_look, args=given, name="expiry", daemon=True)
         process.start()
         theirs.close()
@@ -184,12 +185,13 @@ def _work(*given: Any) -> None:
     main(*given)
 
 
-def _look(connection: Connection, config: dict[str, Any], installation: str) -> None:
+def _look(connection: Connection, config: dict[str, Any], installation: str, outgoing: tuple[str, ...] | None) -> None:
     end_with_the_template()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent ends us
     os.nice(10)
     logging.disable()  # the worker, which has a log, meets the same servers
     with connection, contextlib.suppress(ReplicatorError, OSError):
+        connections.set_cluster_list(outgoing)
         sealed.bind(config, installation)
         connection.send(check_expiry(parse_task(config)))
 

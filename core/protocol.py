@@ -23,7 +23,8 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     """Everything a worker is started with. config: the validated task configuration as plain data (references to
     secrets, never secrets); checkpoint: of lastCommit, read after this term was won; clean: the checkpoint was written
     by a term that released on purpose; server_id: our replica id, 0: as the task's configuration or name says; orders:
-    of operators, of tables in quarantine; installation, previous: see `Term`."""
+    of operators, of tables in quarantine; installation, previous: see `Term`; outgoing: the cluster's list of outgoing
+    addresses."""
 
     task: str
     uid: str
@@ -36,6 +37,7 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     installation: str = ""
     previous: int | None = None
     purged: tuple[str, ...] = ()
+    outgoing: tuple[str, ...] | None = None
 
 
 class Lease(NamedTuple):
@@ -53,6 +55,13 @@ class Saved(msgspec.Struct, frozen=True, tag=True):
     """Agent -> worker: the checkpoint `number` (or a later one) is in lastCommit."""
 
     number: int
+
+
+class OutgoingChanged(msgspec.Struct, frozen=True, tag=True):
+    """Agent -> worker: the cluster's list of outgoing addresses is another one now. It holds for connections that are
+    opened from now on. None: everything is allowed."""
+
+    entries: tuple[str, ...] | None
 
 
 class SchemaHistoryAnswer(msgspec.Struct, frozen=True, tag=True):
@@ -138,7 +147,7 @@ class SecretChanged(msgspec.Struct, frozen=True, tag=True):
     error: dict[str, str]
 
 
-ToWorker: TypeAlias = Drain | Saved | SchemaHistoryAnswer
+ToWorker: TypeAlias = Drain | Saved | SchemaHistoryAnswer | OutgoingChanged
 FromWorker: TypeAlias = (
     Progress | Status | Streaming | Waiting | Failed | Drained | SecretChanged | LoadSchemaHistory | AppendSchemaHistory
 )

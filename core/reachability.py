@@ -7,7 +7,6 @@ a registry refuses in HTTP or in TLS.
 
 from __future__ import annotations
 
-import socket
 import ssl
 import struct
 import threading
@@ -16,7 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from replicator.config.addresses import Address, addresses
+from replicator.config.addresses import Address
+from replicator.config.destinations import brokers, registries, source_brokers, sources, targets, url_address
+from replicator.errors import ConfigError
+from replicator.net import connections
 
 T = TypeVar("T")
 
@@ -39,61 +41,33 @@ def knows_requests(address: Address) -> bool:
 def speaks_http(url: str) -> bool:
     """A server of a schema registry. Of one with TLS any answer in TLS counts: whether we trust each other is for the
     worker to say."""
-    parts = urlsplit(url)
-    address = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
-    if parts.scheme != "https":
+    address = url_address(url)
+    if urlsplit(url).scheme != "https":
         return _answers(address, _HEAD)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
         with (
-            socket.create_connection(address, timeout=_TIMEOUT) as connection,
-            context.wrap_socket(connection, server_hostname=parts.hostname),
+            connections.connect(*address, _TIMEOUT) as connection,
+            context.wrap_socket(connection, server_hostname=address[0]),
         ):
             return True
     except ssl.SSLEOFError:
         return False
     except ssl.SSLError:
         return True  # an alert, or something else than TLS
-    except OSError:
+    except (OSError, UnicodeError, ConfigError):
         return False
 
 
 def _answers(address: Address, question: bytes) -> bool:
     try:
-        with socket.create_connection(address, timeout=_TIMEOUT) as connection:
+        with connections.connect(*address, _TIMEOUT) as connection:
             if question:
                 connection.sendall(question)
             return bool(connection.recv(1))
-    except OSError:
+    except (OSError, UnicodeError, ConfigError):  # also an address that is not allowed
         return False
-
-
-def sources(config: Mapping[str, Any]) -> tuple[Address, ...]:
-    return _servers(config.get("source") or {})
-
-
-def brokers(config: Mapping[str, Any]) -> tuple[Address, ...]:
-    """() for sinks that are no Kafka cluster."""
-    return addresses((config.get("sink") or {}).get("bootstrap_servers") or ())
-
-
-def targets(config: Mapping[str, Any]) -> tuple[Address, ...]:
-    """() for sinks that are no database server."""
-    sink = config.get("sink") or {}
-    return _servers(sink) if sink.get("type") in ("mysql", "mariadb") else ()
-
-
-def _servers(section: Mapping[str, Any]) -> tuple[Address, ...]:
-    hosts = section.get("hosts") or [f"{section.get('host', '127.0.0.1')}:{section.get('port', 3306)}"]
-    return addresses(hosts)
-
-
-def registries(config: Mapping[str, Any]) -> tuple[str, ...]:
-    """URLs of the schema registry's servers; () where there is none."""
-    options = (config.get("sink") or {}).get("debezium") or {}
-    url = (options.get("schema_registry") or {}).get("url") or ()
-    return (url,) if isinstance(url, str) else tuple(url)
 
 
 class Reachability:
@@ -130,15 +104,18 @@ class Reachability:
         configs = self._configs()
         servers = [*map(sources, configs.values()), *map(targets, configs.values())]
         greeted = _asked(pool, greets, servers)
-        asked = _asked(pool, knows_requests, map(brokers, configs.values()))
+        kafka = [*map(source_brokers, configs.values()), *map(brokers, configs.values())]
+        asked = _asked(pool, knows_requests, kafka)
         spoke = _asked(pool, speaks_http, map(registries, configs.values()))
         found = {}
         for task, config in configs.items():
             of_sink = [asked[address] for address in brokers(config)]
             of_sink += [greeted[address] for address in targets(config)]
+            of_source = [greeted[address] for address in sources(config)]
+            of_source += [asked[address] for address in source_brokers(config)]
             of_registry = registries(config)
             found[task] = {
-                "source": any(greeted[address] for address in sources(config)),
+                "source": any(of_source),
                 "sink": not of_sink or any(of_sink),
             }
             if of_registry:

@@ -12,6 +12,7 @@ from core.protocol import (
     Drained,
     Failed,
     FromWorker,
+    OutgoingChanged,
     Progress,
     Saved,
     SecretChanged,
@@ -85,6 +86,7 @@ class TaskRunner:
             installation=installation,
             previous=term.previous,
             purged=tuple(Purged(context.coordinator, context.layout).uids(task)),
+            outgoing=context.outgoing.refresh(),
         )
         try:
             worker = context.launcher.start(spec, lease.deadline)
@@ -116,6 +118,11 @@ class TaskRunner:
         context.leases.attach(task, worker)
         context.pipes.add(task, worker)
         self._log.info("worker started", epoch=term.epoch, pid=worker.pid, config_version=config.version)
+
+    def obey(self, outgoing: tuple[str, ...] | None) -> None:
+        """The cluster's list of outgoing addresses is another one now."""
+        if self._worker is not None:
+            self._worker.send(OutgoingChanged(outgoing))
 
     def drain(self) -> None:
         if self._worker is not None:

@@ -23,6 +23,7 @@ from core.protocol import (
     Failed,
     FromWorker,
     Lease,
+    OutgoingChanged,
     Progress,
     Saved,
     SchemaHistoryAnswer,
@@ -54,6 +55,7 @@ from replicator.model.lag import LagFacts
 from replicator.model.position import Position
 from replicator.model.target_table import TargetTables
 from replicator.model.term import Term
+from replicator.net import connections
 from replicator.pipeline.backoff import Backoff
 from replicator.pipeline.delivery_progress import DeliveryCounters
 from replicator.pipeline.malloc import IdleRelease
@@ -102,6 +104,8 @@ class Link:
                     self._changed.notify_all()
             elif isinstance(message, SchemaHistoryAnswer):
                 self.history.answered(message)
+            elif isinstance(message, OutgoingChanged):
+                connections.set_cluster_list(message.entries)
 
     def wait_saved(self, number: int, timeout: float) -> bool:
         with self._changed:
@@ -205,6 +209,7 @@ def main(way: socket.socket, lease: Lease, beat: Any, spec: WorkerSpec, log_styl
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the agent drains us
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     log.setup(log_style)
+    connections.set_cluster_list(spec.outgoing)
     logger = log.get_logger("worker").bind(task=spec.task, epoch=spec.epoch)
     term = Term(
         spec.task,

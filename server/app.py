@@ -22,6 +22,7 @@ from server.authentication import Authentication, Verifier
 from server.document import document
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
+from server.outgoing import OutgoingOperations
 from server.positions import Positions
 from server.route_table import RouteTable
 from server.routes import (
@@ -33,6 +34,7 @@ from server.routes import (
     history,
     logins,
     machines,
+    outgoing,
     positions,
     quarantine,
     secrets,
@@ -62,6 +64,7 @@ ROUTERS = (
     history.router,
     machines.router,
     cluster.router,
+    outgoing.router,
     health.router,
     logins.router,
     audit.router,
@@ -131,6 +134,7 @@ def create_routes(
     app.state.logins = LoginOperations(coordinator, layout, verified)
     app.state.audit = AuditLog(coordinator, layout)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
+    app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)

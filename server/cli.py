@@ -54,6 +54,7 @@ DEFAULT_LISTEN = "127.0.0.1:8080"
 @click.option("--host", default=socket.gethostname, help="Name of this Server in ZooKeeper; default: the host name.")
 @pid_file_option
 @host_options.cluster_key
+@host_options.allow_outgoing
 @options.log_format
 @click.pass_obj
 def command(

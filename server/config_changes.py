@@ -12,6 +12,7 @@ from replicator.config.task import TaskConfig
 from replicator.errors import NodeMissing
 from server import task_scope
 from server.audit import differences
+from server.outgoing import OutgoingOperations
 from server.request_facts import facts_of
 
 
@@ -27,10 +28,13 @@ def writes(request: Request, config: TaskConfig, before: Mapping[str, Any] | Non
 
 
 def replaces(request: Request, after: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
-    """As `writes`, of a configuration as plain data."""
+    """As `writes`, of a configuration as plain data. Raises ConfigError E1050 for an address that is never allowed."""
     facts = facts_of(request.scope)
     _visible(request, before)
     task_scope.check_config(facts.known, after)
+    outgoing = request.app.state.outgoing
+    assert isinstance(outgoing, OutgoingOperations)  # noqa: S101
+    outgoing.check(after)
     facts.changes = differences(before, after)
 
 

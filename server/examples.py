@@ -118,6 +118,7 @@ BODIES: Final[dict[str, Any]] = {
     "createToken": {"name": "ci", "role": "operator", "selector": "env=prod", "expires_s": 7_776_000},
     "createUser": {"name": "ann", "password": "correct horse battery", "role": "admin"},
     "setPassword": {"password": "correct horse battery"},
+    "replaceOutgoing": {"entries": ["10.0.0.0/8", "*.example.com:9092"]},
     "setUserRole": {"role": "operator", "selector": "env=prod"},
 }
 
@@ -241,5 +242,16 @@ ANSWERS: Final[dict[str, Any]] = {
         ],
     },
     "Cluster": {"apiVersion": "v1", "kind": "Cluster", "installation": "3f0c9a1be27d"},
+    "Outgoing": {
+        "apiVersion": "v1",
+        "kind": "Outgoing",
+        "limited": True,
+        "entries": ["10.0.0.0/8", "*.example.com:9092"],
+        "version": 3,
+        "changed_by": "ann@10.0.0.7",
+        "changed_ms": _TIME,
+        "reason": "",
+        "refused": [{"task": _NAME, "key": "source.host", "address": "192.0.2.7:3306"}],
+    },
     "Health": {"apiVersion": "v1", "kind": "Health", "status": "ok", "zookeeper": "connected", "warnings": []},
 }

@@ -37,6 +37,7 @@ RULES: Final[dict[str, Rule]] = {
     "readSchema": _READ,
     "listMachines": _READ,
     "readCluster": _READ,
+    "readOutgoing": _READ,
     "listVersions": _READ,
     "listSecrets": _READ,
     "readVersion": _READ,
@@ -74,6 +75,8 @@ RULES: Final[dict[str, Rule]] = {
     "setUserRole": _ADMINISTER,
     "removeUser": _ADMINISTER,
     "readAudit": _ADMINISTER,
+    "replaceOutgoing": _ADMINISTER,
+    "removeOutgoing": _ADMINISTER,
 }
 
 

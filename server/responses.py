@@ -10,11 +10,13 @@ from typing import Any
 
 import msgspec
 
+from replicator.config.destinations import Destination
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview, TaskState
 from replicator.coordination.records import VersionRecord
 from replicator.coordination.tasks.history import Entry
 from replicator.coordination.tasks.position_changes import PositionChange
+from replicator.host.addresses import HostPort
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Quarantined, TaskOrders, left_out
 from replicator.model.snapshot_orders import SnapshotRequest, waiting
@@ -296,6 +298,33 @@ class Cluster(View, kw_only=True):
 
     kind: str = "Cluster"
     installation: str
+
+
+class RefusedAddress(msgspec.Struct, kw_only=True):
+    """An address that a list never allows, and the key of the task's configuration that has it."""
+
+    task: str
+    key: str
+    address: str
+
+
+class Outgoing(View, kw_only=True):
+    """The cluster's list of outgoing addresses. `limited` false: there is none, and every address is allowed;
+    `version`: -1 for a list that was never written."""
+
+    kind: str = "Outgoing"
+    limited: bool
+    entries: list[str]
+    version: int
+    changed_by: str
+    changed_ms: int
+    reason: str
+    refused: list[RefusedAddress]
+
+
+def refused_address(task: str, destination: Destination) -> RefusedAddress:
+    address = str(HostPort(destination.host, destination.port))
+    return RefusedAddress(task=task, key=destination.key, address=address)
 
 
 def task(view: TaskOverview) -> Task:

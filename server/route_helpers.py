@@ -19,6 +19,7 @@ from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
 from server import access_responses, responses
 from server.login_operations import LoginOperations
+from server.outgoing import OutgoingOperations
 from server.positions import Positions
 from server.request_facts import author_of, facts_of
 from server.sealing import Sealing
@@ -34,6 +35,7 @@ ANSWERS = (
     responses.Accepted,
     responses.Health,
     responses.Cluster,
+    responses.Outgoing,
     responses.SecretList,
     responses.Renewed,
     responses.PositionHistory,
@@ -59,7 +61,7 @@ T = TypeVar("T")
 
 def reply(view: msgspec.Struct, status: int = 200) -> Response:
     headers = {"cache-control": "no-store"}
-    if isinstance(view, responses.Task | access_responses.User):
+    if isinstance(view, responses.Task | responses.Outgoing | access_responses.User) and view.version >= 0:
         headers["etag"] = f'"{view.version}"'
     found = msgspec.to_builtins(view)
     first = {key: found[key] for key in ("apiVersion", "kind", "name") if key in found}  # shown first to people
@@ -170,6 +172,7 @@ SECRETS: Final = frozenset({"secret", "password", "token"})
 Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
+OutgoingOf = Annotated[OutgoingOperations, Depends(_of_app("outgoing", OutgoingOperations))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_of_app("table_definitions", DefinitionOperations))]
 VersionsOf = Annotated[VersionOperations, Depends(_of_app("versions", VersionOperations))]

@@ -36,7 +36,8 @@ class Authority:
         self.ca = self._write("ca.pem", self.certificate.public_bytes(serialization.Encoding.PEM))
 
     def leaf(self, host: str, lasts: datetime.timedelta = _HOUR) -> tuple[Path, Path]:
-        """Certificate and key for the address `host`, in files of its name. `lasts`: negative: it has expired."""
+        """Certificate and key for `host`, an address or a name, in files of its name. `lasts`: negative: it has
+        expired."""
         key = ec.generate_private_key(ec.SECP256R1())
         pem = serialization.Encoding.PEM
         plain = serialization.NoEncryption()
@@ -63,11 +64,17 @@ class Authority:
         if authority:
             builder = builder.add_extension(_SIGNS, critical=True)
         if host:
-            names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
-            builder = builder.add_extension(names, critical=False)
+            builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(host)]), critical=False)
         return builder.sign(self.key, hashes.SHA256())
 
     def _write(self, name: str, data: bytes) -> Path:
         path = self.folder / f"{self.name}-{name}"
         path.write_bytes(data)
         return path
+
+
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import click
 
 from replicator.host.addresses import parse_address, parse_ensemble
+from replicator.net.outgoing import NOTHING, parse_entry
 
 _SERVER_PORTS = {"http": 80, "https": 443}
 
@@ -41,6 +42,23 @@ class ServerUrlType(click.ParamType[str]):
         return url
 
 
+class OutgoingType(click.ParamType[str]):
+    """An entry of a list of outgoing addresses."""
+
+    name = "HOST|NETWORK[:PORT]"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return self.name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(value).strip()
+        try:
+            return text if text == NOTHING else parse_entry(text).text
+        except ValueError as error:
+            wanted = "db1.example.com, *.example.com, 10.0.0.0/8 or [2001:db8::/32]:9092"
+            self.fail(f"{error}. Wanted: one such as {wanted}", param, ctx)
+
+
 def _check_url(url: str) -> None:
     """Raises ValueError."""
     scheme, separator, rest = url.partition("://")
@@ -58,3 +76,4 @@ def _check_url(url: str) -> None:
 
 ZOOKEEPER = ZookeeperType()
 SERVER_URL = ServerUrlType()
+OUTGOING = OutgoingType()

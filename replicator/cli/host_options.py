@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from replicator.cli.address_types import OUTGOING
 from replicator.cli.options import F
 from replicator.config import cluster_keys
 from replicator.host import access
@@ -17,8 +18,9 @@ _DIRECTORY = click.Path(file_okay=False, path_type=Path)
 
 
 def host_access(files: str = "file sinks are refused") -> Callable[[F], F]:
-    """--secrets-directory, --secrets-env-prefix, --commands-directory, --file-sink-directory. They go into the
-    environment, where this process and those that it starts find them. `files`: what holds without the last one."""
+    """--secrets-directory, --secrets-env-prefix, --commands-directory, --allow-outgoing, --file-sink-directory. They go
+    into the environment, where this process and those that it starts find them. `files`: what holds without the last
+    one."""
 
     def add(command: F) -> F:
         for option in (
@@ -29,6 +31,7 @@ def host_access(files: str = "file sinks are refused") -> Callable[[F], F]:
                 type=_DIRECTORY,
             ),
             cluster_key,
+            allow_outgoing,
             _option(
                 "--commands-directory",
                 access.COMMANDS_DIRECTORY,
@@ -72,6 +75,16 @@ def _option(name: str, variable: str, meaning: str, **more: Any) -> Callable[[F]
         name, envvar=variable, show_envvar=True, expose_value=False, callback=keep, help=meaning, **more
     )
 
+
+allow_outgoing = _option(
+    "--allow-outgoing",
+    access.ALLOW_OUTGOING,
+    "Hosts or networks that tasks may connect to; repeatable; `none`: nowhere; default: anywhere. See "
+    "`replicator docs security`.",
+    multiple=True,
+    type=OUTGOING,
+)
+"""--allow-outgoing of a process that connects to the servers of tasks, or accepts their configurations."""
 
 cluster_key = _option(
     "--cluster-key-file",

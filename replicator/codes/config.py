@@ -102,6 +102,20 @@ CODES: Final[dict[str, Entry]] = table(
             "The program of a `command:` secret failed, printed nothing, or took longer than 20 s. It is run again.",
             "Run it as the user of the Core, and correct what it says. The task retries.",
         ),
+        "E1050": (
+            "outgoing address not allowed",
+            "The list of outgoing addresses of this host or of the cluster does not have the address of a server that "
+            "the task uses, or that a server of it named: a broker, for instance. Nothing was sent to it.",
+            "Correct the address in the configuration, or add it to the list (`replicator docs security`): "
+            "--allow-outgoing of each Core and Server, or `replicator cluster outgoing set`. Then "
+            "`replicator task retry NAME`.",
+        ),
+        "E1051": (
+            "invalid list of outgoing addresses",
+            "An entry is neither a host name nor a network, or there is none.",
+            "Correct the entry: db1.example.com, *.example.com, 10.0.0.0/8, [2001:db8::/32]:9092; `none` alone permits "
+            "nothing.",
+        ),
         "E1030": (
             "invalid label",
             "A key or a value of `labels` has characters that are not allowed, or there are too many labels.",

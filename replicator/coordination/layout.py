@@ -18,6 +18,7 @@
         /maintenance                                the same for all tasks
         /security                                   identities of processes, which ACLs name (SecurityRecord)
         /installation                               the id of this tree (InstallationRecord)
+        /outgoing                                   addresses that tasks may connect to (OutgoingRecord)
         /restoring                                  there while a backup is restored (RestoreRecord)
         /purged/TASK                                tasks of the name deleted with their positions (PurgedRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
@@ -138,6 +139,10 @@ class Layout:
     @property
     def security(self) -> str:
         return f"{self.root}/security"
+
+    @property
+    def outgoing(self) -> str:
+        return f"{self.root}/outgoing"
 
     @property
     def installation(self) -> str:

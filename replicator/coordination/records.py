@@ -141,6 +141,15 @@ class InstallationRecord(Record):
     made_ms: int = 0
 
 
+class OutgoingRecord(Record):
+    """/outgoing: hosts and networks that tasks may connect to. `entries` None: any."""
+
+    entries: tuple[str, ...] | None = None
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
+
+
 class RestoreRecord(Record):
     """/restoring: a backup, by the digest of its manifest, is being restored since `begun_ms`."""
 
@@ -383,6 +392,7 @@ _REMEDIES = {
     "CommitRecord": "Restore the task: `replicator cluster restore FILE --task NAME --overwrite`; or create it again "
     "with `source.start` at the position that `replicator task position history NAME` shows last.",
     "MachineRecord": "Restart the Core of that host; its znode is then written again.",
+    "OutgoingRecord": "Write the list again: `replicator cluster outgoing set ENTRY...`.",
     "InstanceRecord": "Restart the Core of that host; its znode is then written again.",
 }
 

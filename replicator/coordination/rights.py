@@ -39,6 +39,7 @@ TABLE: Final[Mapping[str, Rights]] = {
     "security": Rights("r", "r"),
     "installation": Rights("r", "r"),
     "maintenance": Rights("r", "rw"),
+    "outgoing": Rights("r", "rw"),
     # A Core registers the task that it is started for; the Server creates, configures and removes tasks.
     "tasks": Rights("cr", "cdr"),
     _TASK: Rights("cr", "cdrw"),

@@ -19,6 +19,8 @@ COMMANDS_DIRECTORY: Final = "REPLICATOR_COMMANDS_DIRECTORY"
 """Directories, separated by colons, with the programs that tasks may run (`sasl.token_command`)."""
 FILE_SINK_DIRECTORY: Final = "REPLICATOR_FILE_SINK_DIRECTORY"
 """The directory below which file sinks write."""
+ALLOW_OUTGOING: Final = "REPLICATOR_ALLOW_OUTGOING"
+"""Hosts and networks, separated by blanks, that tasks may connect to."""
 
 PROCESS: Final = "REPLICATOR_PROCESS"
 """What this process is, in words: errors of missing variables and files name it. Set by the process itself."""
@@ -71,6 +73,11 @@ def commands_directories() -> tuple[Path, ...]:
     """Empty: tasks run no programs on this host."""
     given = os.environ.get(COMMANDS_DIRECTORY) or ""
     return tuple(Path(each) for each in given.split(os.pathsep) if each.startswith("/"))
+
+
+def outgoing_entries() -> tuple[str, ...]:
+    """Hosts and networks that tasks may connect to, as they were given. Empty: any."""
+    return tuple((os.environ.get(ALLOW_OUTGOING) or "").split())
 
 
 def passes_to_commands(name: str) -> bool:

@@ -1,11 +1,12 @@
-"""Addresses of brokers: host names or IP addresses, resolved by the system's resolver."""
+"""Addresses of brokers: host names or IP addresses, resolved by the system's resolver, and those that are allowed."""
 
 from __future__ import annotations
 
-import socket
 from typing import Any, NamedTuple
 
+from replicator.errors import ConfigError
 from replicator.kafka.failure import ConnectionFailure
+from replicator.net import connections
 
 
 class Address(NamedTuple):
@@ -22,14 +23,16 @@ class Address(NamedTuple):
 
 
 def resolve(host: str, port: int) -> list[Address]:
-    """All addresses of a host, in the order that the system prefers. Blocks as long as the system's resolver does.
+    """The allowed addresses of a host, in the order that the system prefers. Blocks as long as the system's resolver.
 
     Raises:
-        ConnectionFailure: of kind "resolve".
+        ConnectionFailure: of kind "resolve"; "outgoing", whose cause is a ConfigError: none is allowed.
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        found = connections.resolve(host, port)
+    except ConfigError as error:
+        raise ConnectionFailure("outgoing", str(error), final=True) from error
     except (OSError, UnicodeError) as error:
         text = error.strerror if isinstance(error, OSError) else "not a host name"
         raise ConnectionFailure("resolve", f"{host} can't be resolved: {text}") from None
-    return [Address(int(family), sockaddr, host, port) for family, _, _, _, sockaddr in found]
+    return [Address(each.family, each.sockaddr, host, port) for each in found]

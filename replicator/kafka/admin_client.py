@@ -87,6 +87,11 @@ class AdminClient:
         while self._connections:
             self._connections.popitem()[1].close()
 
+    def brokers(self) -> list[tuple[str, int]]:
+        """Host and port of each broker, as the cluster names them."""
+        self._until(None, self._metadata, [])
+        return list(self._brokers.values())
+
     def topics(self) -> list[str]:
         """The names of all topics."""
         return [topic.name for topic in self._until(None, self._metadata, None).topics]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-Kind = Literal["resolve", "refused", "timeout", "closed", "tls", "authentication", "versions", "protocol"]
+Kind = Literal["resolve", "outgoing", "refused", "timeout", "closed", "tls", "authentication", "versions", "protocol"]
 
 
 class ConnectionFailure(Exception):
     """The text is one line for people; it contains no secret.
 
     Attributes:
-        kind: what failed.
+        kind: what failed; "outgoing": the address is not allowed, and the cause is the error that says so.
         final: trying again is in vain: a certificate, a login or the kind of listener is wrong. A broker that shuts
             down, or a network that drops packets, is not final.
         code: Kafka's error number where the broker sent one, else 0.

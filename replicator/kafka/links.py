@@ -17,6 +17,7 @@ from replicator.kafka.failure import ConnectionFailure
 from replicator.kafka.request import Request
 from replicator.kafka.security import Security
 from replicator.kafka.wire import MalformedMessage, Reader
+from replicator.net import connections
 
 _FIRST_SECONDS, _MOST_SECONDS = 0.02, 1.0
 """Between two attempts to connect to a broker: at first, and at most."""
@@ -41,12 +42,13 @@ class Link(Connection):
 class Attempt:
     """What is known of a broker that can't be reached: how often it failed, when to try again."""
 
-    __slots__ = ("addresses", "failures", "not_before", "resolving")
+    __slots__ = ("addresses", "failures", "not_before", "refused", "resolving")
 
     def __init__(self) -> None:
         self.addresses: list[Address] = []
         self.failures = 0
         self.not_before = 0.0
+        self.refused: ConnectionFailure | None = None  # its address is not allowed
         self.resolving = False
 
 
@@ -61,6 +63,7 @@ class Links:
     Attributes:
         peers: the connections that take requests, by node.
         failure: the last one of a connection, None after a success.
+        refused: the failure of a broker that is needed and whose address is not allowed.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Links:
     ) -> None:
         self.peers: dict[int, Link] = {}
         self.failure: ConnectionFailure | None = None
+        self.refused: ConnectionFailure | None = None
         self._bootstrap = {_BOOTSTRAP - index: address for index, address in enumerate(bootstrap)}
         self._security = security
         self._client_id = client_id
@@ -93,6 +97,7 @@ class Links:
                 link = self._links.get(node)
                 if link is None:
                     self._connect(node, brokers[node], now)
+                    self.refused = self._attempt(node).refused or self.refused
                 elif (link.address.host, link.address.port) != brokers[node]:
                     self._end(link, now)
 
@@ -180,21 +185,25 @@ class Links:
     def _resolve(self, attempt: Attempt, place: tuple[str, int], now: float) -> None:
         """Here where it is an address already; else in a thread of its own, as the system's resolver takes its time."""
         attempt.addresses = []
-        with contextlib.suppress(ValueError):
-            ipaddress.ip_address(place[0])
-            attempt.addresses = resolve(*place)
-            return
 
-        def run() -> None:
+        def look_up() -> None:
             try:
-                attempt.addresses = resolve(*place)
+                attempt.addresses, attempt.refused = resolve(*place), None
             except ConnectionFailure as failure:
                 self.failure = failure
+                attempt.refused = failure if failure.kind == "outgoing" else None
                 attempt.failures += 1
                 attempt.not_before = now + _MOST_SECONDS
+
+        def run() -> None:
+            look_up()
             attempt.resolving = False
             self._wake()
 
+        with contextlib.suppress(ValueError):
+            ipaddress.ip_address(place[0])
+            look_up()
+            return
         attempt.resolving = True
         threading.Thread(target=run, name="kafka-resolve", daemon=True).start()
 
@@ -242,7 +251,7 @@ class Links:
             attempt = self._attempt(link.node)
             attempt.not_before = now + min(_FIRST_SECONDS * 2 ** min(attempt.failures, 10), _MOST_SECONDS)
             attempt.failures += 1
-            if attempt.failures % max(1, len(attempt.addresses)) == 0:
-                attempt.addresses = []  # looked up again
+            if connections.is_limited() or attempt.failures % max(1, len(attempt.addresses)) == 0:
+                attempt.addresses = []  # looked up again, and compared with the list as it is then
         for request in link.abandoned():
             request.lost(now)

@@ -17,6 +17,8 @@ from typing import Any, Final
 
 import pymysql
 
+from replicator.net import connections
+
 _FULL: Final = 0xFFFFFF
 """Bytes of a payload that goes on in the next packet."""
 _ERROR: Final = 0xFF
@@ -48,8 +50,8 @@ class PacketSocket:
             _OWNERS[context] = weakref.ref(self)
 
     def open(self, host: str, port: int, timeout: float) -> socket.socket:
-        """Takes at most `timeout` seconds for each address of `host`. Raises OSError."""
-        opened = socket.create_connection((host, port), timeout)
+        """Takes at most `timeout` seconds for each address of `host`. Raises OSError; ConfigError E1050."""
+        opened = connections.connect(host, port, timeout)
         opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         plain = _Plain(opened.family, opened.type, opened.proto, opened.detach())

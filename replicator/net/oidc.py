@@ -15,8 +15,10 @@ import httpx
 import jwt
 
 from replicator.config.oidc import OidcConfig, is_fetchable
-from replicator.errors import ProcessError
+from replicator.errors import ConfigError, ProcessError
 from replicator.model.principal import Principal
+from replicator.net.connections import host_lists
+from replicator.net.http_transport import CheckedTransport
 
 _FRESH_S: Final = 600.0
 """Keys that the provider has withdrawn are accepted for this long."""
@@ -66,7 +68,7 @@ class KeySet:
             self._keys = self._read()
             self._read_at = now
             self._problem = ""
-        except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL, jwt.PyJWTError) as error:
+        except (OSError, ValueError, httpx.HTTPError, httpx.InvalidURL, jwt.PyJWTError, ConfigError) as error:
             self._problem = f"{type(error).__name__}: {error}"[:200]
 
     def _read(self) -> Keys:
@@ -85,7 +87,7 @@ class KeySet:
     def _fetch(self, url: str) -> dict[str, Any]:
         verify = ssl.create_default_context(cafile=self._config.ca or None)
         with (
-            httpx.Client(verify=verify, timeout=_TIMEOUT_S, trust_env=False) as http,
+            httpx.Client(transport=CheckedTransport(verify, host_lists), timeout=_TIMEOUT_S, trust_env=False) as http,
             http.stream("GET", url) as answer,
         ):
             answer.raise_for_status()

@@ -40,6 +40,7 @@ class FakeWorker:
         self.numbers = 0
         self.saved = 0
         self.killed = self.drained = False
+        self.told: list[ToWorker] = []
         self.say(Streaming(str(self.offset)))
         self.say(Status(LagFacts(), flowing=True))
 
@@ -74,6 +75,7 @@ class FakeWorker:
         return not self.killed and lease_clock.now() < self.deadline
 
     def send(self, message: ToWorker) -> None:
+        self.told.append(message)
         if isinstance(message, Saved):
             self.saved = message.number
         elif isinstance(message, Drain) and not self.drained:

@@ -78,6 +78,15 @@ def kazoo(node: ast.AST) -> bool:
     return "kazoo" in _imports(node)
 
 
+def connects(node: ast.AST) -> bool:
+    """Opens a connection, looks up a name, or makes a client of a library that does."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        names = {each.name for each in node.names}
+        return bool(_imports(node) & _CLIENT_LIBRARIES) or bool(names & _CLIENT_CLASSES)
+    called = _called(node)
+    return called in _CONNECTING or called.rpartition(".")[2] in _CONNECTING_METHODS
+
+
 def formatted_sql(node: ast.AST) -> bool:
     """SQL that is put together in the call: values belong into parameters."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -101,6 +110,43 @@ def exposed_default(node: ast.AST) -> bool:
     )
 
 
+_CLIENT_LIBRARIES: Final = {"aiohttp", "ftplib", "httpcore", "httpx", "pymysql", "requests", "smtplib", "telnetlib"}
+_CLIENT_CLASSES: Final = {
+    "KafkaAdminClient",
+    "KafkaClient",
+    "KafkaConsumer",
+    "KafkaProducer",
+    "urlopen",
+    "HTTPConnection",
+}
+_CONNECTING: Final = {"socket.socket", "socket.create_connection", "socket.gethostbyname", "urllib.request"}
+_CONNECTING_METHODS: Final = {
+    "connect_ex",
+    "create_connection",
+    "getaddrinfo",
+    "gethostbyname",
+    "open_connection",
+    "sock_connect",
+    "urlopen",
+}
+_CONNECT: Final = {
+    "replicator/net/connections.py": "the one place",
+    "replicator/net/http_transport.py": "httpx, with addresses from there",
+    "replicator/net/oidc.py": "httpx, with this transport",
+    "replicator/encode/avro/registry.py": "httpx, with this transport",
+    "replicator/encode/avro/answer.py": "its types; the client is the registry's",
+    "replicator/kafka/transport.py": "addresses from there",
+    "replicator/mysql/": "PyMySQL, with a socket from there",
+    "replicator/sink/kafka/": "kafka-python, with `checked_socket`",
+    "replicator/zookeeper/": "ZooKeeper, which the operator of the process chooses",
+    "replicator/cli/task/client.py": "the Server, which the user of the command chooses",
+    "replicator/cli/task/client_tls.py": "the same",
+    "replicator/cli/bundle/host.py": "the processes of the installation, which the user of the command names",
+    "replicator/telemetry/http.py": "listens",
+    "replicator/host/service_manager.py": "systemd, over a Unix socket",
+}
+"""Tasks connect to nothing that their lists of outgoing addresses do not allow."""
+
 RULES: Final[dict[Callable[[ast.AST], bool], dict[str, str]]] = {
     shell: {},
     unsafe_yaml: {},
@@ -111,6 +157,7 @@ RULES: Final[dict[Callable[[ast.AST], bool], dict[str, str]]] = {
     exposed_default: {},
     formatted_sql: {"replicator/checkpoint/sqlite.py": "the name of one of its two tables"},
     kazoo: {"replicator/zookeeper/": "the coordinator itself"},
+    connects: _CONNECT,
 }
 """Rule -> files that may, and why. A folder ends with a slash."""
 
@@ -165,6 +212,14 @@ def test_no_file_breaks_a_rule(rule: Callable[[ast.AST], bool]) -> None:
         (formatted_sql, "cursor.execute('DROP TABLE ' + name)"),
         (formatted_sql, "cursor.execute('DROP TABLE {}'.format(name))"),
         (kazoo, "from kazoo.client import KazooClient"),
+        (connects, "import httpx"),
+        (connects, "from httpx import Client"),
+        (connects, "from kafka import KafkaConsumer"),
+        (connects, "socket.create_connection(address)"),
+        (connects, "made = socket.socket(family)"),
+        (connects, "socket.getaddrinfo(host, port)"),
+        (connects, "asyncio.open_connection(host, port)"),
+        (connects, "urllib.request.urlopen(url)"),
     ],
 )
 def test_rules_find(rule: Callable[[ast.AST], bool], line: str) -> None:
@@ -182,6 +237,8 @@ def test_rules_find(rule: Callable[[ast.AST], bool], line: str) -> None:
         (exposed_default, "def login(user, password=''): ..."),
         (formatted_sql, "cursor.execute('DELETE FROM t WHERE id = %s', (number,))"),
         (kazoo, "from replicator.zookeeper import client"),
+        (connects, "connections.connect(host, port, 5)"),
+        (connects, "socket.socketpair()"),
     ],
 )
 def test_rules_leave_alone(rule: Callable[[ast.AST], bool], line: str) -> None:

@@ -14,6 +14,7 @@ _TEXTS: dict[str, str] = {
     "init": "Create the root znode, its id and ACLs.",
     "secure": "Bring existing znodes under ACLs.",
     "rotate": "Change an identity that ACLs name.",
+    "outgoing": "Show or change the list of addresses that tasks may connect to.",
     "identities": "List the identities that ACLs name.",
 }
 LAZY = {name: (text, f"replicator.cli.cluster.{name.replace('-', '_')}") for name, text in _TEXTS.items()}

@@ -7,6 +7,7 @@ import difflib
 import getpass
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -83,6 +84,18 @@ class Client:
 
     def cluster(self) -> dict[str, Any]:
         return self._ask("GET", "/cluster")
+
+    def outgoing(self) -> dict[str, Any]:
+        return self._ask("GET", "/cluster/outgoing")
+
+    def set_outgoing(self, entries: Sequence[str], version: int, reason: str, *, dry_run: bool) -> dict[str, Any]:
+        """version: that is replaced, -1 for a list that was never written."""
+        headers = {"if-match": f'"{version}"'} if version >= 0 else {}
+        params = _flag(dry_run) | _because(reason)
+        return self._ask("PUT", "/cluster/outgoing", json={"entries": list(entries)}, headers=headers, params=params)
+
+    def remove_outgoing(self, version: int, reason: str) -> None:
+        self._ask("DELETE", "/cluster/outgoing", headers={"if-match": f'"{version}"'}, params=_because(reason))
 
     def task(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET")

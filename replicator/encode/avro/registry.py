@@ -14,6 +14,7 @@ from replicator.config.tls import Tls
 from replicator.encode.avro.answer import Answer, ask, failure, shown_schema
 from replicator.errors import ConfigError, RegistryError, RegistryUnavailable
 from replicator.net import tls
+from replicator.net.http_transport import CheckedTransport
 
 _TYPE: Final = "application/vnd.schemaregistry.v1+json"
 _MISSING: Final = frozenset({40401, 40402, 40403})
@@ -37,7 +38,7 @@ class Registry:
 
     Ids are remembered, as a registry never gives one again. Every method raises RegistryUnavailable (E3301), and
     RegistryError: E3304, it denies access; E3303, it refuses what we ask; ConfigError E1006 for a secret or a file
-    that can't be had.
+    that can't be had, E1050 for an address that is not allowed.
     """
 
     def __init__(self, options: SchemaRegistry) -> None:
@@ -137,7 +138,7 @@ class Registry:
                 auth=auth,
                 headers={"Content-Type": _TYPE, "Accept": f"{_TYPE}, application/json"},
                 timeout=options.timeout_s,
-                verify=_trust(options),
+                transport=CheckedTransport(_trust(options)),
                 trust_env=False,
             )
         return self._client

@@ -11,9 +11,12 @@ from kafka.errors import KafkaError
 
 from replicator.config.addresses import addresses
 from replicator.config.task import KafkaSink
+from replicator.kafka.address import resolve
 from replicator.kafka.admin_client import AdminClient
 from replicator.kafka.failure import ConnectionFailure
+from replicator.net import connections
 from replicator.sink.kafka.connection_probe import no_connection
+from replicator.sink.kafka.errors import translating
 from replicator.sink.kafka.security import library_settings, security
 
 BOOTSTRAP_MS: Final = 10_000
@@ -38,7 +41,7 @@ def connect_admin(config: KafkaSink) -> AdminClient:
 
 def connect_library_admin(config: KafkaSink) -> KafkaAdminClient:
     """kafka-python's client, which knows more questions. Raises as `connect_admin`."""
-    connect_admin(config).close()  # why we are not let in; the library only says that its time is up
+    _check_brokers(config)  # why we are not let in; the library only says that its time is up
     clients: list[Any] = []
     original = KafkaAdminClient.DEFAULT_CONFIG["kafka_client"]
 
@@ -61,3 +64,14 @@ def connect_library_admin(config: KafkaSink) -> KafkaAdminClient:
             with contextlib.suppress(Exception):
                 client.close()
         raise no_connection(config, error) from error
+
+
+def _check_brokers(config: KafkaSink) -> None:
+    """Raises as `connect_admin`, and ConfigError E1050 where the cluster names a broker that is not allowed."""
+    with contextlib.closing(connect_admin(config)) as admin, translating("the brokers can't be listed"):
+        for host, port in admin.brokers() if connections.is_limited() else ():
+            try:
+                resolve(host, port)
+            except ConnectionFailure as failure:
+                if failure.kind == "outgoing":
+                    raise

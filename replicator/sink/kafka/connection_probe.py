@@ -78,6 +78,8 @@ def _refusal(config: KafkaSink, ours: Security, host: str, port: int) -> Replica
     failure = _try(host, port, ours)
     if failure is None:
         return _wants_login(where, host, port, ours) if ours.sasl is None else None
+    if failure.kind == "outgoing":
+        return translate(failure, where)
     if failure.kind == "authentication":
         return _no_login(config, where, failure)
     if ours.tls is None:

@@ -73,6 +73,8 @@ def translate(error: BaseException, what: str) -> ReplicatorError:
 
 
 def _of_connection(failure: ConnectionFailure, what: str) -> ReplicatorError:
+    if failure.kind == "outgoing" and isinstance(failure.__cause__, ReplicatorError):
+        return failure.__cause__
     if failure.final and failure.kind == "authentication":
         return SinkError("E3103", f"{what}: the broker refuses the login", found=str(failure))
     if failure.final and failure.kind == "tls":

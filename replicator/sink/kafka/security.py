@@ -18,6 +18,7 @@ from replicator.host import access, commands
 from replicator.kafka.sasl import Bearer, Password, TokenUnavailable
 from replicator.kafka.security import Security
 from replicator.net import tls
+from replicator.sink.kafka import checked_socket
 
 _PROTOCOLS: Final = {
     (False, False): "PLAINTEXT",
@@ -42,6 +43,7 @@ def library_settings(config: KafkaSink) -> dict[str, Any]:
     """The same for clients of kafka-python. Raises as `security`."""
     ours = security(config)
     found: dict[str, Any] = {"security_protocol": _PROTOCOLS[ours.tls is not None, ours.sasl is not None]}
+    found["proxy_url"] = checked_socket.URL
     if ours.tls is not None:
         ours.tls.sslsocket_class = _ClosingSocket
         found["ssl_context"] = ours.tls

@@ -39,6 +39,8 @@ def translating(what: str) -> Iterator[None]:
 def translated(error: Exception, what: str) -> ReplicatorError:
     found = f"{type(error).__name__}: {error}"[:300].rstrip(": ")
     if isinstance(error, ConnectionFailure):
+        if error.kind == "outgoing" and isinstance(error.__cause__, ReplicatorError):
+            return error.__cause__
         refused = error.final and error.kind in ("authentication", "tls")
         return SourceError("E2342", what, found=found) if refused else SourceUnavailable("E2341", what, found=found)
     if isinstance(error, _NOT_ALLOWED):

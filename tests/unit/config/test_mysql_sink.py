@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from core.reachability import brokers, targets
 from replicator.cli.run_state import sink_of
 from replicator.config.ddl import rules_of
+from replicator.config.destinations import brokers, targets
 from replicator.config.load import parse_task, to_data
 from replicator.config.mysql_sink import MySQLSink
 from replicator.config.numbering import follows_events, rule

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.reachability import Reachability, brokers, registries, sources, speaks_http
+from core.reachability import Reachability, speaks_http
 from dev.servers.authority import Authority
 from dev.servers.ports import free_port
 
@@ -35,19 +35,6 @@ def greeting() -> Iterator[int]:
 def config(port: int, sink: int | None = None) -> dict[str, object]:
     where: dict[str, object] = {"bootstrap_servers": [f"127.0.0.1:{sink}"]} if sink else {"path": "/x"}
     return {"source": {"host": "127.0.0.1", "port": port}, "sink": where}
-
-
-def test_addresses() -> None:
-    assert sources({"source": {"hosts": ["a:1", "[::1]:2"]}}) == (("a", 1), ("::1", 2))
-    assert sources({"source": {}}) == (("127.0.0.1", 3306),)
-    assert brokers({"sink": {"bootstrap_servers": ["b:9", "rubbish"]}}) == (("b", 9),)
-    assert brokers({}) == ()
-    assert registries({"sink": {"debezium": {"schema_registry": {"url": "http://a:1"}}}}) == ("http://a:1",)
-    assert registries({"sink": {"debezium": {"schema_registry": {"url": ["http://a", "https://b"]}}}}) == (
-        "http://a",
-        "https://b",
-    )
-    assert registries({"sink": {"debezium": None}}) == registries({}) == ()
 
 
 def test_a_round_says_for_each_task_what_is_reached(greeting: int) -> None:

@@ -12,8 +12,9 @@ import pytest
 from dev.paths import TREE
 
 PUBLIC = frozenset(("kafka", "kafka.admin", "kafka.errors", "kafka.structs"))
-DOCUMENTED = {("kafka.net.sasl.oauth", "AbstractTokenProvider")}
-"""What the library's own documentation of its options tells to import and derive from."""
+DOCUMENTED = {("kafka.net.sasl.oauth", "AbstractTokenProvider"), ("kafka.net", "KafkaNetSocket")}
+"""What the library's own documentation of its options tells to import and derive from, and what it exports to be
+derived from: `kafka.net.__all__` has KafkaNetSocket, whose subclasses register the schemes of `proxy_url`."""
 
 PACKAGES = ("replicator", "core", "server", "monitor")
 CLIENTS = ("replicator/kafka", "replicator/sink/kafka")

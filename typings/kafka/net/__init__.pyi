@@ -1,0 +1,1 @@
+from kafka.net.inet import KafkaNetSocket as KafkaNetSocket

@@ -1,0 +1,51 @@
+"""Follows the cluster's list of outgoing addresses, and has this process obey it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from replicator.coordination.layout import Layout
+from replicator.coordination.outgoing import OutgoingList
+from replicator.coordination.ports import Coordinator
+from replicator.coordination.watches import Watches
+from replicator.net import connections
+from replicator.telemetry import log
+
+
+class OutgoingWatch:
+    """Of the agent's loop.
+
+    Args:
+        wake: called from any thread when the list may have changed.
+        changed: called with a list that is another one than before.
+    """
+
+    def __init__(
+        self,
+        coordinator: Coordinator,
+        layout: Layout,
+        wake: Callable[[], None],
+        changed: Callable[[tuple[str, ...] | None], None],
+    ) -> None:
+        self._path = layout.outgoing
+        self._list = OutgoingList(coordinator, layout)
+        self._watches = Watches(wake)
+        self._changed = changed
+        self._entries: tuple[str, ...] | None = None
+
+    def refresh(self) -> tuple[str, ...] | None:
+        """The list as it is now. Raises NotConnected, with what was known before still in force."""
+        with self._watches.on("data", self._path) as watch:
+            self._list.watch(watch)
+        entries = self._list.entries()
+        if entries != self._entries:
+            self._entries = entries
+            connections.set_cluster_list(entries)
+            shown = "everything" if entries is None else ", ".join(entries) or "nothing: the list is not valid"
+            log.get_logger("core").info("list of outgoing addresses", allowed=shown[:500])
+            self._changed(entries)
+        return entries
+
+    def forget_watches(self) -> None:
+        """The session is gone."""
+        self._watches.clear()
