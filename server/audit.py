@@ -18,6 +18,7 @@ from replicator.coordination.records import AuditEntry, Difference
 from replicator.errors import CoordinationError, NotConnected, ProcessError
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 from replicator.telemetry.log import get_logger
+from replicator.telemetry.refusals import Refusals
 from server.audit_file import AuditFile
 from server.request_facts import Facts, address_of, facts_of
 
@@ -54,7 +55,11 @@ class Allowance:
 
 class Audit:
     """Entries go to the file at once, and to ZooKeeper before the answer is sent; while ZooKeeper is away they wait in
-    memory for `flush`."""
+    memory for `flush`.
+
+    Attributes:
+        refusals: of requests that the application does not see; `note_refusals` writes entries of their counts.
+    """
 
     def __init__(self, log: AuditLog, server: str = "", file: AuditFile | None = None) -> None:
         self._log = log
@@ -63,7 +68,9 @@ class Audit:
         self._lock = threading.Lock()
         self._rates = threading.Lock()
         self._pending: deque[tuple[AuditEntry, bool]] = deque(maxlen=_MOST_PENDING)
+        self.refusals = Refusals()
         self._strangers = Allowance(60, 10.0)
+        self._early = Allowance(20, 10.0)
         self._known = Allowance(200, 1.0)
         self._writer = ThreadPoolExecutor(1, "audit")
 
@@ -86,6 +93,20 @@ class Audit:
                 except (CoordinationError, ValueError) as error:  # it must not be in front of the others for ever
                     _log.error("an audit entry can't be written", operation=entry.operation, error=str(error))
                 self._pending.popleft()
+
+    def note_refusals(self) -> None:
+        """Writes an entry for each address and kind of refusal that is to be reported, with the number of requests."""
+        for refusal in self.refusals.take(lambda: self._early.take() is not None):
+            entry = AuditEntry(
+                time_ms=now_ms(),
+                address=refusal.address,
+                server=self._server,
+                outcome="refused",
+                status=refusal.status,
+                code=refusal.code,
+                suppressed=refusal.count - 1,
+            )
+            self.write(entry)
 
     def trim(self) -> None:
         """Raises NotConnected."""

@@ -55,6 +55,7 @@ class BackgroundWork:
         self._membership.keep()
         self._watch_reports()
         if self._audit is not None:
+            self._audit.note_refusals()
             self._audit.flush()
         if not self._membership.is_master:
             return

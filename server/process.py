@@ -102,11 +102,13 @@ def _run(
     try:
         app = create_app(coordinator, layout, Access(token, jwt, audit, certificates), open_definitions, operations)
         served = with_warnings(app, coordinator.warnings)
-        serve(served, listen, "server", certificate=certificate, ready=ready, stopping=stopping)
+        noted = audit.refusals.note
+        serve(served, listen, "server", certificate=certificate, ready=ready, stopping=stopping, refused=noted)
     finally:
         outages.stop()
         for one in background_work:
             one.stop()
+        audit.note_refusals()
         audit.flush()
         coordinator.close()
 

@@ -24,6 +24,7 @@ from replicator.telemetry.connection_limits import Connections
 from replicator.telemetry.hosts import PEER_CERTIFICATE, error_body
 from replicator.telemetry.listen import DEFAULT_LIMITS, Limits
 from replicator.telemetry.log import get_logger
+from replicator.telemetry.refusals import Note, nowhere
 from replicator.telemetry.server_certificate import ServerCertificate
 
 _LOG_EVERY: Final = 10.0
@@ -50,10 +51,14 @@ class Door:
 
     Attributes:
         tls: None: plain HTTP.
+        refused: called for each request, or connection, that is refused here.
     """
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS, tls: ServerCertificate | None = None) -> None:
+    def __init__(
+        self, limits: Limits = DEFAULT_LIMITS, tls: ServerCertificate | None = None, refused: Note = nowhere
+    ) -> None:
         self.tls = tls
+        self.refused = refused
         self._connections = Connections(limits)
         self._idle: dict[HttpConnection, None] = {}
         self._logged = 0.0
@@ -110,6 +115,7 @@ class _Accepted(asyncio.Protocol):
         address = str(peer[0]) if isinstance(peer, tuple) and peer else ""
         http_connection, tls = self._http, self.door.tls
         if not self.door.admits(http_connection, address):
+            self.door.refused(address, 503, "E5084")
             if tls is None:
                 plain.write(_answer(503, ProcessError("E5084", "too many connections"), retry_after=5))
                 plain.close()
@@ -229,6 +235,8 @@ class HttpConnection(H11Protocol):
             cycle.message_event.set()
         if not (under_way and cycle.response_started):
             self.transport.write(_answer(status, error))
+            if self.door is not None:
+                self.door.refused(self.client[0] if self.client else "", status, error.code)
         self.transport.close()
         self._watch("close")
 

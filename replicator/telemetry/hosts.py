@@ -19,6 +19,7 @@ import msgspec
 from replicator.codes import CODES
 from replicator.errors import ProcessError, ReplicatorError
 from replicator.host.network import is_loopback, numeric
+from replicator.telemetry.refusals import nowhere
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -113,9 +114,15 @@ def _from_own_page(given: dict[bytes, list[bytes]], host: bytes, own: Names) -> 
     return True
 
 
-def guarded(app: App, own: Names, of_certificate: Callable[[], list[str]] | None = None) -> App:
-    """Wraps an ASGI application so that only requests reach it that are meant for it. For `warnings`, they carry what
-    is wrong with the listener; `of_certificate`: with its TLS certificate; None: it has none."""
+def guarded(
+    app: App,
+    own: Names,
+    of_certificate: Callable[[], list[str]] | None = None,
+    noted: Callable[[str, int, str], None] = nowhere,
+) -> App:
+    """Wraps an ASGI application so that only requests reach it that are meant for it; `noted` is called for the others.
+    For `warnings`, they carry what is wrong with the listener; `of_certificate`: with its TLS certificate; None: it
+    has none."""
 
     def told() -> list[str]:
         if of_certificate is not None:
@@ -133,9 +140,15 @@ def guarded(app: App, own: Names, of_certificate: Callable[[], list[str]] | None
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
+            noted(client_address(scope), refused[0], refused[1].code)
             await refuse(send, *refused)
 
     return wrapped
+
+
+def client_address(scope: Scope) -> str:
+    client = scope.get("client")
+    return str(client[0]) if client else ""
 
 
 def warnings(scope: Scope) -> list[str]:

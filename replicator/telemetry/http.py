@@ -27,6 +27,7 @@ from replicator.telemetry.connection import Door, Times, protocol
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 from replicator.telemetry.listen import DEFAULT_LIMITS, Limits, Listen
 from replicator.telemetry.login_throttle import LoginThrottle, throttled
+from replicator.telemetry.refusals import Note, nowhere
 from replicator.telemetry.request_head import MAX_HEAD
 from replicator.telemetry.server_certificate import ServerCertificate
 
@@ -160,6 +161,7 @@ def serve(
     certificate: ServerCertificate | None = None,
     ready: Callable[[Address], None] | None = None,
     stopping: Callable[[], None] | None = None,
+    refused: Note = nowhere,
 ) -> None:
     """Serves until SIGTERM or SIGINT, from the main thread.
 
@@ -170,6 +172,7 @@ def serve(
         certificate: of `listen.tls`, for applications that report about it; default: made here.
         ready: called with the real address once the socket listens.
         stopping: called from the signal handler, to end long answers (event streams) that would hold up the stop.
+        refused: called for each request that is refused before the application sees it.
 
     Raises:
         ProcessError: E5001, E5012, E5021, E5080, E5081, or E5011 when the application's start failed.
@@ -182,7 +185,7 @@ def serve(
     host, port = bound.getsockname()[:2]
     real = Address(address.host, port, scheme)
     own = hosts.names(address.host, host, listen.allowed_hosts)
-    server = _Server(configuration(app, own, certificate, listen.limits), stopping)
+    server = _Server(configuration(app, own, certificate, listen.limits, refused=refused), stopping)
     print(f"{name}: listening on {real.url}", file=sys.stderr, flush=True)
     if not own.loopback and certificate is None:
         print(f"{name}: {hosts.WITHOUT_TLS}", file=sys.stderr, flush=True)
@@ -209,14 +212,14 @@ def configuration(
     limits: Limits = DEFAULT_LIMITS,
     lifespan: Literal["on", "off"] = "on",
     throttle: LoginThrottle | None = None,
+    refused: Note = nowhere,
 ) -> uvicorn.Config:
     """uvicorn with every layer around `app`: the same in both processes, and in tests."""
-    layers = hosts.guarded(
-        throttled(app, throttle or LoginThrottle()), own, certificate.warnings if certificate else None
-    )
+    slowed = throttled(app, throttle or LoginThrottle(), refused)
+    layers = hosts.guarded(slowed, own, certificate.warnings if certificate else None, refused)
     return uvicorn.Config(
         secure(layers),
-        http=protocol(Door(limits, certificate)),
+        http=protocol(Door(limits, certificate, refused)),
         loop="asyncio",
         ws="none",
         proxy_headers=False,  # X-Forwarded-For says what the client likes to

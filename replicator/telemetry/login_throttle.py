@@ -17,7 +17,8 @@ from typing import Final
 
 from replicator.errors import ProcessError
 from replicator.telemetry.connection_limits import network
-from replicator.telemetry.hosts import App, Message, Receive, Scope, Send, refuse
+from replicator.telemetry.hosts import App, Message, Receive, Scope, Send, client_address, refuse
+from replicator.telemetry.refusals import Note, nowhere
 
 FREE: Final = 5
 """Failures without a wait: people mistype passwords."""
@@ -65,8 +66,9 @@ class LoginThrottle:
         return hmac.digest(self._key, credentials, "sha256")
 
 
-def throttled(app: App, throttle: LoginThrottle) -> App:
-    """Refuses requests with credentials with 429 and E5085 while their address has to wait. A 401 is a failed login."""
+def throttled(app: App, throttle: LoginThrottle, noted: Note = nowhere) -> App:
+    """Refuses requests with credentials with 429 and E5085 while their address has to wait, and calls `noted` for each.
+    A 401 is a failed login."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         given = [bytes(value) for name, value in scope.get("headers", ()) if name == b"authorization"]
@@ -76,6 +78,7 @@ def throttled(app: App, throttle: LoginThrottle) -> App:
         address, credentials = client_address(scope), b"\n".join(given)
         wait = throttle.wait(address, credentials)
         if wait > 0:
+            noted(address, 429, "E5085")
             await refuse(send, 429, too_many(wait), retry_after=ceil(wait))
             return
         judged = False
@@ -93,11 +96,6 @@ def throttled(app: App, throttle: LoginThrottle) -> App:
         await app(scope, receive, watched)
 
     return wrapped
-
-
-def client_address(scope: Scope) -> str:
-    client = scope.get("client")
-    return str(client[0]) if client else ""
 
 
 def too_many(wait: float) -> ProcessError:

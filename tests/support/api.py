@@ -24,6 +24,7 @@ from replicator.telemetry import hosts
 from replicator.telemetry.http import Address, bind, configuration
 from replicator.telemetry.listen import DEFAULT_LIMITS, Limits
 from replicator.telemetry.login_throttle import LoginThrottle
+from replicator.telemetry.refusals import Note, nowhere
 from replicator.telemetry.server_certificate import ServerCertificate
 from server.app import Access, create_app
 
@@ -51,14 +52,16 @@ def serving(
     certificate: ServerCertificate | None = None,
     limits: Limits = DEFAULT_LIMITS,
     free_logins: int = 1_000_000,
+    refused: Note = nowhere,
 ) -> Iterator[str]:
     """The URL of `app`, served from a thread as `telemetry.http.serve` does it. free_logins: that may fail without a
-    wait."""
+    wait. refused: see there."""
     address = Address("127.0.0.1", 0, "https" if certificate is not None else "http")
     bound = bind(address)
     own = hosts.names("127.0.0.1", "127.0.0.1")
     throttle = LoginThrottle(free=free_logins)
-    server = uvicorn.Server(configuration(app, own, certificate, limits, lifespan="off", throttle=throttle))
+    made = configuration(app, own, certificate, limits, lifespan="off", throttle=throttle, refused=refused)
+    server = uvicorn.Server(made)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     try:
