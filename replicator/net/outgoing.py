@@ -88,7 +88,7 @@ def parse_list(texts: Iterable[str], origin: str) -> AllowList:
     given = list(dict.fromkeys(text.strip() for text in texts))
     wanted = "HOST, *.DOMAIN, ADDRESS or NETWORK, each with or without :PORT; or `none` alone"
     if not given or (NOTHING in given and len(given) > 1) or len(given) > MOST_ENTRIES:
-        found = f"{len(given)} entries" if NOTHING not in given else "none among others"
+        found = f"{len(given)} entries" if given else "no entries, or a record that is not readable"
         raise ConfigError("E1051", f"the list of outgoing addresses {origin} is not valid", found=found, wanted=wanted)
     if given == [NOTHING]:
         return AllowList(origin, ())

@@ -82,8 +82,9 @@ class Agent:
         epoch: int = 7,
         history: MemoryHistory | None = None,
         checkpoint: Checkpoint | None = None,
+        outgoing: tuple[str, ...] | None = None,
     ) -> None:
-        spec = WorkerSpec(config["name"], "uid", epoch, "host-a", config, checkpoint)
+        spec = WorkerSpec(config["name"], "uid", epoch, "host-a", config, checkpoint, outgoing=outgoing)
         self.history = history or MemoryHistory()
         self.worker: Worker = launcher.start(spec, time.monotonic() + lease)
         self.said: list[FromWorker] = []
