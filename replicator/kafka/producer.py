@@ -261,7 +261,7 @@ class Producer:
                 links.peers[node].excuse(until)  # it answers nothing before
         links.want(machine.wanted(now), cluster.brokers, now)
         if links.refused is not None:
-            machine.fail(links.refused)  # no broker would be told apart from one that is away
+            machine.fail(_unreachable(links.refused))  # no broker would be told apart from one that is away
 
     def _timeout(self, now: float) -> float:
         """Seconds for which nothing has to be done if nothing happens."""

@@ -24,10 +24,13 @@ from replicator.config.oidc import OidcConfig, RoleRule, read_oidc
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
 from replicator.errors import ProcessError
+from replicator.host import access
 from replicator.model.principal import Principal
+from replicator.net import connections
 from replicator.net.oidc import Oidc
 from server.app import Access, create_app
 from tests.support.api import TOKEN
+from tests.unit.net.test_connections import Listener
 
 AUDIENCE = "mysql-replicator"
 
@@ -38,7 +41,7 @@ class Provider:
     def __init__(self) -> None:
         self.keys: dict[str, Any] = {}
         self.requests: list[str] = []
-        self.issuer = ""
+        self.issuer = self.keys_at = ""
         self.down = False
 
     def add(self, kid: str, kind: str = "RS256") -> None:
@@ -74,7 +77,7 @@ def provider() -> Iterator[Provider]:
             made.requests.append(self.path)
             documents = {
                 "/jwks": made.jwks(),
-                "/.well-known/openid-configuration": {"issuer": made.issuer, "jwks_uri": f"{made.issuer}/jwks"},
+                "/.well-known/openid-configuration": {"issuer": made.issuer, "jwks_uri": made.keys_at},
             }
             body = json.dumps(documents.get(self.path, {})).encode()
             self.send_response(503 if made.down else 200)
@@ -89,6 +92,7 @@ def provider() -> Iterator[Provider]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     made.issuer = f"http://127.0.0.1:{server.server_address[1]}"
+    made.keys_at = f"{made.issuer}/jwks"
     yield made
     server.shutdown()
     server.server_close()
@@ -200,6 +204,19 @@ def test_keys_are_kept_while_the_provider_is_down_for_an_hour(provider: Provider
     clock.now += 1000
     with pytest.raises(ProcessError, match="E5077"):
         oidc.authenticate(provider.token())
+
+
+def test_keys_elsewhere_are_not_read(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list of the Server's host counts, also for the address that the provider's document names; that of the
+    cluster does not: it must not lock out who maintains it."""
+    monkeypatch.setenv(access.ALLOW_OUTGOING, provider.issuer.removeprefix("http://"))
+    connections.set_cluster_list(("none",))
+    assert Oidc(config(provider)).authenticate(provider.token()).name == "ann"
+    connections.set_cluster_list(None)
+    with Listener().socket as elsewhere:
+        provider.keys_at = f"http://127.0.0.1:{elsewhere.getsockname()[1]}/jwks"
+        with pytest.raises(ProcessError, match=r"E5077.*E1050"):
+            Oidc(config(provider)).authenticate(provider.token())
 
 
 def test_keys_of_a_file(provider: Provider, tmp_path: Path) -> None:

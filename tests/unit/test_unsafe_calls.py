@@ -87,6 +87,11 @@ def connects(node: ast.AST) -> bool:
     return called in _CONNECTING or called.rpartition(".")[2] in _CONNECTING_METHODS
 
 
+def unchecked_client(node: ast.AST) -> bool:
+    """A client of httpx that looks up names by itself."""
+    return _called(node) in ("httpx.Client", "httpx.stream", "httpx.get") and _keyword(node, "transport") is None
+
+
 def formatted_sql(node: ast.AST) -> bool:
     """SQL that is put together in the call: values belong into parameters."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
@@ -158,6 +163,9 @@ RULES: Final[dict[Callable[[ast.AST], bool], dict[str, str]]] = {
     formatted_sql: {"replicator/checkpoint/sqlite.py": "the name of one of its two tables"},
     kazoo: {"replicator/zookeeper/": "the coordinator itself"},
     connects: _CONNECT,
+    unchecked_client: {
+        name: _CONNECT[name] for name in ("replicator/cli/task/client.py", "replicator/cli/bundle/host.py")
+    },
 }
 """Rule -> files that may, and why. A folder ends with a slash."""
 
@@ -220,6 +228,7 @@ def test_no_file_breaks_a_rule(rule: Callable[[ast.AST], bool]) -> None:
         (connects, "socket.getaddrinfo(host, port)"),
         (connects, "asyncio.open_connection(host, port)"),
         (connects, "urllib.request.urlopen(url)"),
+        (unchecked_client, "httpx.Client(verify=context)"),
     ],
 )
 def test_rules_find(rule: Callable[[ast.AST], bool], line: str) -> None:
@@ -239,6 +248,7 @@ def test_rules_find(rule: Callable[[ast.AST], bool], line: str) -> None:
         (kazoo, "from replicator.zookeeper import client"),
         (connects, "connections.connect(host, port, 5)"),
         (connects, "socket.socketpair()"),
+        (unchecked_client, "httpx.Client(transport=CheckedTransport(context))"),
     ],
 )
 def test_rules_leave_alone(rule: Callable[[ast.AST], bool], line: str) -> None:

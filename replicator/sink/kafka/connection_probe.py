@@ -25,6 +25,8 @@ from replicator.sink.kafka.errors import describe, translate
 from replicator.sink.kafka.security import security
 
 SECONDS: Final = 3.0
+_FINAL: Final = ("E1050", "E1051", "E3103", "E3110")
+"""Codes of connections that are refused for good."""
 
 _CA = "Set `sink.tls.ca` to the CA of the broker's certificate, and `sink.bootstrap_servers` to a name in it."
 _CERT = "Set `sink.tls.cert` and `sink.tls.key`: the broker requires a client certificate that it trusts."
@@ -64,7 +66,7 @@ def no_connection(config: KafkaSink, error: Exception) -> ReplicatorError:
     brokers = ", ".join(config.bootstrap_servers)
     what = f"the login at {brokers} failed"
     refused = refusal(config)
-    if refused is None and (translated := translate(error, what)).code in ("E3103", "E3110"):
+    if refused is None and (translated := translate(error, what)).code in _FINAL:
         refused = translated
     if refused is not None:
         return refused

@@ -51,6 +51,8 @@ def translate(error: BaseException, what: str) -> ReplicatorError:
         return error
     if isinstance(error, ConnectionFailure):
         return _of_connection(error, what)
+    if isinstance(error.__cause__, ConnectionFailure) and error.__cause__.kind == "outgoing":
+        return _of_connection(error.__cause__, what)
     cause = _innermost(error)
     if isinstance(cause, ReplicatorError):
         return cause

@@ -52,7 +52,7 @@ def test_workers_begin_with_the_list_and_hear_of_each_change() -> None:
         outgoing.write(["db1"], "ann", "", None)
         eventually(lambda: heard(worker)[3:] == [("db1",)])
         worker.die()
-        eventually(lambda: agent.launcher.of("t"))
-        assert present(agent.launcher.of("t")).spec.outgoing == ("db1",)
+        eventually(lambda: len(agent.launcher.workers) == 2)
+        assert agent.launcher.workers[1].spec.outgoing == ("db1",)
     finally:
         agent.stop()

@@ -73,7 +73,7 @@ def test_a_coordinator_elsewhere_ends_the_producer(monkeypatch: pytest.MonkeyPat
         monkeypatch.setenv(access.ALLOW_OUTGOING, f"127.0.0.1:{broker.port}")
         producer = Producer([(broker.host, broker.port)], Settings("id"), lambda: None, PLAINTEXT)
         producer.connect(20)
-        with pytest.raises(ConnectionFailure) as refused:
+        with pytest.raises(KafkaConnectionError) as refused:
             producer.identify(60)
         producer.close(5)
     assert code(refused.value) == "E1050"

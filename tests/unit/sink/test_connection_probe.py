@@ -11,6 +11,7 @@ import pytest
 
 from replicator.config.addresses import addresses
 from replicator.sink.kafka import connection_probe
+from replicator.sink.kafka.checked_socket import URL
 from replicator.sink.kafka.connection_probe import refusal
 from replicator.sink.kafka.security import library_settings
 from tests.support.numbered import config
@@ -67,8 +68,9 @@ def test_who_is_silent_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_settings_of_each_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OF_THE_BUS", "geheim")
-    assert library_settings(config("a:1")) == {"security_protocol": "PLAINTEXT"}
-    assert library_settings(config("a:1", sasl=SASL)) == {
+    checked = {"proxy_url": URL}
+    assert library_settings(config("a:1")) == checked | {"security_protocol": "PLAINTEXT"}
+    assert library_settings(config("a:1", sasl=SASL)) == checked | {
         "security_protocol": "SASL_PLAINTEXT",
         "sasl_mechanism": "SCRAM-SHA-512",
         "sasl_plain_username": "bus",
