@@ -10,6 +10,7 @@ from kafka.errors import KafkaConnectionError
 from kafka.net import KafkaNetSocket
 
 from replicator.config.load import parse_task
+from replicator.config.task import KafkaSink
 from replicator.errors import ConfigError
 from replicator.host import access
 from replicator.kafka import wire
@@ -20,6 +21,7 @@ from replicator.kafka.messages import find_coordinator, metadata
 from replicator.kafka.producer import Producer
 from replicator.kafka.security import PLAINTEXT
 from replicator.sink.kafka import checked_socket
+from replicator.sink.kafka.admin import connect_library_admin
 from replicator.sink.kafka.connect import connect_producer
 from replicator.sink.kafka.errors import translate
 from replicator.sink.kafka.security import library_settings
@@ -54,6 +56,33 @@ def test_a_leader_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch, listener
     assert listener.count() == 0
 
 
+def kafka_sink(bootstrap: str) -> KafkaSink:
+    source = {"type": "mysql", "user": "u", "password": "env:REPL_P", "tables": ["a.b"]}
+    sink = parse_task({"name": "t", "source": source, "sink": {"type": "kafka", "bootstrap_servers": [bootstrap]}}).sink
+    assert isinstance(sink, KafkaSink)
+    return sink
+
+
+def test_kafka_python_is_not_begun_where_a_broker_is_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, listener: Listener
+) -> None:
+    """It would say after its time-out that no broker answers."""
+
+    def play(client: Conversation) -> None:
+        client.greet(VERSIONS)
+        for _ in range(2):
+            known = answered([(broker.host, broker.port), ("127.0.0.1", listener.port)])
+            client.reply(client.request(flexible=True), known, flexible=True)
+        client.closed_by()
+
+    with ScriptedBroker(play) as broker:
+        monkeypatch.setenv(access.ALLOW_OUTGOING, f"127.0.0.1:{broker.port}")
+        with pytest.raises(ConfigError) as refused:
+            connect_library_admin(kafka_sink(broker.address))
+    assert refused.value.code == "E1050"
+    assert listener.count() == 0
+
+
 def test_a_coordinator_elsewhere_ends_the_producer(monkeypatch: pytest.MonkeyPatch, listener: Listener) -> None:
     """It does not wait for its time-out, as for a broker that is away."""
 
@@ -82,17 +111,11 @@ def test_a_coordinator_elsewhere_ends_the_producer(monkeypatch: pytest.MonkeyPat
 
 def test_bootstrap_servers_are_refused(monkeypatch: pytest.MonkeyPatch, listener: Listener) -> None:
     monkeypatch.setenv(access.ALLOW_OUTGOING, "10.0.0.0/8")
-    config = parse_task(
-        {
-            "name": "t",
-            "source": {"type": "mysql", "user": "u", "password": "env:REPL_P", "tables": ["a.b"]},
-            "sink": {"type": "kafka", "bootstrap_servers": [f"127.0.0.1:{listener.port}"]},
-        }
-    ).sink
+    config = kafka_sink(f"127.0.0.1:{listener.port}")
     with pytest.raises(ConfigError) as refused:
-        connect_producer(config, None, lambda: None)  # type: ignore[arg-type]
+        connect_producer(config, None, lambda: None)
     assert refused.value.code == "E1050"
-    assert library_settings(config)["proxy_url"] == checked_socket.URL  # type: ignore[arg-type]
+    assert library_settings(config)["proxy_url"] == checked_socket.URL
     assert listener.count() == 0
 
 
