@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 from replicator.host import access
 from replicator.net.outgoing import AllowList, IpAddress, parse_list, refusal
 
-OF_HOST: Final = "of this host"
 OF_CLUSTER: Final = "of the cluster"
 
 
@@ -52,7 +51,8 @@ def lists() -> tuple[AllowList, ...]:
 def host_lists() -> tuple[AllowList, ...]:
     """That of the options of this process; () without one. Raises ConfigError E1051."""
     given = access.outgoing_entries()
-    return (_parsed(given, OF_HOST),) if given else ()
+    origin = f"of {access.process_name()}" if access.is_service() else "of this host"
+    return (_parsed(given, origin),) if given else ()
 
 
 def is_limited() -> bool:

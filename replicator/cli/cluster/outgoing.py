@@ -53,10 +53,10 @@ def get(output: str, client: Client) -> None:
 @output_option("table", "json", "yaml")
 @with_client
 def set_(entries: tuple[str, ...], dry_run: bool, reason: str, output: str, client: Client) -> None:
-    """Replace the list by these entries, such as 10.0.0.0/8, db1.example.com:3306 or *.example.com; `none` alone allows
-    nothing.
+    """Replace the whole list.
 
-    Cores and Servers obey the list within seconds. Open connections stay; the next connection of a task to an address
+    Entries are host names (db1.example.com:3306, *.example.com), addresses and networks (10.0.0.0/8); `none` alone
+    allows nothing. Cores and Servers obey the list within seconds. Open connections stay; the next connection of a task to an address
     that is not listed stops the task with E1050.
     """
     version = client.outgoing()["version"]
@@ -69,7 +69,7 @@ def set_(entries: tuple[str, ...], dry_run: bool, reason: str, output: str, clie
 @confirmation_options
 @with_client
 def remove(reason: str, yes: bool, no_input: bool, client: Client) -> None:
-    """Remove the list: every address is allowed that the lists of hosts allow."""
+    """Remove the list, so that each address is allowed that the lists of hosts allow."""
     found = client.outgoing()
     if not found["limited"]:
         click.echo("There is no list.", err=True)
