@@ -56,8 +56,8 @@ def set_(entries: tuple[str, ...], dry_run: bool, reason: str, output: str, clie
     """Replace the whole list.
 
     Entries are host names (db1.example.com:3306, *.example.com), addresses and networks (10.0.0.0/8); `none` alone
-    allows nothing. Cores and Servers obey the list within seconds. Open connections stay; the next connection of a task to an address
-    that is not listed stops the task with E1050.
+    allows nothing. Cores and Servers obey the list within seconds. Open connections stay; the next connection of a task
+    to an address that is not listed stops the task with E1050.
     """
     version = client.outgoing()["version"]
     _show(client.set_outgoing(entries, version, reason, dry_run=dry_run), output)
