@@ -15,7 +15,8 @@ from monitor.access import Access, cookie_name, refusal, session_key
 from monitor.render import Renderer
 from monitor.sessions import LIFE_SECONDS
 from replicator.errors import NotConnected, ProcessError
-from replicator.telemetry.login_throttle import LoginThrottle, client_address
+from replicator.telemetry.hosts import client_address
+from replicator.telemetry.login_throttle import LoginThrottle
 
 _MOST: Final = 8192
 _NO_STORE: Final = {"cache-control": "no-store"}
