@@ -104,7 +104,7 @@ class Audit:
                 outcome="refused",
                 status=refusal.status,
                 code=refusal.code,
-                suppressed=refusal.count - 1,
+                suppressed=refusal.requests - 1,
             )
             self.write(entry)
 

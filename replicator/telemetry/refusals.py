@@ -24,12 +24,12 @@ Note: TypeAlias = Callable[[str, int, str], None]
 
 
 class Refusal(NamedTuple):
-    """address: the last one of its network; count: of requests since the last report."""
+    """address: the last one of its network; requests: their number since the last report."""
 
     address: str
     status: int
     code: str
-    count: int
+    requests: int
 
 
 class _Count:

@@ -35,7 +35,7 @@ def test_a_network_of_ipv6_is_one_client_and_its_last_address_is_shown() -> None
     refusals = Refusals()
     for host in ("2001:db8::1", "2001:db8::ffff", "::ffff:10.0.0.7", "10.0.0.7"):
         refusals.note(host, 400, "E5082")
-    assert [(each.address, each.count) for each in refusals.take()] == [("2001:db8::ffff", 2), ("10.0.0.7", 2)]
+    assert [(each.address, each.requests) for each in refusals.take()] == [("2001:db8::ffff", 2), ("10.0.0.7", 2)]
 
 
 def test_memory_is_bounded_and_forgotten() -> None:
@@ -76,6 +76,6 @@ def test_none_is_lost_or_reported_twice(steps: list[tuple[str, int]]) -> None:
             left = iter(range(number))
             found = refusals.take(lambda left=left: next(left, None) is not None)  # type: ignore[misc]
             assert len(found) <= number
-            reported += sum(each.count for each in found)
+            reported += sum(each.requests for each in found)
     clock.now += SECONDS
-    assert reported + sum(each.count for each in refusals.take()) == noted
+    assert reported + sum(each.requests for each in refusals.take()) == noted
