@@ -72,6 +72,7 @@ class TaskRunner:
         configured = config.data.get("source", {}).get("server_id")
         server_id = ReplicaIds(context.coordinator, context.layout).of(task, uid, configured)
         installation = installation_id(context.coordinator, context.layout)
+        outgoing = context.outgoing.refresh()
         path = context.layout.contender(task, name)
         lease = context.leases.begin(task, path, term.czxid)
         spec = WorkerSpec(
@@ -86,7 +87,7 @@ class TaskRunner:
             installation=installation,
             previous=term.previous,
             purged=tuple(Purged(context.coordinator, context.layout).uids(task)),
-            outgoing=context.outgoing.refresh(),
+            outgoing=outgoing,
         )
         try:
             worker = context.launcher.start(spec, lease.deadline)
