@@ -1,7 +1,7 @@
 """Reads ZooKeeper into one immutable `Snapshot`, without decisions or writes.
 
 What is read is kept under watches: a snapshot costs one request that proves that it is current, and one for each node
-that has changed since the last one, whatever the number of tasks. History entries never change, so each is fetched once.
+that has changed since the last one, whatever the number of tasks. History entries never change: each is fetched once.
 """
 
 from __future__ import annotations

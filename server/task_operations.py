@@ -38,9 +38,9 @@ _log = get_logger("server")
 
 
 class TaskOperations:
-    """Thread-safe. Every method raises NotConnected while ZooKeeper is away, and NodeMissing E5003 for a task that is not
-    there. What is read is kept under watches and asked for only when it changes; `max_age_s`: how old an answer may be,
-    0: everything that any Server acknowledged before is in it."""
+    """Thread-safe. Every method raises NotConnected while ZooKeeper is away, and NodeMissing E5003 for a task that is
+    not there. What is read is kept under watches and asked for only when it changes; `max_age_s`: how old an answer may
+    be, 0: everything that any Server acknowledged before is in it."""
 
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
         self._coordinator, self._layout = coordinator, layout

@@ -1,5 +1,5 @@
-"""The overview from a cache, for processes that show it again and again: what does not change costs neither a request nor
-its decoding again."""
+"""The overview from a cache, for processes that show it again and again: what does not change is neither asked for nor
+decoded again."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ class _Derived:
 
 
 class TreeCache:
-    """A `Coordinator` whose reads are kept. Thread-safe. Everything else, and reads with a watch of their own, go to the
-    coordinator. What a Stat says of children is as of the read, as no watch fires for it.
+    """A `Coordinator` whose reads are kept. Thread-safe. Everything else, and reads with a watch of their own, are
+    passed on. What a Stat says of children is as of the read, as no watch fires for it.
 
     Args:
         path: any node, for `catch_up`.
