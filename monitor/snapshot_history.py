@@ -86,8 +86,10 @@ class SnapshotHistory:
         self._forget(snapshot)
 
     def spark(self, task: str) -> tuple[float, ...]:
+        """Nothing where nothing flowed: the rows of idle tasks do not change."""
         rates = self.rates.get(task)
-        return rates.points if rates else ()
+        points = rates.points if rates else ()
+        return points if any(points) else ()
 
     def silence(self, host: str) -> float:
         """Seconds since the machine's last report."""
