@@ -41,6 +41,10 @@ def measure(tasks: int, cores: int, zookeepers: int, seconds: float, tries: int)
             took.append(time.monotonic() - began)
         yield figure("core_runs_all_s", "s", took)
         server, monitor = bus.cluster.start_server(), bus.cluster.start_monitor()
+        began = time.monotonic()
+        ready = f"{bus.cluster.monitor_url}/healthz/ready"
+        wait_for(lambda: httpx.get(ready, timeout=10).status_code == 200, "the Monitor to have read", 120)
+        yield figure("monitor_first_s", "s", [time.monotonic() - began])
         yield from _lists(bus, tries)
         yield from _page(bus, tries)
         yield from _rest(bus, tasks, seconds, {"server": server.pid, "monitor": monitor.pid})
@@ -68,7 +72,6 @@ def _lists(bus: FleetBus, tries: int) -> Iterator[Entry]:
 
 def _page(bus: FleetBus, tries: int) -> Iterator[Entry]:
     url = bus.cluster.monitor_url
-    wait_for(lambda: httpx.get(f"{url}/healthz/ready").status_code == 200, "the Monitor to have read", 60)
     page = httpx.get(url, timeout=30)
     yield figure("page_kb", "kB", [len(page.content) / 1000])
     yield figure("page_compressed_kb", "kB", [page.num_bytes_downloaded / 1000])
@@ -119,10 +122,8 @@ def _rest(bus: FleetBus, tasks: int, seconds: float, pids: dict[str, int]) -> It
     yield figure("writes_per_minute", "", [writes / took * 60])
     yield figure("writes_per_task_per_minute", "", [max(0.0, writes - reports) / took * 60 / tasks], 2)
     yield figure("watches", "", [counter(bus.members, "zk_watch_count")], 0)
-    sizes = [
-        len(bus.coordinator.get(bus.layout.machine(name)).data) / 1000 for name in owners.values() if "host-" in name
-    ]
-    yield figure("machine_node_kb", "kB", sizes)
+    nodes = [bus.coordinator.get(bus.layout.machine(f"host-{number}")) for number in range(len(bus.cores))]
+    yield figure("machine_node_kb", "kB", [len(node.data) / 1000 for node in nodes])
 
 
 def _takeover(bus: FleetBus) -> Iterator[Entry]:

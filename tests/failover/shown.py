@@ -35,7 +35,9 @@ class Shown:
 
     def _ask_monitor(self, cluster: Cluster, task: str) -> None:
         state = httpx.get(f"{cluster.monitor_url}/api/state").json()
-        self.monitor: dict[str, Any] = next(row for row in state["tasks"] if row["name"] == task)
+        rows = [row for row in state["tasks"] if row["name"] == task]
+        assert rows, f"the Monitor shows no {task}"  # it has not read since it was started
+        self.monitor: dict[str, Any] = rows[0]
         page = httpx.get(cluster.monitor_url).text
         self.page = page[page.index(f'data-key="tasks:{task}"') :].partition("</tbody>")[0]
         text = httpx.get(f"{cluster.monitor_url}/metrics").text
@@ -163,8 +165,8 @@ def shows(bus: Bus, task: str, *checks: Callable[[Shown], None], timeout: float 
     on meanwhile, and what is false stays false."""
     end = time.monotonic() + timeout
     while True:
-        shown = Shown(bus, task)
         try:
+            shown = Shown(bus, task)
             for check in checks:
                 check(shown)
             return

@@ -9,10 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
-import httpx
 import pytest
 
-from dev.cluster import wait_for
 from dev.servers import ZooKeeper
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.tasks.registry import Registry
@@ -44,9 +42,6 @@ def bus(make_bus: Callable[..., Bus], zookeeper: ZooKeeper) -> Iterator[Bus]:
     Registry(made.coordinator, made.layout).create(idle, to_data(parse_task(config)), "test")
     made.cluster.start_server()
     made.cluster.start_monitor()
-    # Its first read may come before its session; the next one is a second later.
-    ready = f"{made.cluster.monitor_url}/healthz/ready"
-    wait_for(lambda: httpx.get(ready).status_code == 200, "the Monitor has read", 30)
     yield made
     zookeeper.resume()
     made.kafka.resume()

@@ -82,10 +82,8 @@ def test_rows_of_tasks_that_do_nothing_are_not_sent_again() -> None:
 
 
 def test_a_page_tells_the_times_of_old_rows_as_of_now() -> None:
-    renderer, view = (
-        Renderer(),
-        build(SnapshotReader((bus := bus_of(1)).session(), bus.layout).read(), SnapshotHistory(), "/x"),
-    )
+    bus, renderer = bus_of(1), Renderer()
+    view = build(SnapshotReader(bus.session(), bus.layout).read(), SnapshotHistory(), "/x")
     began = now_ms()
     renderer.fragments(view, began)
     page = renderer.page(renderer.fragments(view, began + 600_000), "v", "/x", began + 600_000)
