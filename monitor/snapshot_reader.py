@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
@@ -74,7 +75,11 @@ class SnapshotReader:
         now = int(self._clock() * 1000)
         self._overview.catch_up()
         machines = self._overview.machines()
-        tasks = [TaskNode(found, self._entries(found.name)) for found in self._overview.tasks(machines)]
+        found = self._overview.tasks(machines)
+        self._cache.warm({("history", task.name): partial(self._read_entries, task.name) for task in found})
+        tasks = [TaskNode(task, self._entries(task.name)) for task in found]
+        while len(self._history) > max(_HISTORY_CACHE, 2 * HISTORY_PER_TASK * len(tasks)):
+            self._history.pop(next(iter(self._history)))
         return Snapshot(
             time_ms=now,
             tasks=tuple(tasks),
@@ -96,8 +101,6 @@ class SnapshotReader:
         parent = self._layout.history(task)
         numbered = sorted((_number(name), name) for name in self._children(parent))
         found = [(number, self._entry(f"{parent}/{name}")) for number, name in numbered[-HISTORY_PER_TASK:]]
-        while len(self._history) > _HISTORY_CACHE:
-            self._history.pop(next(iter(self._history)))
         return tuple(Entry(number, record) for number, record in found if record is not None)
 
     def _entry(self, path: str) -> HistoryRecord | None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
+import msgspec
 import psutil
 
 from dev.bench.fleet import zxid
@@ -149,12 +150,8 @@ def main() -> None:
         value = entry.reason if entry.value is None else f"{entry.value:g} {entry.unit}"
         print(f"{entry.name}: {value}", flush=True)
         found.append(entry)
-    kept = [Entry(**{**_fields(entry), "name": PREFIX + entry.name}) for entry in found]
+    kept = [msgspec.structs.replace(entry, name=PREFIX + entry.name) for entry in found]
     write([*read(options.output).values(), *kept], options.output)
-
-
-def _fields(entry: Entry) -> dict[str, object]:
-    return {name: getattr(entry, name) for name in entry.__struct_fields__}
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ decoded again."""
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 
 from replicator.coordination.layout import Layout, escape
 from replicator.coordination.machines.machines import MachineNode, Machines
-from replicator.coordination.overview import Overview, Stored
+from replicator.coordination.overview import Overview, Stored, TaskOverview
 from replicator.coordination.ports import Coordinator, Watcher
 from replicator.coordination.tree_cache import TreeCache
 from replicator.errors import NodeMissing
@@ -56,9 +57,16 @@ class CachedOverview(Overview):
             self.cache.keep_below(self._layout.tasks, {escape(name) for name in names})
         return names
 
+    def tasks(self, machines: list[MachineNode] | None = None) -> list[TaskOverview]:
+        self.cache.warm({("task", name): partial(self._read_stored, name) for name in self.names()})
+        return super().tasks(machines)
+
     def deleted(self, name: str) -> bool:
         """Whether the task is to be removed, see `Registry.is_deleted`."""
         return self.cache.derived(("deleted", name), lambda: self._registry.is_deleted(name))
 
     def _stored(self, name: str) -> Stored:
-        return self.cache.derived(("task", name), lambda: super(CachedOverview, self)._stored(name))
+        return self.cache.derived(("task", name), lambda: self._read_stored(name))
+
+    def _read_stored(self, name: str) -> Stored:
+        return super()._stored(name)

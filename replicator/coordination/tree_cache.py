@@ -9,9 +9,11 @@ connection raise NotConnected as those of the coordinator do.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from replicator.coordination.ports import Acl, Change, Connection, Coordinator, Grant, Listing, Node, Op, Stat, Watcher
@@ -20,6 +22,9 @@ from replicator.errors import NodeMissing
 T = TypeVar("T")
 Kind: TypeAlias = Literal["data", "presence", "children"]
 _MISSING: Final = None
+_MANY: Final = 20
+_THREADS: Final = 8
+"""Requests of several threads are on their way at a time."""
 
 
 class _Entry:
@@ -118,6 +123,22 @@ class TreeCache:
             if self._connections == connections:
                 self._derived[key] = _Derived(value, read)
         return value
+
+    def warm(self, makes: Mapping[Any, Callable[[], object]]) -> None:
+        """Makes many derived values at once, so that their reads do not wait for each other: at the start, and after a
+        lost connection. Values whose making fails are left to the one who needs them. Raises NotConnected."""
+        with self._lock:
+            known = {key: self._derived.get(key) for key in makes}
+        cold = [key for key, found in known.items() if found is None or not found.holds]
+        if len(cold) < _MANY:
+            return
+
+        def make(key: object) -> None:
+            with contextlib.suppress(NodeMissing):
+                self.derived(key, makes[key])
+
+        with ThreadPoolExecutor(_THREADS, "tree-cache") as pool:
+            list(pool.map(make, cold))
 
     def _note(self, entries: Sequence[_Entry]) -> None:
         reading: list[_Entry] | None = getattr(self._reading, "entries", None)

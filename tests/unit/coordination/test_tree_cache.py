@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -179,3 +180,24 @@ def test_nodes_below_a_child_that_is_gone_are_forgotten(scene: Scene) -> None:
     assert scene.counted.taken() == {}
     cache.exists("/b/c/none")
     assert scene.counted.taken() == {"exists": 1}
+
+
+def test_many_values_are_made_at_once_and_one_whose_node_is_gone_is_left_out(scene: Scene) -> None:
+    cache, made = scene.cache, []
+    for number in range(40):
+        scene.other.create(f"/n{number}", str(number).encode())
+
+    def make(number: int) -> bytes:
+        made.append(number)
+        return cache.get(f"/n{number}").data
+
+    scene.other.delete("/n7")
+    makes = {number: partial(make, number) for number in range(40)}
+    cache.warm(makes)
+    assert sorted(made) == list(range(40))
+    cache.warm(makes)
+    assert len(made) == 40, "few are cold: they are made where they are needed"
+    assert cache.derived(3, makes[3]) == b"3" and len(made) == 40
+    scene.own.suspend()
+    with pytest.raises(NotConnected):
+        cache.warm(makes)
