@@ -90,6 +90,7 @@ def _page(bus: FleetBus, tries: int) -> Iterator[Entry]:
         wait_for(shown, f"the Monitor to show {wanted}", 30, every=0.1)
         waits.append(time.monotonic() - acknowledged)
         time.sleep(max(0.0, 1.0 - (time.monotonic() - began)))
+    bus.cluster.cli("task", "resume", name)
     yield figure("page_updated_s", "s", waits, 2)
 
 
