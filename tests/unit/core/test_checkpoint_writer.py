@@ -164,10 +164,11 @@ def test_a_task_that_is_long_idle_in_a_busy_log_is_written_once_a_minute(bench, 
     pen.due = now[0] + 1.0
     waits = []
     for number in range(1, 9):
-        pen.pending = Progress(number, Checkpoint(Position("b.1", number * 1000), rows=5))
+        checkpoint = Checkpoint(Position("b.1", number * 1000), rows=5)
+        pen.pending = Progress(number, checkpoint)
         waits.append(pen.when() - pen.written)
         now[0] = pen.when()
-        pen.wrote(pen.pending.checkpoint, now[0])
+        pen.wrote(checkpoint, now[0])
         pen.due = now[0] + 1.0
     assert waits == [5.0, 10.0, 20.0, 40.0, 60.0, 60.0, 60.0, 60.0]
     for checkpoint, wait in (
@@ -178,6 +179,6 @@ def test_a_task_that_is_long_idle_in_a_busy_log_is_written_once_a_minute(bench, 
     ):
         pen.pending = Progress(9, checkpoint)
         assert pen.when() - pen.written == wait, checkpoint
-    pen.wrote(pen.pending.checkpoint, now[0])
+    pen.wrote(checkpoint, now[0])
     pen.due, pen.pending = now[0] + 1.0, Progress(10, Checkpoint(Position("b.1", 9500), rows=6))
     assert pen.when() - pen.written == 5.0, "rows begin it again"
