@@ -21,6 +21,7 @@ from pathlib import Path
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -203,6 +204,7 @@ def create_app(
 
     monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept)
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
+    app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:
         app.add_middleware(Guard, access=access)
     app.state.feed = feed
