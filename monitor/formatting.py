@@ -3,6 +3,7 @@ they continue to count between two messages."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -68,6 +69,18 @@ def ago(ms: int, now_ms: int) -> Markup:
         return Markup('<span class="none">never</span>')
     text = duration((now_ms - ms) / 1000)
     return Markup('<time data-ms="{}" title="{}">{}</time>').format(ms, stamp(ms), text)
+
+
+_TIME = re.compile(r'(<time data-ms="(\d+)" title="[^"]*">)[^<]*(</time>)')
+
+
+def counted_on(html: str, now_ms: int) -> str:
+    """With the times of `ago` as of now."""
+
+    def counted(found: re.Match[str]) -> str:
+        return f"{found[1]}{duration((now_ms - int(found[2])) / 1000)}{found[3]}"
+
+    return _TIME.sub(counted, html)
 
 
 def address(text: str) -> Markup:

@@ -89,8 +89,10 @@ class SnapshotHistory:
         self._forget(snapshot)
 
     def spark(self, task: str) -> tuple[float, ...]:
+        """Nothing where nothing flowed: the rows of idle tasks do not change."""
         rates = self.rates.get(task)
-        return rates.points if rates else ()
+        points = rates.points if rates else ()
+        return points if any(points) else ()
 
     def changes_of(self, task: str) -> tuple[Change, ...]:
         """All that its history in ZooKeeper has, the newest first. From any thread."""

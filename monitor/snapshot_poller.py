@@ -123,6 +123,8 @@ class SnapshotPoller:
         """One snapshot; what can't be read leaves the last figures, marked as stale. Never raises."""
         try:
             began = self._clock()
+            if path := self._reader.check():
+                log.error("a change was not reported by zookeeper; everything is read again", path=path)
             view = build(self._reader.read(), self._memory, self._root)
             period = max(self._interval, 2 * (self._clock() - began))
             fresh_s = max(FRESH_SECONDS, 2 * period + 1.0)
