@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from selenium import webdriver
 
-from tests.integration.test_dashboard import browser as browser  # noqa: PLC0414 - a fixture
+from tests.integration.test_dashboard import browser as browser
 from tests.integration.test_dashboard import resize
 from tests.support.waiting import eventually
 from tests.unit.monitor.scene import night
