@@ -22,7 +22,7 @@ from replicator.coordination.leadership.epochs import sink_epoch
 from replicator.coordination.leadership.facts import DRAIN_LIMIT, STOP_LIMIT, Facts, Failure, Fenced, Stuck
 from replicator.coordination.leadership.grace import remember
 from replicator.coordination.leadership.host_faults import due, told
-from replicator.coordination.leadership.moving import leaves
+from replicator.coordination.leadership.moving import leaves, stands
 from replicator.coordination.leadership.progress_lease import side_of
 from replicator.coordination.leadership.state import LEADING, Event, State, step
 from replicator.coordination.leadership.steps import Steps
@@ -101,9 +101,9 @@ class Participant:
         facts = self.facts
         troubled = facts.stuck or facts.failure or facts.restart_at or facts.fenced or self.hold_until
         streams = facts.worker is not None and facts.worker.streaming
-        return not (troubled or self.leaves) and (
-            facts.state in (State.STANDBY, State.PAUSED) or (self.leads and streams)
-        )
+        elsewhere = self.gone and self.view is not None and not stands(facts, self.view)
+        waits = facts.state in (State.STANDBY, State.PAUSED) or (self.leads and streams)
+        return not (troubled or self.leaves) and (waits or elsewhere)
 
     def turn(self) -> None:
         """Reads, decides and acts until there is nothing left to do now.
