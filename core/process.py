@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from core import descriptors
 from core.agent import Agent
 from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
+from replicator.coordination.groups.membership import DEFAULT_CAPACITY
 from replicator.coordination.layout import Layout
 from replicator.host import access
 from replicator.host.pid_file import held
@@ -26,13 +27,26 @@ from replicator.zookeeper.outage_log import OutageLog
 _LOG = log.get_logger("core")
 
 
+class Part(NamedTuple):
+    """What a Core takes part in. tasks: () for all without a group; group: "" for none."""
+
+    tasks: tuple[str, ...] = ()
+    group: str = ""
+    capacity: int = DEFAULT_CAPACITY
+
+    def __str__(self) -> str:
+        if self.group:
+            return f"group {self.group}, capacity {self.capacity}"
+        return ", ".join(self.tasks) or "all tasks"
+
+
 def validate(config: dict[str, Any]) -> dict[str, Any]:
     return to_data(parse_task(config))
 
 
 def run(
     zookeeper: str,
-    tasks: tuple[str, ...],
+    part: Part,
     host: str,
     root: str,
     session_timeout: float,
@@ -44,12 +58,12 @@ def run(
     descriptors.provide()
     access.name_process(f"the Core {host}")  # before workers are started: they inherit it
     with held(pid_file, ProcessRecord.of("core", zookeeper, root, host=host), _LOG) as stopping:
-        _run(zookeeper, tasks, host, root, session_timeout, log_format, stopping)
+        _run(zookeeper, part, host, root, session_timeout, log_format, stopping)
 
 
 def _run(
     zookeeper: str,
-    tasks: tuple[str, ...],
+    part: Part,
     host: str,
     root: str,
     session_timeout: float,
@@ -59,7 +73,18 @@ def _run(
     coordinator = for_process(zookeeper, session_timeout, Layout(root), "core")
     launcher = Launcher(log_format)
     manager = ServiceManager()
-    agent = Agent(coordinator, Layout(root), host, tasks, launcher, validate, look=launcher.look, alive=manager.alive)
+    agent = Agent(
+        coordinator,
+        Layout(root),
+        host,
+        part.tasks,
+        launcher,
+        validate,
+        look=launcher.look,
+        alive=manager.alive,
+        group=part.group,
+        capacity=part.capacity,
+    )
     _stop_on_signals(agent, manager, stopping)
     launcher.warm()
     outages = OutageLog(coordinator, _LOG).start()
@@ -68,10 +93,9 @@ def _run(
     manager.ready(f"waiting for ZooKeeper at {zookeeper}")
 
     def up(name: str) -> None:
-        stands = ", ".join(tasks) or "all tasks"
         session = f"session {coordinator.session_timeout:g} s"
-        print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {stands}", flush=True)
-        manager.ready(f"up as {name}, {stands}")
+        print(f"core {name}: up, pid {os.getpid()}, zookeeper {zookeeper} ({session}), {part}", flush=True)
+        manager.ready(f"up as {name}, {part}")
 
     try:
         agent.run(up)

@@ -20,6 +20,7 @@ from server import access_control, error_responses
 from server.audit import Audit, audited
 from server.authentication import Authentication, Verifier
 from server.document import document
+from server.group_operations import GroupOperations
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
 from server.positions import Positions
@@ -29,6 +30,7 @@ from server.routes import (
     audit,
     cluster,
     documentation,
+    groups,
     health,
     history,
     logins,
@@ -61,6 +63,7 @@ ROUTERS = (
     table_definitions.router,
     history.router,
     machines.router,
+    groups.router,
     cluster.router,
     health.router,
     logins.router,
@@ -130,6 +133,7 @@ def create_routes(
     verified = verified or Logins(coordinator, layout)
     app.state.logins = LoginOperations(coordinator, layout, verified)
     app.state.audit = AuditLog(coordinator, layout)
+    app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.sealing = Sealing(app.state.operations.installation)
     app.state.positions = Positions(coordinator, layout)

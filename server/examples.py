@@ -74,6 +74,19 @@ _USER: Final = {
     "created_ms": _TIME,
     "version": 0,
 }
+_GROUP: Final = {
+    "apiVersion": "v1",
+    "kind": "Group",
+    "name": "blue",
+    "capacity": 100,
+    "weight": 1,
+    "unplaced": 0,
+    "short": 0,
+    "members": [
+        {"host": "core-a", "capacity": 100, "weight": 1, "draining": False, "leaving": False, "tasks": [_NAME]}
+    ],
+    "tasks": [{"name": _NAME, "weight": 1, "standbys": 0, "pin": "", "hosts": ["core-a"], "problem": None}],
+}
 _VERSION: Final = {
     "number": 3,
     "time_ms": _TIME,
@@ -90,6 +103,12 @@ BODIES: Final[dict[str, Any]] = {
     "pauseTask": _REASON,
     "resumeTask": _REASON,
     "switchoverTask": {"to": "core-b", **_REASON},
+    "rebalanceGroup": _REASON,
+    "pinTask": {"to": "core-b", **_REASON},
+    "unpinTask": _REASON,
+    "moveTask": {"to": "core-b", **_REASON},
+    "drainMachine": _REASON,
+    "undrainMachine": _REASON,
     "maintainAll": {"on": "true", **_REASON},
     "maintainTask": {"on": "true", **_REASON},
     "retryTask": _REASON,
@@ -154,6 +173,15 @@ ANSWERS: Final[dict[str, Any]] = {
         "kind": "MachineList",
         "items": [{"name": "core-a", "age_s": 0.4, "host": "core-a", "tasks": {_NAME: "running"}}],
     },
+    "Group": _GROUP,
+    "GroupList": {"apiVersion": "v1", "kind": "GroupList", "items": [_GROUP]},
+    "Moves": {
+        "apiVersion": "v1",
+        "kind": "Moves",
+        "items": [{"task": _NAME, "before": ["core-a"], "after": ["core-b"]}],
+        "done": True,
+    },
+    "Drain": {"apiVersion": "v1", "kind": "Drain", "host": "core-a", "draining": True, "tasks": [_NAME]},
     "Accepted": {
         "apiVersion": "v1",
         "kind": "Command",

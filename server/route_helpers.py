@@ -18,7 +18,8 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, responses
+from server import access_responses, group_responses, responses
+from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
 from server.positions import Positions
 from server.request_facts import author_of, facts_of
@@ -47,6 +48,10 @@ ANSWERS = (
     Schema,
     VerificationReport,
     responses.Failure,
+    group_responses.Group,
+    group_responses.GroupList,
+    group_responses.Moves,
+    group_responses.Drain,
     access_responses.TokenList,
     access_responses.TokenCreated,
     access_responses.User,
@@ -183,6 +188,7 @@ SECRETS: Final = frozenset({"secret", "password", "token"})
 
 Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
+GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_of_app("table_definitions", DefinitionOperations))]

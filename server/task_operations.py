@@ -15,6 +15,7 @@ from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode
+from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
@@ -52,6 +53,7 @@ class TaskOperations:
         self._maintenance = Maintenance(coordinator, layout)
         self._orders = OrdersStore(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
+        self._stopped = StoppedCores(coordinator, layout)
 
     # Reading
 
@@ -70,6 +72,10 @@ class TaskOperations:
     def machines(self, max_age_s: float = 0.0) -> list[MachineNode]:
         self._overview.catch_up(max_age_s)
         return self._overview.machines()
+
+    def stopped(self) -> set[str]:
+        """Hosts whose Cores have ended on purpose."""
+        return set(self._stopped.list())
 
     def watch_reports(self) -> None:
         """See `Overview.watch_reports`."""

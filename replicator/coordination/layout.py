@@ -23,6 +23,9 @@
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
+        /drained/HOST                               there while its Core is to hand over all tasks (DrainRecord)
+        /task-groups/GROUP                          where the tasks of a group are placed, and pins (GroupRecord)
+        /task-groups/GROUP/members/HOST             ephemeral: one per Core of the group (MemberRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
         /tokens/ID                                  a token, by its hash (TokenRecord)
         /users/NAME                                 a person with a password, by its hash (UserRecord)
@@ -202,6 +205,26 @@ class Layout:
 
     def stopped_core(self, host: str) -> str:
         return f"{self.stopped}/{escape(host)}"
+
+    @property
+    def drained(self) -> str:
+        return f"{self.root}/drained"
+
+    def drained_host(self, host: str) -> str:
+        return f"{self.drained}/{escape(host)}"
+
+    @property
+    def groups(self) -> str:
+        return f"{self.root}/task-groups"
+
+    def group(self, group: str) -> str:
+        return f"{self.groups}/{escape(group)}"
+
+    def members(self, group: str) -> str:
+        return f"{self.group(group)}/members"
+
+    def member(self, group: str, host: str) -> str:
+        return f"{self.members(group)}/{escape(host)}"
 
     @property
     def servers(self) -> str:

@@ -54,7 +54,7 @@ class VersionRecord(Record):
 
 class InstanceRecord(Record):
     """/tasks/TASK/instance/...: a contender. `state` is a value of `leadership.state.State`; `timeout_s` is the
-    session's negotiated timeout, from which the length of its lease follows."""
+    session's negotiated timeout, from which the length of its lease follows. `group`: of the Core, "" for none."""
 
     host: str
     pid: int
@@ -62,6 +62,7 @@ class InstanceRecord(Record):
     since_ms: int
     state: str
     timeout_s: float = 0.0
+    group: str = ""
 
 
 class CommitRecord(Record):
@@ -278,6 +279,31 @@ class StoppedRecord(Record):
 
     process: str
     time_ms: int
+
+
+class DrainRecord(Record):
+    """/drained/HOST: while it is there, the Cores of that host take no tasks and hand over those that they have."""
+
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
+
+
+class GroupRecord(Record):
+    """/task-groups/GROUP. `placed`: the members that take part in the election of each task, the preferred one first;
+    `pins`: the member that operators want a task on."""
+
+    placed: dict[str, tuple[str, ...]] = {}
+    pins: dict[str, str] = {}
+
+
+class MemberRecord(Record):
+    """/task-groups/GROUP/members/HOST: a Core of the group. `capacity`: the weight that it takes; `leaving`: its
+    process ends, and gives up its tasks."""
+
+    process: str
+    capacity: int
+    leaving: bool = False
 
 
 class ServerRecord(Record):

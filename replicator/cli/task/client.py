@@ -124,6 +124,19 @@ class Client:
     def machines(self, max_age: int = 0) -> dict[str, Any]:
         return self._ask("GET", "/machines", headers=_aged(max_age))
 
+    def groups(self) -> dict[str, Any]:
+        return self._ask("GET", "/groups")
+
+    def group(self, name: str) -> dict[str, Any]:
+        return self._ask("GET", f"/groups/{_segment(name)}")
+
+    def rebalance(self, group: str, reason: str, *, dry_run: bool) -> dict[str, Any]:
+        return self._ask("POST", f"/groups/{_segment(group)}/rebalance", json={"reason": reason}, params=_flag(dry_run))
+
+    def drain(self, host: str, reason: str, *, on: bool) -> dict[str, Any]:
+        verb = "drain" if on else "undrain"
+        return self._ask("POST", f"/machines/{_segment(host)}/{verb}", json={"reason": reason})
+
     def versions(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET", "/versions")
 
