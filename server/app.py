@@ -23,6 +23,7 @@ from server.document import document
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
 from server.positions import Positions
+from server.process_logs import ProcessLogs
 from server.route_table import RouteTable
 from server.routes import (
     actions,
@@ -34,6 +35,7 @@ from server.routes import (
     logins,
     machines,
     positions,
+    processes,
     quarantine,
     secrets,
     snapshots,
@@ -61,6 +63,7 @@ ROUTERS = (
     table_definitions.router,
     history.router,
     machines.router,
+    processes.router,
     cluster.router,
     health.router,
     logins.router,
@@ -132,6 +135,7 @@ def create_routes(
     app.state.audit = AuditLog(coordinator, layout)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.sealing = Sealing(app.state.operations.installation)
+    app.state.process_logs = ProcessLogs(coordinator, layout)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:

@@ -20,6 +20,7 @@ from replicator.model.verification import VerificationReport
 from server import access_responses, responses
 from server.login_operations import LoginOperations
 from server.positions import Positions
+from server.process_logs import ProcessLogs
 from server.request_facts import author_of, facts_of
 from server.sealing import Sealing
 from server.table_definitions import DefinitionOperations, Schema
@@ -31,6 +32,8 @@ ANSWERS = (
     responses.TaskList,
     responses.HistoryList,
     responses.MachineList,
+    responses.ProcessList,
+    responses.ProcessLog,
     responses.Accepted,
     responses.Health,
     responses.Cluster,
@@ -171,6 +174,7 @@ Reason = Annotated[str, Query(description="recorded in the history of the task",
 OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
+ProcessLogsOf = Annotated[ProcessLogs, Depends(_of_app("process_logs", ProcessLogs))]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_of_app("table_definitions", DefinitionOperations))]
 VersionsOf = Annotated[VersionOperations, Depends(_of_app("versions", VersionOperations))]
 Name = Annotated[str, Depends(_name)]

@@ -76,7 +76,7 @@ def test_an_old_version_is_not_overwritten(made: World, keys: Path) -> None:
     answer = made.http.post(
         f"/tasks/{NAME}/secrets", json={"field": "source.password", "secret": "x"}, headers={"if-match": '"0"'}
     )
-    assert code(answer) == (409, "E4006") and opened(made, keys) == SECRET
+    assert code(answer) == (412, "E4006") and opened(made, keys) == SECRET
 
 
 def test_a_new_key_seals_all_anew_and_again_nothing(made: World, keys: Path) -> None:
