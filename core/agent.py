@@ -20,7 +20,7 @@ from core.lease_renewal import LeaseRenewal
 from core.machine_status import MachineStatus
 from core.pipe_reader import PipeReader, Speaker
 from core.placing import Placing
-from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Progress, Status
+from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Logged, Progress, Status
 from core.reachability import Reachability
 from core.schema_history_service import SchemaHistoryService
 from core.task_runner import TaskRunner
@@ -116,6 +116,11 @@ class Agent:
         self._list_due = 0.0
         self._watching_list = False
 
+    @property
+    def process(self) -> str:
+        """Id of this process in the tree."""
+        return self._machine_status.identity.process
+
     # From other threads
 
     def stop(self) -> None:
@@ -138,6 +143,9 @@ class Agent:
         self._events.put(tell)
 
     def _heard(self, task: str, worker: Speaker, message: FromWorker | None) -> None:
+        if isinstance(message, Logged):  # also of a worker that is not the current one any more
+            log.recent.add(message.line)
+            return
         runner = self._runners.get(task)
         if runner is None or not runner.is_current(worker):
             return

@@ -16,12 +16,14 @@ from core.launcher import Launcher
 from replicator.config.load import parse_task, to_data
 from replicator.coordination.groups.membership import DEFAULT_CAPACITY
 from replicator.coordination.layout import Layout
+from replicator.coordination.logs.answers import LogAnswers
 from replicator.host import access
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.host.service_manager import ServiceManager
 from replicator.telemetry import log
 from replicator.zookeeper.client import for_process
+from replicator.zookeeper.log_service import LogService
 from replicator.zookeeper.outage_log import OutageLog
 
 _LOG = log.get_logger("core")
@@ -88,6 +90,8 @@ def _run(
     _stop_on_signals(agent, manager, stopping)
     launcher.warm()
     outages = OutageLog(coordinator, _LOG).start()
+    answers = LogAnswers(coordinator, Layout(root), lambda: agent.process, log.recent.text)
+    lines = LogService(coordinator, answers, _LOG).start()
 
     # Started, also while ZooKeeper is away: to be killed and started again would not bring it back.
     manager.ready(f"waiting for ZooKeeper at {zookeeper}")
@@ -100,6 +104,7 @@ def _run(
     try:
         agent.run(up)
     finally:
+        lines.stop()
         outages.stop()
 
 

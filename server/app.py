@@ -24,6 +24,7 @@ from server.group_operations import GroupOperations
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
 from server.positions import Positions
+from server.process_logs import ProcessLogs
 from server.route_table import RouteTable
 from server.routes import (
     actions,
@@ -36,6 +37,7 @@ from server.routes import (
     logins,
     machines,
     positions,
+    processes,
     quarantine,
     secrets,
     snapshots,
@@ -64,6 +66,7 @@ ROUTERS = (
     history.router,
     machines.router,
     groups.router,
+    processes.router,
     cluster.router,
     health.router,
     logins.router,
@@ -136,6 +139,7 @@ def create_routes(
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.sealing = Sealing(app.state.operations.installation)
+    app.state.process_logs = ProcessLogs(coordinator, layout)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:

@@ -64,6 +64,13 @@ _TOKEN: Final = {
     "expired": False,
     "secret": "",
 }
+_PROCESS: Final = {
+    "id": "2f1b7c0e4f2d4d0e9d7f0d7b1f6a2c3e",
+    "type": "server",
+    "name": "server-a",
+    "pid": 4711,
+    "address": "https://server-a:8080",
+}
 _USER: Final = {
     "apiVersion": "v1",
     "kind": "User",
@@ -182,6 +189,13 @@ ANSWERS: Final[dict[str, Any]] = {
         "done": True,
     },
     "Drain": {"apiVersion": "v1", "kind": "Drain", "host": "core-a", "draining": True, "tasks": [_NAME]},
+    "ProcessList": {"apiVersion": "v1", "kind": "ProcessList", "items": [_PROCESS]},
+    "ProcessLog": {
+        "apiVersion": "v1",
+        "kind": "ProcessLog",
+        "process": _PROCESS,
+        "lines": "2026-11-25T12:00:00Z [info] registered component=server\n",
+    },
     "Accepted": {
         "apiVersion": "v1",
         "kind": "Command",

@@ -36,6 +36,9 @@ RULES: Final[dict[str, Rule]] = {
     "readPositions": _READ,
     "readSchema": _READ,
     "listMachines": _READ,
+    "listProcesses": _READ,
+    # Log lines are of all tasks.
+    "readLog": Rule("operator", everywhere=True),
     "readCluster": _READ,
     "listVersions": _READ,
     "listSecrets": _READ,

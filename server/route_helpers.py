@@ -22,6 +22,7 @@ from server import access_responses, group_responses, responses
 from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
 from server.positions import Positions
+from server.process_logs import ProcessLogs
 from server.request_facts import author_of, facts_of
 from server.sealing import Sealing
 from server.table_definitions import DefinitionOperations, Schema
@@ -33,6 +34,8 @@ ANSWERS = (
     responses.TaskList,
     responses.HistoryList,
     responses.MachineList,
+    responses.ProcessList,
+    responses.ProcessLog,
     responses.Accepted,
     responses.Health,
     responses.Cluster,
@@ -191,6 +194,7 @@ OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOpera
 GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
+ProcessLogsOf = Annotated[ProcessLogs, Depends(_of_app("process_logs", ProcessLogs))]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_of_app("table_definitions", DefinitionOperations))]
 VersionsOf = Annotated[VersionOperations, Depends(_of_app("versions", VersionOperations))]
 Name = Annotated[str, Depends(_name)]

@@ -151,12 +151,14 @@ class RestoreRecord(Record):
 
 class PurgedRecord(Record):
     """/purged/TASK: the incarnations of this name that were deleted with their positions, the last one last; left:
-    those that were deleted without, since."""
+    those that were deleted without, since; lost_ms: when a record that could not be read was replaced by this one,
+    which lacks the incarnations that were in it, 0 for never."""
 
     uids: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     time_ms: int = 0
     by: str = ""
+    lost_ms: int = 0
 
 
 class ReplicaIdRecord(Record):
@@ -306,16 +308,27 @@ class MemberRecord(Record):
     leaving: bool = False
 
 
-class ServerRecord(Record):
-    """/servers/instance/...: one per Server. certificate_ms: expiry of its TLS certificate, 0 without one;
-    certificate_problem: changed TLS files can't be used, the former certificate is in use."""
+class ListenerRecord(Record, kw_only=True):
+    """What Servers and Monitors have in common. `address`: URL."""
 
     host: str
     pid: int
     address: str
     since_ms: int
+
+
+class ServerRecord(ListenerRecord, kw_only=True):
+    """/servers/instance/...: one per Server. certificate_ms: expiry of its TLS certificate, 0 without one;
+    certificate_problem: changed TLS files can't be used, the former certificate is in use."""
+
     certificate_ms: int = 0
     certificate_problem: bool = False
+
+
+class MonitorRecord(ListenerRecord, kw_only=True):
+    """/monitors/...: one per Monitor. `login`: whether it requires one."""
+
+    login: bool = False
 
 
 class LoginRecord(Record, kw_only=True):
@@ -409,6 +422,8 @@ _REMEDIES = {
     "CommitRecord": "Restore the task: `replicator cluster restore FILE --task NAME --overwrite`; or create it again "
     "with `source.start` at the position that `replicator task position history NAME` shows last.",
     "MachineRecord": "Restart the Core of that host; its znode is then written again.",
+    "PurgedRecord": "If the task stops with E3109, set its `source.start` to a position. The next deletion of a task "
+    "of this name writes the znode again.",
     "InstanceRecord": "Restart the Core of that host; its znode is then written again.",
 }
 
