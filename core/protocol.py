@@ -73,6 +73,12 @@ class SchemaHistoryAnswer(msgspec.Struct, frozen=True, tag=True):
     error: ReplicatorError | None = None
 
 
+class Logged(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent: a line that the worker has logged, for the lines that the Core keeps."""
+
+    line: str
+
+
 class LoadSchemaHistory(msgspec.Struct, frozen=True, tag=True):
     """Worker -> agent: read the task's schema history, answer `SchemaHistoryAnswer`."""
 
@@ -149,5 +155,14 @@ class SecretChanged(msgspec.Struct, frozen=True, tag=True):
 
 ToWorker: TypeAlias = Drain | Saved | SchemaHistoryAnswer | OutgoingChanged
 FromWorker: TypeAlias = (
-    Progress | Status | Streaming | Waiting | Failed | Drained | SecretChanged | LoadSchemaHistory | AppendSchemaHistory
+    Progress
+    | Status
+    | Streaming
+    | Waiting
+    | Failed
+    | Drained
+    | SecretChanged
+    | Logged
+    | LoadSchemaHistory
+    | AppendSchemaHistory
 )

@@ -65,6 +65,16 @@ class TaskRunner:
             context.coordinator, context.layout, task, context.identity, self, context.clock, context.validate, wake
         )
 
+    def _purged(self) -> tuple[str, ...]:
+        """Of the task's name; none where that can't be read, as no position is ignored on a guess."""
+        try:
+            return Purged(self._context.coordinator, self._context.layout).read(self.task).uids
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            self._log.error("purged tasks of this name are not known", code=error.code, error=str(error), fix=error.fix)
+            return ()
+
     # What the participant asks of its workers
 
     def start(self, term: Leading, config: Config, checkpoint: Checkpoint | None) -> None:
@@ -86,7 +96,7 @@ class TaskRunner:
             config.orders,
             installation=installation,
             previous=term.previous,
-            purged=tuple(Purged(context.coordinator, context.layout).uids(task)),
+            purged=self._purged(),
             outgoing=outgoing,
         )
         try:

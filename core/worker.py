@@ -23,6 +23,7 @@ from core.protocol import (
     Failed,
     FromWorker,
     Lease,
+    Logged,
     OutgoingChanged,
     Progress,
     Saved,
@@ -224,8 +225,11 @@ def main(way: socket.socket, lease: Lease, beat: Any, spec: WorkerSpec, log_styl
     )
     end = WorkerEnd(way)
     link = Link(end)
+    log.recent.forward = lambda line: link.send(Logged(line))
     threading.Thread(target=_watch_lease, args=(term, beat), name="lease", daemon=True).start()
-    link.send(_run(link, spec, term, logger))
+    last = _run(link, spec, term, logger)
+    log.recent.forward = None
+    link.send(last)
     end.close()
     os._exit(0)
 

@@ -79,6 +79,9 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
     yield _gauge("task_role", "Role of each Core in a task, always 1.", ["task", "host", "role"], _roles(tasks))
     yield per_task("task_running_members", "Cores that report RUNNING: at most 1.", [t.running for t in tasks])
     yield per_task("task_standby_members", "Cores that can take over.", [len(t.standbys) for t in tasks])
+    yield per_task("task_wanted_standbys", "Standbys that the task is to have.", [t.wanted_standbys for t in tasks])
+    unplaced = [((t.name, t.group), float(t.unplaced)) for t in tasks if t.group]
+    yield _gauge("task_unplaced", "1 while no Core of its group takes the task.", ["task", "group"], unplaced)
     yield per_task("task_maintenance", "1 while no standby can be promoted.", [bool(t.maintenance) for t in tasks])
     yield per_task("task_lag_seconds", "Age of the oldest change that is not delivered.", [t.lag_s for t in tasks])
     yield per_task(

@@ -8,6 +8,7 @@ import msgspec
 
 from monitor.formatting import count, duration
 from monitor.view import Error, Tone
+from replicator.coordination.groups.wishes import wish_of
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import TaskOverview
 from replicator.coordination.records import TaskFigures
@@ -38,6 +39,7 @@ TROUBLE = {
     "certificate": 30,
     "checkpoint": 35,
     "retrying": 46,
+    "unplaced": 47,
     "maintenance": 25,
     "no standby": 20,
     "PAUSED": 10,
@@ -138,9 +140,20 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
         notes.append((0, f"dead letters: {count(task.checkpoint.dead_letters)}"))
     if task.checkpoint and task.checkpoint.conflicts:
         notes.append((0, f"conflicts: {count(task.checkpoint.conflicts)}"))
-    if state not in OFF and not task.standbys:
-        notes.append((TROUBLE["no standby"], "no standby"))
+    if is_unplaced(task):
+        notes.append((TROUBLE["unplaced"], f"no Core of group {task.group} takes the task"))
+    elif state not in OFF and len(task.standbys) < wanted_standbys(task):
+        notes.append((TROUBLE["no standby"], "no standby" if not task.standbys else "standbys missing"))
     return notes
+
+
+def is_unplaced(task: TaskOverview) -> bool:
+    return bool(task.group) and not task.placed
+
+
+def wanted_standbys(task: TaskOverview) -> int:
+    """Of a task without a group: one, to take over."""
+    return wish_of(task.config).standbys if task.group else 1
 
 
 def _figures(figures: TaskFigures) -> list[tuple[int, str]]:

@@ -52,6 +52,8 @@ class TaskRow(LiveFigures, kw_only=True):
         quarantined: tables whose rows are left out now, since when and why.
         snapshot: of the source's rows, the present or the last one; None without one.
         verification: of the target, the last one; None without one.
+        group: of Cores, "" for none; unplaced: no Core of it takes the task; wanted_standbys: number of Cores that are
+            to stand by.
         maintenance: "task" or "cluster" while nobody may be promoted, else "".
         late_consumers: what consumer groups lose of the task's topics, or are about to.
         spark: rows/s of the last minutes, oldest first.
@@ -84,6 +86,9 @@ class TaskRow(LiveFigures, kw_only=True):
     standbys: tuple[str, ...] = ()
     running: int = 0
     maintenance: str = ""
+    group: str = ""
+    unplaced: bool = False
+    wanted_standbys: int = 1
     late_consumers: tuple[str, ...] = ()
     dead_letters: int = 0
     conflicts: int = 0

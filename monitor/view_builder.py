@@ -8,7 +8,7 @@ from itertools import chain
 from monitor.role_changes import changes, latest
 from monitor.snapshot_history import Seen, SnapshotHistory
 from monitor.snapshot_reader import Snapshot
-from monitor.task_state import OFF, Condition, condition
+from monitor.task_state import OFF, Condition, condition, is_unplaced, wanted_standbys
 from monitor.view import MachineView, MaintenanceView, MemberView, ServerView, TaskRow, Tiles, View
 from replicator.config import endpoints
 from replicator.coordination.overview import InstanceOverview, TaskOverview
@@ -89,6 +89,9 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
             for member in task.instances
         ),
         maintenance=task.maintenance,
+        group=task.group,
+        unplaced=is_unplaced(task),
+        wanted_standbys=wanted_standbys(task),
         standbys=_standbys(task),
         running=told.running,
         position=task.position,

@@ -20,22 +20,26 @@ from server import access_control, error_responses
 from server.audit import Audit, audited
 from server.authentication import Authentication, Verifier
 from server.document import document
+from server.group_operations import GroupOperations
 from server.idempotency import idempotent
 from server.login_operations import LoginOperations
 from server.outgoing import OutgoingOperations
 from server.positions import Positions
+from server.process_logs import ProcessLogs
 from server.route_table import RouteTable
 from server.routes import (
     actions,
     audit,
     cluster,
     documentation,
+    groups,
     health,
     history,
     logins,
     machines,
     outgoing,
     positions,
+    processes,
     quarantine,
     secrets,
     snapshots,
@@ -63,6 +67,8 @@ ROUTERS = (
     table_definitions.router,
     history.router,
     machines.router,
+    groups.router,
+    processes.router,
     cluster.router,
     outgoing.router,
     health.router,
@@ -133,9 +139,11 @@ def create_routes(
     verified = verified or Logins(coordinator, layout)
     app.state.logins = LoginOperations(coordinator, layout, verified)
     app.state.audit = AuditLog(coordinator, layout)
+    app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)
     app.state.outgoing = OutgoingOperations(coordinator, layout)
     app.state.sealing = Sealing(app.state.operations.installation)
+    app.state.process_logs = ProcessLogs(coordinator, layout)
     app.state.positions = Positions(coordinator, layout)
     app.state.table_definitions = DefinitionOperations(coordinator, layout, open_definitions)
     for router in ROUTERS:

@@ -64,6 +64,13 @@ _TOKEN: Final = {
     "expired": False,
     "secret": "",
 }
+_PROCESS: Final = {
+    "id": "2f1b7c0e4f2d4d0e9d7f0d7b1f6a2c3e",
+    "type": "server",
+    "name": "server-a",
+    "pid": 4711,
+    "address": "https://server-a:8080",
+}
 _USER: Final = {
     "apiVersion": "v1",
     "kind": "User",
@@ -73,6 +80,19 @@ _USER: Final = {
     "created_by": "token:server@127.0.0.1",
     "created_ms": _TIME,
     "version": 0,
+}
+_GROUP: Final = {
+    "apiVersion": "v1",
+    "kind": "Group",
+    "name": "blue",
+    "capacity": 100,
+    "weight": 1,
+    "unplaced": 0,
+    "short": 0,
+    "members": [
+        {"host": "core-a", "capacity": 100, "weight": 1, "draining": False, "leaving": False, "tasks": [_NAME]}
+    ],
+    "tasks": [{"name": _NAME, "weight": 1, "standbys": 0, "pin": "", "hosts": ["core-a"], "problem": None}],
 }
 _VERSION: Final = {
     "number": 3,
@@ -90,6 +110,12 @@ BODIES: Final[dict[str, Any]] = {
     "pauseTask": _REASON,
     "resumeTask": _REASON,
     "switchoverTask": {"to": "core-b", **_REASON},
+    "rebalanceGroup": _REASON,
+    "pinTask": {"to": "core-b", **_REASON},
+    "unpinTask": _REASON,
+    "moveTask": {"to": "core-b", **_REASON},
+    "drainMachine": _REASON,
+    "undrainMachine": _REASON,
     "maintainAll": {"on": "true", **_REASON},
     "maintainTask": {"on": "true", **_REASON},
     "retryTask": _REASON,
@@ -154,6 +180,22 @@ ANSWERS: Final[dict[str, Any]] = {
         "apiVersion": "v1",
         "kind": "MachineList",
         "items": [{"name": "core-a", "age_s": 0.4, "host": "core-a", "tasks": {_NAME: "running"}}],
+    },
+    "Group": _GROUP,
+    "GroupList": {"apiVersion": "v1", "kind": "GroupList", "items": [_GROUP]},
+    "Moves": {
+        "apiVersion": "v1",
+        "kind": "Moves",
+        "items": [{"task": _NAME, "before": ["core-a"], "after": ["core-b"]}],
+        "done": True,
+    },
+    "Drain": {"apiVersion": "v1", "kind": "Drain", "host": "core-a", "draining": True, "tasks": [_NAME]},
+    "ProcessList": {"apiVersion": "v1", "kind": "ProcessList", "items": [_PROCESS]},
+    "ProcessLog": {
+        "apiVersion": "v1",
+        "kind": "ProcessLog",
+        "process": _PROCESS,
+        "lines": "2026-11-25T12:00:00Z [info] registered component=server\n",
     },
     "Accepted": {
         "apiVersion": "v1",

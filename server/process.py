@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.layout import Layout
+from replicator.coordination.logs.answers import LogAnswers
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
@@ -20,6 +22,7 @@ from replicator.telemetry.http import Address, parse_listen, serve
 from replicator.telemetry.listen import Listen
 from replicator.telemetry.server_certificate import ServerCertificate
 from replicator.zookeeper.client import for_process
+from replicator.zookeeper.log_service import LogService
 from replicator.zookeeper.outage_log import OutageLog
 from server.app import Access, create_app
 from server.audit import Audit
@@ -92,9 +95,12 @@ def _run(
     operations = TaskOperations(coordinator, layout)
     audit = Audit(AuditLog(coordinator, layout), host, file)
     background_work: list[BackgroundWork] = []
+    process = uuid.uuid4().hex
+    answers = LogAnswers(coordinator, layout, lambda: process, log.recent.text)
+    lines = LogService(coordinator, answers, log.get_logger("server")).start()
 
     def ready(real: Address) -> None:
-        membership = Membership(coordinator, layout, host, real.url, certificate)
+        membership = Membership(coordinator, layout, host, real.url, certificate, process)
         background_work.append(BackgroundWork(operations, membership, audit, Requests(coordinator, layout)))
         background_work[0].start()
         click.echo(real.url)
@@ -106,6 +112,7 @@ def _run(
         serve(served, listen, "server", certificate=certificate, ready=ready, stopping=stopping, refused=noted)
     finally:
         outages.stop()
+        lines.stop()
         for one in background_work:
             one.stop()
         audit.note_refusals()

@@ -10,13 +10,12 @@ from typing import Any
 
 import msgspec
 
-from replicator.config.destinations import Destination
+from replicator.coordination.logs.processes import Process as OnlineProcess
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import InstanceOverview, TaskOverview, TaskState
 from replicator.coordination.records import VersionRecord
 from replicator.coordination.tasks.history import Entry
 from replicator.coordination.tasks.position_changes import PositionChange
-from replicator.host.addresses import HostPort
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.quarantine import Quarantined, TaskOrders, left_out
 from replicator.model.snapshot_orders import SnapshotRequest, waiting
@@ -175,6 +174,30 @@ class MachineList(View, kw_only=True):
     items: list[Machine]
 
 
+class Process(msgspec.Struct, kw_only=True):
+    """A process that is online. `type`: core, server or monitor; `name`: of its machine; `id`: "" if its znode cannot
+    be read; `address`: where it listens, "" for a Core."""
+
+    id: str
+    type: str
+    name: str
+    pid: int = 0
+    address: str = ""
+
+
+class ProcessList(View, kw_only=True):
+    kind: str = "ProcessList"
+    items: list[Process]
+
+
+class ProcessLog(View, kw_only=True):
+    """`lines`: the last log lines, oldest first, each ended by a newline."""
+
+    kind: str = "ProcessLog"
+    process: Process
+    lines: str
+
+
 class Accepted(View, kw_only=True):
     """A command that the RUNNING instance will execute. `to`: the chosen host, "" for the next in the queue."""
 
@@ -300,33 +323,6 @@ class Cluster(View, kw_only=True):
     installation: str
 
 
-class RefusedAddress(msgspec.Struct, kw_only=True):
-    """An address that a list never allows, and the key of the task's configuration that has it."""
-
-    task: str
-    key: str
-    address: str
-
-
-class Outgoing(View, kw_only=True):
-    """The cluster's list of outgoing addresses. `limited` false: there is none, and every address is allowed;
-    `version`: -1 for a list that was never written."""
-
-    kind: str = "Outgoing"
-    limited: bool
-    entries: list[str]
-    version: int
-    changed_by: str
-    changed_ms: int
-    reason: str
-    refused: list[RefusedAddress]
-
-
-def refused_address(task: str, destination: Destination) -> RefusedAddress:
-    address = str(HostPort(destination.host, destination.port))
-    return RefusedAddress(task=task, key=destination.key, address=address)
-
-
 def task(view: TaskOverview) -> Task:
     checkpoint = view.checkpoint
     marks = checkpoint.quarantined if checkpoint else ()
@@ -449,6 +445,10 @@ def version_entry(record: VersionRecord, present: int) -> VersionEntry:
 
 def task_version(name: str, record: VersionRecord) -> TaskVersion:
     return TaskVersion(name=name, number=record.number, time_ms=record.time_ms, by=record.by, config=record.config)
+
+
+def process(one: OnlineProcess) -> Process:
+    return Process(id=one.id, type=one.kind, name=one.name, pid=one.pid, address=one.address)
 
 
 def machine(node: MachineNode) -> Machine:

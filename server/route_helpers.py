@@ -18,10 +18,12 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, responses
+from server import access_responses, group_responses, responses
+from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
 from server.outgoing import OutgoingOperations
 from server.positions import Positions
+from server.process_logs import ProcessLogs
 from server.request_facts import author_of, facts_of
 from server.sealing import Sealing
 from server.table_definitions import DefinitionOperations, Schema
@@ -33,10 +35,12 @@ ANSWERS = (
     responses.TaskList,
     responses.HistoryList,
     responses.MachineList,
+    responses.ProcessList,
+    responses.ProcessLog,
     responses.Accepted,
     responses.Health,
     responses.Cluster,
-    responses.Outgoing,
+    outgoing_responses.Outgoing,
     responses.SecretList,
     responses.Renewed,
     responses.PositionHistory,
@@ -49,6 +53,10 @@ ANSWERS = (
     Schema,
     VerificationReport,
     responses.Failure,
+    group_responses.Group,
+    group_responses.GroupList,
+    group_responses.Moves,
+    group_responses.Drain,
     access_responses.TokenList,
     access_responses.TokenCreated,
     access_responses.User,
@@ -65,7 +73,7 @@ T = TypeVar("T")
 
 def reply(view: msgspec.Struct, status: int = 200) -> Response:
     headers = {"cache-control": "no-store"}
-    if isinstance(view, responses.Task | responses.Outgoing | access_responses.User) and view.version >= 0:
+    if isinstance(view, responses.Task | outgoing_responses.Outgoing | access_responses.User) and view.version >= 0:
         headers["etag"] = f'"{view.version}"'
     found = msgspec.to_builtins(view)
     first = {key: found[key] for key in ("apiVersion", "kind", "name") if key in found}  # shown first to people
@@ -185,9 +193,11 @@ SECRETS: Final = frozenset({"secret", "password", "token"})
 
 Reason = Annotated[str, Query(description="recorded in the history of the task", max_length=200)]
 OperationsOf = Annotated[TaskOperations, Depends(_of_app("operations", TaskOperations))]
+GroupsOf = Annotated[GroupOperations, Depends(_of_app("groups", GroupOperations))]
 SealingOf = Annotated[Sealing, Depends(_of_app("sealing", Sealing))]
 OutgoingOf = Annotated[OutgoingOperations, Depends(_of_app("outgoing", OutgoingOperations))]
 PositionsOf = Annotated[Positions, Depends(_of_app("positions", Positions))]
+ProcessLogsOf = Annotated[ProcessLogs, Depends(_of_app("process_logs", ProcessLogs))]
 DefinitionsOf = Annotated[DefinitionOperations, Depends(_of_app("table_definitions", DefinitionOperations))]
 VersionsOf = Annotated[VersionOperations, Depends(_of_app("versions", VersionOperations))]
 Name = Annotated[str, Depends(_name)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from replicator.config.identity import check_change
@@ -15,6 +16,7 @@ from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode
+from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
@@ -25,7 +27,7 @@ from replicator.coordination.tasks.orders import Ordered, OrdersStore
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.tasks.status import Status
 from replicator.coordination.tasks.verifications import Verifications
-from replicator.errors import ConfigError, CoordinationError, NodeMissing, ProcessError, VersionConflict
+from replicator.errors import ConfigError, CoordinationError, NodeExists, NodeMissing, ProcessError, VersionConflict
 from replicator.model.quarantine import TaskOrders
 from replicator.model.verification import VerificationReport
 from replicator.telemetry.log import get_logger
@@ -52,6 +54,7 @@ class TaskOperations:
         self._maintenance = Maintenance(coordinator, layout)
         self._orders = OrdersStore(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
+        self._stopped = StoppedCores(coordinator, layout)
 
     # Reading
 
@@ -71,6 +74,10 @@ class TaskOperations:
         self._overview.catch_up(max_age_s)
         return self._overview.machines()
 
+    def stopped(self) -> set[str]:
+        """Hosts whose Cores have ended on purpose."""
+        return set(self._stopped.list())
+
     def watch_reports(self) -> None:
         """See `Overview.watch_reports`."""
         self._overview.watch_reports()
@@ -86,11 +93,24 @@ class TaskOperations:
     # Configuration
 
     def create(
-        self, config: TaskConfig, by: str, dry_run: bool = False, orders: TaskOrders | None = None, reason: str = ""
+        self,
+        config: TaskConfig,
+        by: str,
+        dry_run: bool = False,
+        orders: TaskOrders | None = None,
+        reason: str = "",
+        visible: Callable[[Mapping[str, Any] | None], bool] = lambda config: True,
     ) -> None:
-        """`orders`: of tables that are left out from its beginning.
+        """
+        Args:
+            orders: of tables that are left out from its beginning.
+            visible: whether the login may see a task with this configuration. Any other task of the name is a name that
+                is not available, whatever its state, and so is one that a Core has registered: its labels are not
+                known, so that it is nobody's to take who is limited to some.
 
-        Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted)."""
+        Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted).
+        """
+        self._available(config.name, visible)
         with contextlib.suppress(NodeMissing):
             self._not_deleting(config.name)
         if dry_run:
@@ -98,8 +118,25 @@ class TaskOperations:
                 if self._registry.read(config.name).configured:
                     raise ProcessError("E5004", f"task '{config.name}' already exists")
             return
-        self._registry.create(config.name, to_data(config), by, orders, reason)
+        try:
+            self._registry.create(config.name, to_data(config), by, orders, reason, adopt=visible(None))
+        except NodeExists:
+            self._available(config.name, visible)  # it was created since
+            raise
         self._note(config.name, "created", by, reason)
+
+    def _available(self, name: str, visible: Callable[[Mapping[str, Any] | None], bool]) -> None:
+        """Raises NodeExists E5004 for a name that a task has that is not visible."""
+        try:
+            config = self._registry.read(name).record.config
+        except NodeMissing:
+            return
+        except CoordinationError as error:
+            if error.transient:
+                raise
+            config = None
+        if not visible(config):
+            raise NodeExists("E5004", f"the name '{name}' is not available", fix="Use another name.")
 
     def replace(
         self,
@@ -306,11 +343,13 @@ class TaskOperations:
 
     # Deletion
 
-    def delete(self, name: str, by: str, wait: float, reason: str = "", *, purge: bool = False) -> bool:
+    def delete(
+        self, name: str, by: str, wait: float, reason: str = "", *, purge: bool = False, version: int | None = None
+    ) -> bool:
         """Lets the Cores withdraw, then removes the task. False when some still stand after `wait` seconds: the master
         goes on by itself (`sweep`). `purge`: a later task of the name ignores the position that it leaves at its
-        sink."""
-        self._status.set(name, "deleted", by, reason, purge=purge)
+        sink. `version`: of the configuration that is deleted, None for any. Raises VersionConflict E4006."""
+        self._status.set(name, "deleted", by, reason, purge=purge, version=version)
         _log.info("deletion ordered", task=name, by=by, reason=reason, purge=purge)  # the history goes with the task
         deadline = time.monotonic() + wait
         while not self._removed(name):

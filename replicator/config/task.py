@@ -270,6 +270,17 @@ class TaskConfig(Model):
     transforms: Transforms = Field(
         Transforms(), description="filters, masks and other changes of rows (`replicator docs transforms`)"
     )
+    group: str = Field(
+        "",
+        pattern=VALUE_PATTERN,
+        description="group of Cores that run the task, see their option --group; default: Cores without a group",
+    )
+    standbys: int = Field(
+        1, ge=0, le=20, description="hot standbys in the group; 0: another Core is chosen when that of the task fails"
+    )
+    weight: int = Field(
+        1, ge=1, le=1_000_000, description="share of a Core's --capacity that the task takes, on standbys, too"
+    )
     hand_over_after_s: float = Field(
         30,
         ge=0,

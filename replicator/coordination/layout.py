@@ -24,7 +24,13 @@
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
+        /drained/HOST                               there while its Core is to hand over all tasks (DrainRecord)
+        /task-groups/GROUP                          where the tasks of a group are placed, and pins (GroupRecord)
+        /task-groups/GROUP/members/HOST             ephemeral: one per Core of the group (MemberRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
+        /monitors/HOST-GUID-SEQUENCE                ephemeral sequential: one per Monitor (MonitorRecord)
+        /logs/requests/request-SEQUENCE             ephemeral: log lines are wanted of processes (LogRequest)
+        /logs/parts/REQUEST.GUID.INDEX.COUNT        ephemeral: log lines of a process, for a request (LogPart)
         /tokens/ID                                  a token, by its hash (TokenRecord)
         /users/NAME                                 a person with a password, by its hash (UserRecord)
         /audit/entry-SEQUENCE                       a request that changed something (AuditRecord), trimmed
@@ -209,11 +215,54 @@ class Layout:
         return f"{self.stopped}/{escape(host)}"
 
     @property
+    def drained(self) -> str:
+        return f"{self.root}/drained"
+
+    def drained_host(self, host: str) -> str:
+        return f"{self.drained}/{escape(host)}"
+
+    @property
+    def groups(self) -> str:
+        return f"{self.root}/task-groups"
+
+    def group(self, group: str) -> str:
+        return f"{self.groups}/{escape(group)}"
+
+    def members(self, group: str) -> str:
+        return f"{self.group(group)}/members"
+
+    def member(self, group: str, host: str) -> str:
+        return f"{self.members(group)}/{escape(host)}"
+
+    @property
     def servers(self) -> str:
         return f"{self.root}/servers/instance"
 
     def server_prefix(self, host: str, guid: str) -> str:
         return f"{self.servers}/{escape(host)}-{guid}-"
+
+    @property
+    def monitors(self) -> str:
+        return f"{self.root}/monitors"
+
+    def monitor_prefix(self, host: str, guid: str) -> str:
+        return f"{self.monitors}/{escape(host)}-{guid}-"
+
+    @property
+    def log_requests(self) -> str:
+        return f"{self.root}/logs/requests"
+
+    @property
+    def log_request_prefix(self) -> str:
+        return f"{self.log_requests}/request-"
+
+    @property
+    def log_parts(self) -> str:
+        return f"{self.root}/logs/parts"
+
+    def log_part(self, request: str, process: str, index: int, count: int) -> str:
+        """`request`: name of its node; `process`: id of the one that answers."""
+        return f"{self.log_parts}/{request}.{process}.{index:03d}.{count:03d}"
 
     @property
     def tokens(self) -> str:

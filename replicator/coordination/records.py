@@ -54,7 +54,7 @@ class VersionRecord(Record):
 
 class InstanceRecord(Record):
     """/tasks/TASK/instance/...: a contender. `state` is a value of `leadership.state.State`; `timeout_s` is the
-    session's negotiated timeout, from which the length of its lease follows."""
+    session's negotiated timeout, from which the length of its lease follows. `group`: of the Core, "" for none."""
 
     host: str
     pid: int
@@ -62,6 +62,7 @@ class InstanceRecord(Record):
     since_ms: int
     state: str
     timeout_s: float = 0.0
+    group: str = ""
 
 
 class CommitRecord(Record):
@@ -159,12 +160,14 @@ class RestoreRecord(Record):
 
 class PurgedRecord(Record):
     """/purged/TASK: the incarnations of this name that were deleted with their positions, the last one last; left:
-    those that were deleted without, since."""
+    those that were deleted without, since; lost_ms: when a record that could not be read was replaced by this one,
+    which lacks the incarnations that were in it, 0 for never."""
 
     uids: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     time_ms: int = 0
     by: str = ""
+    lost_ms: int = 0
 
 
 class ReplicaIdRecord(Record):
@@ -289,16 +292,52 @@ class StoppedRecord(Record):
     time_ms: int
 
 
-class ServerRecord(Record):
-    """/servers/instance/...: one per Server. certificate_ms: expiry of its TLS certificate, 0 without one;
-    certificate_problem: changed TLS files can't be used, the former certificate is in use."""
+class DrainRecord(Record):
+    """/drained/HOST: while it is there, the Cores of that host take no tasks and hand over those that they have."""
+
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
+
+
+class GroupRecord(Record):
+    """/task-groups/GROUP. `placed`: the members that take part in the election of each task, the preferred one first;
+    `pins`: the member that operators want a task on."""
+
+    placed: dict[str, tuple[str, ...]] = {}
+    pins: dict[str, str] = {}
+
+
+class MemberRecord(Record):
+    """/task-groups/GROUP/members/HOST: a Core of the group. `capacity`: the weight that it takes; `leaving`: its
+    process ends, and gives up its tasks."""
+
+    process: str
+    capacity: int
+    leaving: bool = False
+
+
+class ListenerRecord(Record, kw_only=True):
+    """What Servers and Monitors have in common. `address`: URL."""
 
     host: str
     pid: int
     address: str
     since_ms: int
+
+
+class ServerRecord(ListenerRecord, kw_only=True):
+    """/servers/instance/...: one per Server. certificate_ms: expiry of its TLS certificate, 0 without one;
+    certificate_problem: changed TLS files can't be used, the former certificate is in use."""
+
     certificate_ms: int = 0
     certificate_problem: bool = False
+
+
+class MonitorRecord(ListenerRecord, kw_only=True):
+    """/monitors/...: one per Monitor. `login`: whether it requires one."""
+
+    login: bool = False
 
 
 class LoginRecord(Record, kw_only=True):
@@ -393,6 +432,8 @@ _REMEDIES = {
     "with `source.start` at the position that `replicator task position history NAME` shows last.",
     "MachineRecord": "Restart the Core of that host; its znode is then written again.",
     "OutgoingRecord": "Write the list again: `replicator cluster outgoing set ENTRY...`.",
+    "PurgedRecord": "If the task stops with E3109, set its `source.start` to a position. The next deletion of a task "
+    "of this name writes the znode again.",
     "InstanceRecord": "Restart the Core of that host; its znode is then written again.",
 }
 

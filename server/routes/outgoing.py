@@ -13,7 +13,7 @@ from replicator.coordination.records import Difference
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.net.outgoing import MOST_ENTRIES, NOTHING
-from server import responses, task_scope
+from server import outgoing_responses, task_scope
 from server.outgoing import refused_by
 from server.request_facts import facts_of
 from server.route_helpers import By, LoginOf, OperationsOf, OutgoingOf, Version, body_of, documented, reply
@@ -53,7 +53,7 @@ async def _entries(request: Request) -> list[str]:
     return [each[: _LONGEST + 1].strip() for each in found]
 
 
-@router.get("/cluster/outgoing", responses=documented(responses.Outgoing), operation_id="readOutgoing")
+@router.get("/cluster/outgoing", responses=documented(outgoing_responses.Outgoing), operation_id="readOutgoing")
 def read_outgoing(outgoing: OutgoingOf, operations: OperationsOf, login: LoginOf) -> Response:
     """Returns the cluster's list of outgoing addresses, and the tasks with addresses that it never allows. The ETag is
     its version."""
@@ -63,7 +63,7 @@ def read_outgoing(outgoing: OutgoingOf, operations: OperationsOf, login: LoginOf
 
 @router.put(
     "/cluster/outgoing",
-    responses=documented(responses.Outgoing),
+    responses=documented(outgoing_responses.Outgoing),
     openapi_extra=body_of(_BODY, required=True),
     operation_id="replaceOutgoing",
 )
@@ -114,13 +114,13 @@ def _answer(found: Found, entries: tuple[str, ...] | None, operations: TaskOpera
     never = refused_by(entries, ((view.name, view.config) for view in seen)) if entries is not None else []
     record = found.record
     return reply(
-        responses.Outgoing(
+        outgoing_responses.Outgoing(
             limited=entries is not None,
             entries=list(entries or ()),
             version=found.version,
             changed_by=record.by,
             changed_ms=record.time_ms,
             reason=record.reason,
-            refused=[responses.refused_address(each.task, each.destination) for each in never],
+            refused=[outgoing_responses.refused_address(each.task, each.destination) for each in never],
         )
     )

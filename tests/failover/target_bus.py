@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -96,8 +97,8 @@ class TargetBus(Bus):
                 f"INSERT INTO {self.name}.changes VALUES ({row}.id, {row}.counter, '{event}')"
             )
 
-    def start(self, *hosts: str, how: Any = None) -> TargetBus:
-        super().start(*hosts, how=how)
+    def start(self, *hosts: str, how: Any = None, part: Sequence[str] = ()) -> TargetBus:
+        super().start(*hosts, how=how, part=part)
         return self
 
     def wait_delivered(self, more: int, timeout: float = 40.0) -> None:

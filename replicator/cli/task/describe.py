@@ -79,6 +79,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         "State": render.coloured(render.state(task)),
         "Wanted": wanted,
         **_maintenance(task),
+        **_group(task),
         "Running on": task["host"] or "-",
         "Standbys": ", ".join(task["standbys"]) or "none",
         **_retrying(task),
@@ -105,6 +106,13 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
     for key, value in facts.items():
         text = value if key == "State" else clean(value)
         yield from _wrapped(f"{key + ':':<12} ", str(text))
+
+
+def _group(task: dict[str, Any]) -> dict[str, str]:
+    if not task.get("group"):
+        return {}
+    pin = f", pinned to {task['pin']}" if task["pin"] else ""
+    return {"Group": f"{task['group']}, placed on {', '.join(task['placed']) or 'no Core'}{pin}"}
 
 
 def _because(task: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from replicator.coordination.groups.candidacy import Candidacy
 from replicator.coordination.leadership.actions import DrainReason
 from replicator.coordination.leadership.grace import Memory
 from replicator.coordination.leadership.state import State
@@ -77,6 +78,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     fenced: the sink told the worker of a term that is not ours; whether our node stands is not looked at yet.
     fencings: monotonic times at which that was so while our node stood.
     above, previous: see `epochs`.
+    candidacy: what the group of this Core says of the task.
     stopping: the process is to end.
     """
 
@@ -96,4 +98,5 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     above: int = 0
     previous: int = 0
     stopping: bool = False
+    candidacy: Candidacy = Candidacy()
     memory: Memory = Memory()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -26,6 +26,7 @@ from replicator.coordination.leadership.actions import (
 from replicator.coordination.leadership.election import Contender
 from replicator.coordination.leadership.facts import Facts
 from replicator.coordination.leadership.host_faults import pass_on
+from replicator.coordination.leadership.moving import hand_over
 from replicator.coordination.leadership.progress_lease import give_up
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Config, TaskView
@@ -47,6 +48,9 @@ def lead(facts: Facts, view: TaskView, now: float) -> Actions:
     given_up = give_up(facts, view, now)
     if given_up:
         return given_up
+    moved = hand_over(facts, view, now)
+    if moved:
+        return moved
     if view.commands and _delivered_before_failing(facts, view) is None:
         done = _command(facts, view, view.commands[0], now)
         if done:
@@ -94,9 +98,13 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
     return [AdoptConfig(config)] if same else [DrainWorker("configure")]
 
 
+_NOT_OF_WORKERS: Final = frozenset({"labels", "group", "standbys", "weight"})
+
+
 def _of_worker(config: Config) -> dict[str, Any]:
-    """Labels choose tasks; no worker knows them. A secret that was sealed anew under another key is the same."""
-    return without_keys({key: value for key, value in config.data.items() if key != "labels"})
+    """Labels choose tasks, groups hosts; no worker knows them. A secret that was sealed anew under another key is the
+    same."""
+    return without_keys({key: value for key, value in config.data.items() if key not in _NOT_OF_WORKERS})
 
 
 def _begin(facts: Facts, view: TaskView, config: Config | None, now: float) -> Actions:
