@@ -18,7 +18,7 @@ from replicator.coordination.layout import unescape
 from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
-from server import access_responses, group_responses, responses
+from server import access_responses, group_responses, outgoing_responses, responses
 from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
 from server.outgoing import OutgoingOperations
