@@ -80,7 +80,7 @@ def replace_outgoing(
 ) -> Response:
     """Replaces the list: Cores and Servers obey it within seconds. Open connections stay; the next one of a task to an
     address that is not allowed stops the task with E1050. Such addresses in configurations are in `refused`. 422 E1051
-    for an invalid entry, 409 E4006 if If-Match is not the current version."""
+    for an invalid entry, 412 E4006 if If-Match is not the current version."""
     before = outgoing.read()
     refused_by(entries, ())  # raises for an entry that is not valid
     if dry_run:
@@ -92,7 +92,7 @@ def replace_outgoing(
 
 @router.delete("/cluster/outgoing", status_code=204, operation_id="removeOutgoing")
 def remove_outgoing(request: Request, outgoing: OutgoingOf, by: By, version: Version, reason: Reason = "") -> Response:
-    """Removes the list: the cluster allows every address, and the lists of hosts remain. 409 E4006 if If-Match is not
+    """Removes the list: the cluster allows every address, and the lists of hosts remain. 412 E4006 if If-Match is not
     the current version."""
     before = outgoing.read()
     found = outgoing.write(None, by, reason, before.version if version is None else version)

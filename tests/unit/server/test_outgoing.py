@@ -49,7 +49,7 @@ def test_two_who_change_it_at_the_same_time(world: World) -> None:
         put(world, "10.0.0.0/10", headers={"if-match": '"0"'}),
         world.http.delete(PATH, headers={"if-match": '"0"'}),
     ):
-        assert code(answer) == (409, "E4006")
+        assert code(answer) == (412, "E4006")
     assert entries(world) == ("10.0.0.0/9",)
 
 
