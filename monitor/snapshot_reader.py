@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from replicator.coordination.addresses.book import AddressBook, AddressNode
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.machines.stopped import StoppedCores
@@ -46,6 +47,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     machines: tuple[MachineNode, ...] = ()
     stopped: dict[str, StoppedRecord] = {}
     servers: tuple[ServerRecord, ...] = ()
+    addresses: tuple[AddressNode, ...] = ()
     maintenance: MaintenanceRecord | None = None
 
 
@@ -62,6 +64,7 @@ class SnapshotReader:
         self._overview = Overview(coordinator, layout)
         self._maintenance = Maintenance(coordinator, layout)
         self._stopped = StoppedCores(coordinator, layout)
+        self._book = AddressBook(coordinator, layout)
         self._clock = clock
         self._history: dict[str, HistoryRecord] = {}
 
@@ -76,6 +79,7 @@ class SnapshotReader:
             machines=tuple(machines),
             stopped=self._stopped.list(),  # behind the machines: a Core that ends writes before its node goes
             servers=self._servers(),
+            addresses=tuple(self._book.nodes()),
             maintenance=self._maintenance.read(""),
             seconds=time.monotonic() - began,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from replicator.codes import (
     access,
+    addresses,
     backup,
     config,
     conflicts,
@@ -32,5 +33,6 @@ _TABLES = (
     process.CODES,
     access.CODES,
     backup.CODES,
+    addresses.CODES,
 )
 CODES: dict[str, Entry] = dict(sorted((code, entry) for table in _TABLES for code, entry in table.items()))

@@ -13,7 +13,13 @@ from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode, Machines
 from replicator.coordination.machines.report_ages import ReportAges
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import CommitRecord, DeliveryFigures, StatusRecord, TaskFigures
+from replicator.coordination.records import (
+    AddressFigures,
+    CommitRecord,
+    DeliveryFigures,
+    StatusRecord,
+    TaskFigures,
+)
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.maintenance import Maintenance
 from replicator.coordination.tasks.orders import OrdersStore
@@ -66,6 +72,7 @@ class TaskState(DeliveryFigures, kw_only=True):
         problems: `ReplicatorError.to_dict()` of everything that is wrong: unreadable nodes, foreign children, errors of
             the task and of its configuration; most basic first.
         verification: of the target, the last one; None without one.
+        addresses: of the address book that the task uses, as its Core reports them.
     """
 
     name: str
@@ -86,6 +93,7 @@ class TaskState(DeliveryFigures, kw_only=True):
     problems: list[dict[str, str]] = msgspec.field(default_factory=list)
     verification: Verification | None = None
     labels: dict[str, str] = msgspec.field(default_factory=dict)
+    addresses: list[AddressFigures] = msgspec.field(default_factory=list)
     config: dict[str, Any] | None = None
 
 
@@ -246,6 +254,8 @@ class Overview:
         if first.figures is not None:
             view.problems += [error for error in (first.figures.error, first.figures.config_error) if error]
             view.problems += _retried(first.figures.retrying)
+            view.addresses = first.figures.addresses
+            view.problems += [one.error for one in view.addresses if one.error]
 
 
 def _instance(task: str, contender: Contender, first: bool, machine: MachineNode | None) -> InstanceOverview:

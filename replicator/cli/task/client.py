@@ -122,6 +122,22 @@ class Client:
     def machines(self) -> dict[str, Any]:
         return self._ask("GET", "/machines")
 
+    def addresses(self) -> dict[str, Any]:
+        return self._ask("GET", "/addresses")
+
+    def address(self, name: str) -> dict[str, Any]:
+        return self._ask("GET", _address_path(name))
+
+    def set_address(
+        self, name: str, address: str, role: str | None, reason: str, version: int | None
+    ) -> dict[str, Any]:
+        wanted = {"address": address, "role": role, "reason": reason}
+        given = {key: value for key, value in wanted.items() if value}
+        return self._ask("PUT", _address_path(name), json=given, headers=_if_match(version))
+
+    def delete_address(self, name: str, version: int | None) -> None:
+        self._ask("DELETE", _address_path(name), headers=_if_match(version))
+
     def versions(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET", "/versions")
 
@@ -277,6 +293,17 @@ def _path(name: str) -> str:
 
 def _segment(name: str) -> str:
     return quote(escape(name), safe="")
+
+
+def _address_path(name: str) -> str:
+    """Raises ConfigError E4100."""
+    from replicator.config.ddns import parse_name  # here: only commands of addresses need it
+
+    return f"/addresses/{parse_name(name)}"
+
+
+def _if_match(version: int | None) -> dict[str, str]:
+    return {} if version is None else {"if-match": f'"{version}"'}
 
 
 def _flag(dry_run: bool) -> dict[str, str]:
