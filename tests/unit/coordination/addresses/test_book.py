@@ -27,11 +27,7 @@ def book(coordinator: MemoryCoordinator) -> AddressBook:
 
 def test_an_empty_book(book: AddressBook) -> None:
     assert (book.names(), book.nodes()) == ([], [])
-    for ask in (
-        lambda: book.read(NAME),
-        lambda: book.delete(NAME),
-        lambda: book.set(NAME, "a:1", "primary", "", "", 0),
-    ):
+    for ask in (book.read, book.delete, lambda name: book.set(name, "a:1", "primary", "", "", 0)):
         with pytest.raises(NodeMissing) as error:
             ask(NAME)
         assert error.value.code == "E4101"
