@@ -243,7 +243,7 @@ def _check_brokers(sink: KafkaSink) -> None:
         return
     raise ConfigError(
         "E1003",
-        "sink.bootstrap_servers and sink.address are both given" if sink.address else "sink has no brokers",
+        "bootstrap_servers and address are both given" if sink.address else "there are no brokers",
         found=f"address: {sink.address}" if sink.address else "no bootstrap_servers",
         wanted="bootstrap_servers, or address",
         fix="Remove one of them." if sink.address else "Set sink.bootstrap_servers to host:port of the brokers.",

@@ -169,7 +169,7 @@ def test_a_wrong_value_comes_with_path_line_and_what_is_wanted(
 
 def test_brokers_are_required() -> None:
     error = only(GOOD.replace('["127.0.0.1:9092"]', "[]"))
-    assert (error.code, error.what) == ("E1003", "sink has no brokers")
+    assert (error.code, error.what) == ("E1003", "sink: there are no brokers")
 
 
 def test_a_missing_key() -> None:
