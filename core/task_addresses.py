@@ -31,6 +31,7 @@ class RunnerAddresses:
         self._plans: dict[str, AddressPlan] = {}
         self._known: tuple[TaskAddress, ...] = ()
         self._refused: dict[str, Refusal] = {}
+        self._put_off: dict[str, str] = {}
         self._passed: dict[str, str] = {}
         self._told: dict[str, str] = {}
         self._unrecorded: dict[str, AddressAccepted] = {}
@@ -40,10 +41,8 @@ class RunnerAddresses:
         with self._lock:
             self._see(addresses)
             passed, self._passed = self._passed, {}
-            refused = {
-                section: one.address for section, one in self._refused.items() if passed.get(section) != one.address
-            }
-            chosen = plans(addresses, refused)
+            put_off = {key: address for key, address in self._put_off.items() if passed.get(key) != address}
+            chosen = plans(addresses, put_off)
             self._plans = {one.section: one for one in chosen}
             self._told = {one.section: one.proposal for one in chosen}
             self._unrecorded = {}
@@ -59,6 +58,13 @@ class RunnerAddresses:
         wanted = {one.section: one.wanted for one in addresses}
         for section in [s for s, one in self._refused.items() if one.address != wanted.get(s)]:
             del self._refused[section]
+            self._put_off.pop(section, None)
+
+    def failed(self) -> None:
+        """The worker has failed at the former address, and will not check the other one any more: the next one tries
+        it, whatever was found before."""
+        with self._lock:
+            self._put_off = {}
 
     def follow(self, addresses: Sequence[TaskAddress], send: Callable[[ToWorker], None]) -> None:
         """Tells the worker which addresses to check. A worker on trial is left alone until that is over."""
@@ -88,6 +94,7 @@ class RunnerAddresses:
             same = known is not None and known.address == message.address
             since = known.since_ms if known is not None and same else now_ms()
             self._refused[message.section] = Refusal(message.address, since, message.error)
+            self._put_off[message.section] = message.address
             return known is None or not same or known.error.get("found") != message.error.get("found")
 
     def accepted(self, message: AddressAccepted) -> None:
@@ -106,6 +113,7 @@ class RunnerAddresses:
             with self._lock:
                 del self._unrecorded[section]
                 self._refused.pop(section, None)
+                self._put_off.pop(section, None)
                 self._plans[section] = msgspec.structs.replace(chosen, recorded=True, cluster=message.cluster)
             send(AddressRecorded(section))
             if chosen.former:
@@ -114,9 +122,10 @@ class RunnerAddresses:
 
     @property
     def in_use(self) -> dict[str, str]:
-        """By section, from any thread; those of the book while no worker runs."""
+        """By section, from any thread; without a worker those that the task has accepted, or else those of the book."""
         with self._lock:
-            found = {one.section: one.wanted for one in self._known if one.wanted}
+            known = {one.section: one.accepted.address if one.accepted else one.wanted for one in self._known}
+            found = {section: address for section, address in known.items() if address}
             return found | {section: one.address for section, one in self._plans.items()}
 
     def figures(self) -> list[AddressFigures]:

@@ -247,6 +247,7 @@ class TaskRunner:
     def _on_failed(self, error: dict[str, str], fenced: bool, epoch: int) -> None:
         self.kill()
         if not fenced:
+            self._addresses.failed()
             self.participant.on_failed(error)
         elif error.get("code") == _LEASE_OVER:
             self.participant.on_lease_over()

@@ -20,6 +20,8 @@ from replicator.telemetry.log import get_logger
 from server.addresses import AddressOperations
 
 INTERVAL: Final = 5.0
+_USERS_ROUNDS: Final = 12
+"""After which the tasks that use an address are read again: each time costs a request for each task."""
 _log = get_logger("server")
 
 Ask = Callable[[tuple[str, int], Kind], str]
@@ -42,6 +44,8 @@ class AddressProbes:
         self._is_master = is_master
         self._host = host
         self._ask = ask
+        self._rounds = 0
+        self._users: dict[str, list[tuple[str, str]]] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="address_probes", daemon=True)
 
@@ -64,8 +68,10 @@ class AddressProbes:
             nodes = [node for node in self._addresses.nodes() if node.record is not None]
             if not nodes:
                 return
-            users = self._addresses.users()
-            asked = [(node, kind_of(users.get(str(node.name), ()))) for node in nodes]
+            if self._rounds % _USERS_ROUNDS == 0:
+                self._users = self._addresses.users()
+            self._rounds += 1
+            asked = [(node, kind_of(self._users.get(str(node.name), ()))) for node in nodes]
             for node, why in zip(nodes, pool.map(lambda one: self._probe(*one), asked), strict=True):
                 self._note(node, why)
         except CoordinationError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,7 +12,7 @@ from replicator.config.ddns import Name, references
 from replicator.coordination.addresses.book import AddressBook, AddressNode
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import Difference, ProbeRecord
+from replicator.coordination.records import Difference, ProbeRecord, TaskRecord, load
 from replicator.coordination.tasks.registry import Registry
 from replicator.errors import CoordinationError, NodeMissing, ProcessError
 from replicator.model.principal import Principal
@@ -72,6 +73,7 @@ class AddressOperations:
     """Thread-safe. Every method raises NotConnected while ZooKeeper is away."""
 
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
+        self._coordinator, self._layout = coordinator, layout
         self._book = AddressBook(coordinator, layout)
         self._registry = Registry(coordinator, layout)
 
@@ -133,15 +135,14 @@ class AddressOperations:
         return _by_name((task, config) for task, config in self._configs() if task_scope.includes(login, config))
 
     def _configs(self) -> Iterable[tuple[str, dict[str, Any]]]:
-        for task in self._registry.names():
-            try:
-                config = self._registry.read(task).record.config
-            except CoordinationError as error:
-                if error.transient:
-                    raise
-                continue
-            if config is not None:
-                yield task, config
+        """Of all tasks. Those that can't be read use no address that anybody knows of."""
+        names = self._registry.names()
+        nodes = self._coordinator.get_many([self._layout.task(name) for name in names])
+        for task, node in zip(names, nodes, strict=True):
+            with contextlib.suppress(CoordinationError):
+                config = load(TaskRecord, node.data).config if node is not None else None
+                if config is not None:
+                    yield task, config
 
 
 def _by_name(configs: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, list[str]]:

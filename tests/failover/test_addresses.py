@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from dev.cluster import wait_for
-from dev.servers import Kafka, MySQL
+from dev.servers import Kafka, MySQL, ZooKeeper
 from dev.servers.replication import await_caught_up, follow, promote
 from replicator.config.ddns import parse_name
 from replicator.coordination.addresses.book import AddressBook
 from replicator.coordination.records import AddressFigures
 from tests.failover.bus import Bus
+from tests.failover.target_bus import TargetBus
 from tests.support.present import present
 
 pytestmark = pytest.mark.timeout(240)
@@ -94,6 +96,34 @@ def test_85_a_server_that_lacks_gtids_is_refused(make_bus: MakeBus, make_mysql: 
     bus.wait_delivered(40, timeout=60)
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
+
+
+def test_85_a_target_without_the_position_is_refused(
+    zookeeper: ZooKeeper, mysql: MySQL, make_mysql: MakeMySQL, tmp_path: Path
+) -> None:
+    """One that has an older one gets what it lacks again."""
+    first, behind, empty = make_mysql(server_id=913), make_mysql(server_id=914), make_mysql(server_id=915)
+    follow(behind, first)
+    name = "shop/target"
+    bus = TargetBus(zookeeper, mysql, first, tmp_path, sink={"address": f"ddns:{name}"})
+    try:
+        bus.prepare()
+        set_address(bus, name, first.address)
+        bus.start()
+        empty.execute("CREATE USER applier@'%%' IDENTIFIED BY 'applier'")
+        empty.execute("GRANT ALL ON *.* TO applier@'%%'")
+        behind.execute("STOP REPLICA")
+        set_address(bus, name, empty.address)
+        wait_for(lambda: refusal(bus, "E4107", "sink"), "the refusal", 40)
+        bus.wait_delivered(50)
+        promote(behind)
+        set_address(bus, name, behind.address)
+        wait_for(lambda: at(bus, behind.address, "sink"), "the task to write to the new target", 40)
+        bus.target = behind
+        bus.wait_delivered(50)
+        assert bus.differences() == []
+    finally:
+        bus.close()
 
 
 def test_85_another_kafka_cluster_is_refused(make_bus: MakeBus, kafka: Kafka, make_kafka: MakeKafka) -> None:

@@ -4,6 +4,7 @@ pass the checks or not."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -71,6 +72,9 @@ class Bus:
             raise SourceUnavailable("E2001", f"{address} is away")
         return Checked("K" if section == "sink" else "")
 
+    def passes(self, section: str, address: str) -> bool:
+        return (section, address) in self.passing
+
     # The Core
 
     def start(self) -> None:
@@ -86,7 +90,7 @@ class Bus:
             try:
                 self.worker.check_sink()
                 at = {one.section: one.address for one in plans}
-                source: Any = Server(lambda address=at["source"]: ("source", address) in self.passing)
+                source: Any = Server(partial(self.passes, "source", at["source"]))
                 self.worker.source(source).open(Position("b.1", 4))
             except AddressRejected as rejected:
                 self.send(rejected.message)
@@ -94,7 +98,8 @@ class Bus:
             except LeadershipLost:
                 return self.kill()
             except ReplicatorError:
-                return self.kill()  # FAILED, or tried again: nothing is delivered
+                self.runner.failed()
+                return self.kill()
             self.connected = at
             self.connections += at.items()
             return None
@@ -233,6 +238,18 @@ def test_what_passed_beside_the_work_and_fails_at_its_position(bus: Bus) -> None
     bus.send(AddressPassed("source", "b:1"))
     bus.start()
     assert bus.connected["source"] == "a:1" and error(bus) == "E4105" and bus.restarts == 3
+
+
+def test_a_task_that_failed_at_the_former_address_tries_the_other_one_again(bus: Bus) -> None:
+    bus.book["source"] = "b:1"
+    bus.turn()
+    assert error(bus) == "E4105"
+    bus.passing.clear()
+    bus.start()
+    assert bus.connected == {}
+    bus.passing |= {("source", "b:1"), ("sink", "a:1")}
+    bus.start()
+    assert bus.connected["source"] == "b:1" and error(bus) == ""
 
 
 def test_a_late_answer_about_a_former_value(bus: Bus) -> None:
