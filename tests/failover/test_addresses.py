@@ -63,10 +63,11 @@ def test_86_a_change_under_load_repoints_the_source(make_bus: MakeBus, make_mysq
     promote(replica)
     bus.writer.move(replica)
     bus.database = replica
-    set_address(bus, SOURCE, replica.address)
+    bus.cluster.cli("ddns", "set", SOURCE, replica.address, "--reason", "promoted")
     wait_for(lambda: at(bus, replica.address), "the task to read from the new primary", 40)
     bus.wait_delivered(80, timeout=60)
     assert len(bus.epochs()) == 1, "the term has not changed"
+    wait_for(lambda: "answers for" in bus.cluster.cli("ddns", "get", SOURCE), "the Server's probe", 30)
     verdict = bus.verdict()
     assert verdict.clean, str(verdict)
 
