@@ -20,6 +20,7 @@ from replicator.pipeline.ports import Source, Stream
 _FIRST_SECONDS: Final = 5.0
 _LONGEST_SECONDS: Final = 30.0
 _RECORDED_SECONDS: Final = 30.0
+_LONGEST_TEXT: Final = 1000
 T = TypeVar("T")
 
 
@@ -33,9 +34,16 @@ class AddressRejected(ReplicatorError):
 
 def refusal(section: str, address: str, error: ReplicatorError) -> dict[str, str]:
     """`error`, by which the checks have refused the address, as people see it."""
-    found = f"{error.code} {error.what}" + (f" ({error.found})" if error.found else "")
-    told = ReplicatorError("E4105", f"the {section} is not connected to {address}", found=found, wanted=error.wanted)
+    found = shortened(f"{error.code} {error.what}" + (f" ({error.found})" if error.found else ""))
+    told = ReplicatorError(
+        "E4105", f"the {section} is not connected to {address}", found=found, wanted=shortened(error.wanted)
+    )
     return told.to_dict()
+
+
+def shortened(text: str) -> str:
+    """It is part of the machine's node: a GTID set may have very many intervals."""
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}... ({len(text)} characters)"
 
 
 class WorkerAddresses:

@@ -323,3 +323,9 @@ TestOrders = Orders.TestCase
 
 def test_a_plan_without_a_former_address_is_no_trial() -> None:
     assert not plan(TaskAddress("source", NAME, "a:1")).on_trial
+
+
+def test_a_long_difference_is_shortened() -> None:
+    """It is part of the machine's node."""
+    told = worker_addresses.refusal("source", "b:1", SourceError("E2209", "lacks " + "1-2:" * 9000, wanted="x" * 9000))
+    assert sum(map(len, told.values())) < 3000 and "lacks 1-2" in told["found"]
