@@ -40,6 +40,8 @@ RULES: Final[dict[str, Rule]] = {
     # Log lines are of all tasks.
     "readLog": Rule("operator", everywhere=True),
     "readCluster": _READ,
+    "listAddresses": _READ,
+    "readAddress": _READ,
     "listVersions": _READ,
     "listSecrets": _READ,
     "readVersion": _READ,
@@ -76,6 +78,9 @@ RULES: Final[dict[str, Rule]] = {
     "rollbackTask": _CONFIGURE,
     "setSecret": _CONFIGURE._replace(secret=True),
     "renewSecrets": _CONFIGURE,
+    # Whoever sets an address decides where the passwords and rows of tasks go, as with a configuration.
+    "setAddress": _ADMINISTER,
+    "deleteAddress": _ADMINISTER,
     "listTokens": _ADMINISTER,
     "createToken": _ADMINISTER._replace(secret=True),
     "revokeToken": _ADMINISTER,

@@ -24,6 +24,8 @@ from replicator.telemetry.server_certificate import ServerCertificate
 from replicator.zookeeper.client import for_process
 from replicator.zookeeper.log_service import LogService
 from replicator.zookeeper.outage_log import OutageLog
+from server.address_probes import AddressProbes
+from server.addresses import AddressOperations
 from server.app import Access, create_app
 from server.audit import Audit
 from server.audit_file import AuditFile
@@ -101,7 +103,9 @@ def _run(
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url, certificate, process)
-        background_work.append(BackgroundWork(operations, membership, audit, Requests(coordinator, layout)))
+        requests = Requests(coordinator, layout)
+        probes = AddressProbes(AddressOperations(coordinator, layout), lambda: membership.is_master, host)
+        background_work.append(BackgroundWork(operations, membership, audit, requests, probes))
         background_work[0].start()
         click.echo(real.url)
 
