@@ -367,12 +367,20 @@ class Agent:
     def _configs(self) -> dict[str, Mapping[str, Any]]:
         """From the reachability thread."""
         runners = list(self._runners.items())
-        return {name: good.data for name, runner in runners if (good := runner.participant.facts.good) is not None}
+        return {
+            name: runner.connected(good.data)
+            for name, runner in runners
+            if (good := runner.participant.facts.good) is not None
+        }
 
     def _running(self) -> dict[str, Mapping[str, Any]]:
         """From the thread of the expiry checks."""
-        facts = {name: runner.participant.facts for name, runner in list(self._runners.items())}
-        return {name: its.good.data for name, its in facts.items() if its.good and its.state is State.RUNNING}
+        runners = [(runner, runner.participant.facts) for runner in list(self._runners.values())]
+        return {
+            runner.task: runner.connected(facts.good.data)
+            for runner, facts in runners
+            if facts.good and facts.state is State.RUNNING
+        }
 
     def _look_at(self, config: Mapping[str, Any]) -> ExpiryReport | None:
         """From the thread of the expiry checks."""

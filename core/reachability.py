@@ -8,7 +8,6 @@ a registry refuses in HTTP or in TLS.
 from __future__ import annotations
 
 import ssl
-import struct
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,23 +18,23 @@ from replicator.config.addresses import Address
 from replicator.config.destinations import brokers, registries, source_brokers, sources, targets, url_address
 from replicator.errors import ConfigError
 from replicator.net import connections
+from replicator.net.greetings import unanswered
 
 T = TypeVar("T")
 
 INTERVAL: Final = 5.0
 _TIMEOUT: Final = 2.0
 _HEAD: Final = b"HEAD / HTTP/1.0\r\n\r\n"
-_API_VERSIONS: Final = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # size, key, version, correlation id, no client id
 
 
 def greets(address: Address) -> bool:
     """A MySQL or MariaDB server, or an error packet of one: it is there."""
-    return _answers(address, b"")
+    return not unanswered(address, "database")
 
 
 def knows_requests(address: Address) -> bool:
     """A Kafka broker."""
-    return _answers(address, _API_VERSIONS)
+    return not unanswered(address, "kafka")
 
 
 def speaks_http(url: str) -> bool:
@@ -63,11 +62,14 @@ def speaks_http(url: str) -> bool:
 def _answers(address: Address, question: bytes) -> bool:
     try:
         with connections.connect(*address, _TIMEOUT) as connection:
-            if question:
-                connection.sendall(question)
+            connection.sendall(question)
             return bool(connection.recv(1))
     except (OSError, UnicodeError, ConfigError):  # also an address that is not allowed
         return False
+
+
+def _unresolved(config: Mapping[str, Any], section: str) -> bool:
+    return bool((config.get(section) or {}).get("address"))
 
 
 class Reachability:
@@ -116,7 +118,7 @@ class Reachability:
             of_registry = registries(config)
             found[task] = {
                 "source": any(of_source),
-                "sink": not of_sink or any(of_sink),
+                "sink": (not of_sink and not _unresolved(config, "sink")) or any(of_sink),
             }
             if of_registry:
                 found[task]["registry"] = any(spoke[url] for url in of_registry)

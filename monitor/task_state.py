@@ -11,7 +11,7 @@ from monitor.view import Error, Tone
 from replicator.coordination.groups.wishes import wish_of
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.overview import TaskOverview
-from replicator.coordination.records import TaskFigures
+from replicator.coordination.records import AddressFigures, TaskFigures
 
 LAG_WARN_S = 30.0
 LAG_BAD_S = 300.0
@@ -30,6 +30,7 @@ TROUBLE = {
     "lag bad": 60,
     "no report": 55,
     "on the way": 50,
+    "address refused": 47,
     "config refused": 45,
     "lag": 40,
     "certificate ended": 44,
@@ -129,6 +130,7 @@ def _notes(task: TaskOverview, state: str, running: int, now_ms: int) -> list[tu
     if task.figures and state == "RUNNING":
         notes += [*_lag(task), *_figures(task.figures), *_outlook(task.figures, now_ms)]
     notes += [*_retrying(task), *_age(task)]
+    notes += [(TROUBLE["address refused"], _refused(one)) for one in task.addresses if one.error is not None]
     if any(instance.figures and instance.figures.config_error for instance in task.instances):
         notes.append((TROUBLE["config refused"], "new configuration refused, the previous one is in use"))
     if task.maintenance == "task":  # that of all tasks stands above them all
@@ -154,6 +156,13 @@ def is_unplaced(task: TaskOverview) -> bool:
 def wanted_standbys(task: TaskOverview) -> int:
     """Of a task without a group: one, to take over."""
     return wish_of(task.config).standbys if task.group else 1
+
+
+def _refused(one: AddressFigures) -> str:
+    code = one.error.get("code", "") if one.error is not None else ""
+    if not one.wanted:
+        return f"ddns:{one.name} can't be used ({code})"
+    return f"{one.section} address {one.wanted} refused ({code}), {one.in_use or 'nothing'} is in use"
 
 
 def _figures(figures: TaskFigures) -> list[tuple[int, str]]:

@@ -12,7 +12,7 @@ import msgspec
 
 from monitor.role_changes import Change
 from replicator.coordination.leadership.grace import LEASE
-from replicator.coordination.records import LiveFigures
+from replicator.coordination.records import AddressFigures, LiveFigures
 from replicator.model.snapshot_report import SnapshotReport
 from replicator.model.verification import Verification
 
@@ -98,6 +98,7 @@ class TaskRow(LiveFigures, kw_only=True):
     verification: Verification | None = None
     spark: tuple[float, ...] = ()
     config_invalid: bool = False
+    addresses: tuple[AddressFigures, ...] = ()
     errors: tuple[Error, ...] = ()
 
 
@@ -131,6 +132,16 @@ class ServerView(msgspec.Struct, frozen=True):
     since_ms: int
     certificate_ms: int = 0
     certificate_problem: bool = False
+
+
+class AddressView(msgspec.Struct, frozen=True):
+    """An address of the address book. answers: as the master Server's probe found, since `since_ms`; None: it was not
+    probed yet."""
+
+    name: str
+    address: str
+    answers: bool | None = None
+    since_ms: int = 0
 
 
 class MaintenanceView(msgspec.Struct, frozen=True):
@@ -189,6 +200,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskRow, ...] = ()
     machines: tuple[MachineView, ...] = ()
     servers: tuple[ServerView, ...] = ()
+    addresses: tuple[AddressView, ...] = ()
     maintenance: MaintenanceView | None = None
     changes: tuple[Change, ...] = ()
     takeovers: dict[str, dict[str, int]] = {}

@@ -17,6 +17,7 @@ from replicator.coordination.ports import Coordinator
 from replicator.model.principal import Principal
 from replicator.telemetry.hosts import App
 from server import access_control, error_responses
+from server.addresses import AddressOperations
 from server.audit import Audit, audited
 from server.authentication import Authentication, Verifier
 from server.document import document
@@ -29,6 +30,7 @@ from server.process_logs import ProcessLogs
 from server.route_table import RouteTable
 from server.routes import (
     actions,
+    addresses,
     audit,
     cluster,
     documentation,
@@ -71,6 +73,7 @@ ROUTERS = (
     processes.router,
     cluster.router,
     outgoing.router,
+    addresses.router,
     health.router,
     logins.router,
     audit.router,
@@ -138,6 +141,7 @@ def create_routes(
     app.state.operations = operations or TaskOperations(coordinator, layout)
     verified = verified or Logins(coordinator, layout)
     app.state.logins = LoginOperations(coordinator, layout, verified)
+    app.state.addresses = AddressOperations(coordinator, layout)
     app.state.audit = AuditLog(coordinator, layout)
     app.state.groups = GroupOperations(coordinator, layout, app.state.operations)
     app.state.versions = VersionOperations(coordinator, layout, app.state.operations)

@@ -103,6 +103,19 @@ _VERSION: Final = {
     "restores": None,
     "current": True,
 }
+_ADDRESS: Final = {
+    "name": "shop/orders",
+    "version": 4,
+    "address": "db2.example.com:3306",
+    "role": "primary",
+    "by": "ann@10.0.0.7",
+    "time_ms": _TIME,
+    "reason": "db1 is being replaced",
+    "tasks": [_NAME],
+    "probe": {"answers": True, "address": "db2.example.com:3306", "since_ms": _TIME, "code": "", "found": ""},
+    "problem": None,
+    "earlier": [],
+}
 
 BODIES: Final[dict[str, Any]] = {
     "createTask": CONFIG,
@@ -141,6 +154,7 @@ BODIES: Final[dict[str, Any]] = {
     "defineTable": {"statement": "CREATE TABLE shop.cart (id INT PRIMARY KEY)", "reason": "a comment in the middle"},
     "setSecret": {"field": "source.password", "secret": "correct horse battery staple", "reason": "rotated"},
     "rollbackTask": {"to": "2", "reason": "batches were too large"},
+    "setAddress": {"address": "db2.example.com:3306", "role": "primary", "reason": "db1 is being replaced"},
     "createToken": {"name": "ci", "role": "operator", "selector": "env=prod", "expires_s": 7_776_000},
     "createUser": {"name": "ann", "password": "correct horse battery", "role": "admin"},
     "setPassword": {"password": "correct horse battery"},
@@ -248,6 +262,8 @@ ANSWERS: Final[dict[str, Any]] = {
         "to": 3,
         "diff": "--- orders version 2\n+++ orders version 3\n-  port: 3306\n+  port: 3307\n",
     },
+    "Address": {"apiVersion": "v1", "kind": "Address"} | _ADDRESS,
+    "AddressList": {"apiVersion": "v1", "kind": "AddressList", "items": [_ADDRESS]},
     "TokenList": {"apiVersion": "v1", "kind": "TokenList", "items": [_TOKEN]},
     "TokenCreated": {
         "apiVersion": "v1",

@@ -14,7 +14,7 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.outgoing import Found, OutgoingList
 from replicator.coordination.ports import Coordinator
 from replicator.errors import ConfigError
-from replicator.net.connections import OF_CLUSTER, host_lists
+from replicator.net.connections import OF_CLUSTER, host_lists, set_cluster_list
 from replicator.net.outgoing import AllowList, parse_list, refusal
 
 
@@ -46,6 +46,10 @@ class OutgoingOperations:
                 raise ConfigError(
                     error.code, error.what, found=f"{destination.key}: {error.found}", wanted=error.wanted
                 )
+
+    def obey(self) -> None:
+        """Connections that this process opens from now on obey the list of the cluster."""
+        set_cluster_list(self._list.entries())
 
     def _lists(self) -> tuple[AllowList, ...]:
         entries = self._list.entries()

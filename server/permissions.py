@@ -41,6 +41,8 @@ RULES: Final[dict[str, Rule]] = {
     "readLog": Rule("operator", everywhere=True),
     "readCluster": _READ,
     "readOutgoing": _READ,
+    "listAddresses": _READ,
+    "readAddress": _READ,
     "listVersions": _READ,
     "listSecrets": _READ,
     "readVersion": _READ,
@@ -77,6 +79,9 @@ RULES: Final[dict[str, Rule]] = {
     "rollbackTask": _CONFIGURE,
     "setSecret": _CONFIGURE._replace(secret=True),
     "renewSecrets": _CONFIGURE,
+    # Whoever sets an address decides where the passwords and rows of tasks go, as with a configuration.
+    "setAddress": _ADMINISTER,
+    "deleteAddress": _ADMINISTER,
     "listTokens": _ADMINISTER,
     "createToken": _ADMINISTER._replace(secret=True),
     "revokeToken": _ADMINISTER,

@@ -24,12 +24,15 @@ from replicator.telemetry.server_certificate import ServerCertificate
 from replicator.zookeeper.client import for_process
 from replicator.zookeeper.log_service import LogService
 from replicator.zookeeper.outage_log import OutageLog
+from server.address_probes import AddressProbes
+from server.addresses import AddressOperations
 from server.app import Access, create_app
 from server.audit import Audit
 from server.audit_file import AuditFile
 from server.authentication import Verifier
 from server.background_work import BackgroundWork
 from server.membership import Membership
+from server.outgoing import OutgoingOperations
 from server.table_definitions import OpenDefinitions
 from server.task_operations import TaskOperations
 from server.warning_header import with_warnings
@@ -101,7 +104,11 @@ def _run(
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url, certificate, process)
-        background_work.append(BackgroundWork(operations, membership, audit, Requests(coordinator, layout)))
+        requests = Requests(coordinator, layout)
+        outgoing = OutgoingOperations(coordinator, layout)
+        books = AddressOperations(coordinator, layout)
+        probes = AddressProbes(books, lambda: membership.is_master, host, obey=outgoing.obey)
+        background_work.append(BackgroundWork(operations, membership, audit, requests, probes))
         background_work[0].start()
         click.echo(real.url)
 

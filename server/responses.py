@@ -70,7 +70,8 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     the source's clock is ahead of the Core's. `figures_age_s`: seconds since the Core wrote these figures;
     `figures_old`: more than 3, so that lag and rate are unknown. `retrying`: what does not answer, since when, with
     which error and effect, null if nothing. `problems`: errors, most basic first, also those that are retried.
-    `verification`: the last result of `replicator verify`, null without one."""
+    `verification`: the last result of `replicator verify`, null without one. `addresses`: of the address book: what is
+    wanted, what is in use, and why it is not the same."""
 
     api_version: str = API_VERSION
     kind: str = "Task"

@@ -19,6 +19,7 @@ from replicator.errors import ConfigError
 from replicator.model.principal import Principal
 from replicator.model.verification import VerificationReport
 from server import access_responses, group_responses, outgoing_responses, responses
+from server.addresses import Address, AddressList, AddressOperations
 from server.group_operations import GroupOperations
 from server.login_operations import LoginOperations
 from server.outgoing import OutgoingOperations
@@ -57,6 +58,8 @@ ANSWERS = (
     group_responses.GroupList,
     group_responses.Moves,
     group_responses.Drain,
+    Address,
+    AddressList,
     access_responses.TokenList,
     access_responses.TokenCreated,
     access_responses.User,
@@ -73,7 +76,8 @@ T = TypeVar("T")
 
 def reply(view: msgspec.Struct, status: int = 200) -> Response:
     headers = {"cache-control": "no-store"}
-    if isinstance(view, responses.Task | outgoing_responses.Outgoing | access_responses.User) and view.version >= 0:
+    versioned = responses.Task | outgoing_responses.Outgoing | access_responses.User | Address
+    if isinstance(view, versioned) and view.version >= 0:
         headers["etag"] = f'"{view.version}"'
     found = msgspec.to_builtins(view)
     first = {key: found[key] for key in ("apiVersion", "kind", "name") if key in found}  # shown first to people
@@ -204,6 +208,7 @@ Name = Annotated[str, Depends(_name)]
 By = Annotated[str, Depends(_by)]
 LoginOf = Annotated[Principal, Depends(_login)]
 LoginsOf = Annotated[LoginOperations, Depends(_of_app("logins", LoginOperations))]
+AddressesOf = Annotated[AddressOperations, Depends(_of_app("addresses", AddressOperations))]
 AuditOf = Annotated[AuditLog, Depends(_of_app("audit", AuditLog))]
 Version = Annotated[int | None, Depends(_version)]
 MaxAge = Annotated[float, Depends(_max_age)]

@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from replicator.config.ddns import references
 from replicator.config.identity import check_change
 from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
+from replicator.coordination.addresses.book import AddressBook
 from replicator.coordination.cached_overview import CachedOverview
 from replicator.coordination.clock import now_ms
 from replicator.coordination.installation import installation_id
@@ -53,6 +55,7 @@ class TaskOperations:
         self._history = History(coordinator, layout)
         self._maintenance = Maintenance(coordinator, layout)
         self._orders = OrdersStore(coordinator, layout)
+        self._book = AddressBook(coordinator, layout)
         self._verifications = Verifications(coordinator, layout)
         self._stopped = StoppedCores(coordinator, layout)
 
@@ -108,11 +111,13 @@ class TaskOperations:
                 is not available, whatever its state, and so is one that a Core has registered: its labels are not
                 known, so that it is nobody's to take who is limited to some.
 
-        Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted).
+        Raises NodeExists E5004, ProcessError E5007 (a task of this name is being deleted), CoordinationError E4101 or
+        E4102 (an address of the book that can't be used).
         """
         self._available(config.name, visible)
         with contextlib.suppress(NodeMissing):
             self._not_deleting(config.name)
+        self._check_addresses(config, None)
         if dry_run:
             with contextlib.suppress(NodeMissing, CoordinationError):
                 if self._registry.read(config.name).configured:
@@ -158,6 +163,7 @@ class TaskOperations:
         Raises:
             VersionConflict: E4006.
             ConfigError: E1009 for what a task can't change.
+            CoordinationError: E4101, E4102 for a new address of the book that can't be used.
         """
         self._not_deleting(name)
         present, old = self._present(name)
@@ -180,6 +186,7 @@ class TaskOperations:
             check_change(old, config)
         if old == config:
             return False
+        self._check_addresses(config, old)
         if not dry_run:
             ordered, told = orders_with(self.task(name), self._ordered(name), old, config, present + 1)
             self._registry.configure(name, to_data(config), by, present, ordered, reason=reason, restores=restores)
@@ -188,6 +195,13 @@ class TaskOperations:
             if told:
                 self._note(name, "snapshot", by, told)
         return True
+
+    def _check_addresses(self, config: TaskConfig, old: TaskConfig | None) -> None:
+        """Those that the task has already are checked by its Core: a missing one must not prevent other changes."""
+        known = set(references(to_data(old))) if old is not None else set()
+        for section, name in references(to_data(config)):
+            if (section, name) not in known:
+                self._book.read(name).address  # noqa: B018 (raises)
 
     def _ordered(self, name: str) -> Ordered | None:
         """None for orders that nobody understands: they must not prevent a new configuration."""

@@ -164,6 +164,14 @@ MATRIX: tuple[Row, ...] = (
         "`replicator run` beside a task of its name",
         "Neither's reader, transactions nor position is touched by the other",
     ),
+    Row(
+        85,
+        "An address of the book changes to a server that lacks GTIDs, or to another Kafka cluster",
+        "Refused with the difference; the task stays where it is, also after a take-over; nothing lost",
+    ),
+    Row(
+        86, "An address of the book changes under load", "The task goes on at the new server; nothing lost or repeated"
+    ),
     Row(90, "A worker is stopped and its Core is killed", "The worker ends with it; a standby goes on"),
     Row(
         91,

@@ -70,5 +70,8 @@ def _section(config: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _servers(section: Mapping[str, Any]) -> tuple[Address, ...]:
+    """() for a name of the address book that has no address."""
+    if section.get("address"):
+        return ()
     hosts = section.get("hosts") or [f"{section.get('host') or '127.0.0.1'}:{section.get('port') or 3306}"]
     return addresses(hosts)

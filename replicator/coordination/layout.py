@@ -9,6 +9,7 @@
         /tasks/TASK/quarantine                      operators' orders of tables and snapshots (OrdersRecord)
         /tasks/TASK/removing-CZXID                  there while the task is removed
         /tasks/TASK/restoring-ID                    there while the task is restored from a backup
+        /tasks/TASK/addresses                       addresses of the book that the task uses (TaskAddressesRecord)
         /tasks/TASK/verify                          the last verification (VerificationRecord)
         /tasks/TASK/trail/HOUR                      where the task stood, minute by minute (PositionHistoryRecord)
         /tasks/TASK/schema/part-SEQUENCE            the schema history (SchemaPart)
@@ -21,6 +22,8 @@
         /outgoing                                   addresses that tasks may connect to (OutgoingRecord)
         /restoring                                  there while a backup is restored (RestoreRecord)
         /purged/TASK                                tasks of the name deleted with their positions (PurgedRecord)
+        /ddns/APP/DOMAIN                            an address of the address book (AddressRecord)
+        /ddns/APP/DOMAIN/probe                      whether its server answers (ProbeRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
@@ -141,6 +144,22 @@ class Layout:
 
     def verification(self, task: str) -> str:
         return f"{self.task(task)}/verify"
+
+    def task_addresses(self, task: str) -> str:
+        return f"{self.task(task)}/addresses"
+
+    @property
+    def addresses(self) -> str:
+        return f"{self.root}/ddns"
+
+    def addresses_of(self, app: str) -> str:
+        return f"{self.addresses}/{escape(app)}"
+
+    def address(self, app: str, domain: str) -> str:
+        return f"{self.addresses_of(app)}/{escape(domain)}"
+
+    def address_probe(self, app: str, domain: str) -> str:
+        return f"{self.address(app, domain)}/probe"
 
     @property
     def security(self) -> str:

@@ -18,7 +18,13 @@ from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode, Machines
 from replicator.coordination.machines.report_ages import ReportAges
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import CommitRecord, DeliveryFigures, StatusRecord, TaskFigures
+from replicator.coordination.records import (
+    AddressFigures,
+    CommitRecord,
+    DeliveryFigures,
+    StatusRecord,
+    TaskFigures,
+)
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.maintenance import Maintenance
 from replicator.coordination.tasks.orders import OrdersStore
@@ -73,6 +79,7 @@ class TaskState(DeliveryFigures, kw_only=True):
         verification: of the target, the last one; None without one.
         group: of Cores that run it, "" for all Cores without one; `placed`: those that it is placed on, the preferred
             one first; `pin`: the one that operators want, "" for any.
+        addresses: of the address book that the task uses, as its Core reports them.
     """
 
     name: str
@@ -96,6 +103,7 @@ class TaskState(DeliveryFigures, kw_only=True):
     placed: list[str] = msgspec.field(default_factory=list)
     pin: str = ""
     labels: dict[str, str] = msgspec.field(default_factory=dict)
+    addresses: list[AddressFigures] = msgspec.field(default_factory=list)
     config: dict[str, Any] | None = None
 
 
@@ -304,6 +312,8 @@ def _add_instances(view: TaskOverview, field: Field, machines: list[MachineNode]
     if first.figures is not None:
         view.problems += [error for error in (first.figures.error, first.figures.config_error) if error]
         view.problems += _retried(first.figures.retrying)
+        view.addresses = first.figures.addresses
+        view.problems += [one.error for one in view.addresses if one.error]
 
 
 def _instance(task: str, contender: Contender, first: bool, machine: MachineNode | None) -> InstanceOverview:

@@ -117,6 +117,52 @@ class VerificationRecord(Record):
     verification: Verification | None = None
 
 
+class AddressChange(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value of an address: role "primary" or "replica", and who set it, when and why."""
+
+    address: str
+    role: str = "primary"
+    by: str = ""
+    time_ms: int = 0
+    reason: str = ""
+
+
+class AddressRecord(Record):
+    """/ddns/APP/DOMAIN: `earlier`: the values before the present one, newest first."""
+
+    present: AddressChange
+    earlier: list[AddressChange] = []
+
+
+class ProbeRecord(Record):
+    """/ddns/APP/DOMAIN/probe: whether `address` answers, since when, and why not. Written when that changes."""
+
+    address: str
+    answers: bool
+    since_ms: int
+    code: str = ""
+    found: str = ""
+    by: str = ""
+
+
+class AcceptedAddress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The address that a task connects to, from its `name` in the book. `cluster`: id of the Kafka cluster behind it,
+    "" for a database server."""
+
+    name: str
+    address: str
+    time_ms: int = 0
+    cluster: str = ""
+
+
+class TaskAddressesRecord(Record):
+    """/tasks/TASK/addresses: by "source" and "sink", the addresses that have passed the checks last. `uid`: of the
+    task's incarnation."""
+
+    uid: str = ""
+    accepted: dict[str, AcceptedAddress] = {}
+
+
 class PositionHistoryRecord(Record):
     """/tasks/TASK/trail/HOUR: checkpoints of that hour, at most one a minute, oldest first."""
 
@@ -249,6 +295,19 @@ class LiveFigures(DeliveryFigures, kw_only=True):
     config_version: int = -1
 
 
+class AddressFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """An address of the book in a task that runs. `section`: "source" or "sink"; `wanted`: in the book, "" where it
+    can't be had; `in_use`: that the worker connects to; `error`: why it is another one than wanted, since `since_ms`;
+    None: it is being checked, or is the same."""
+
+    section: str
+    name: str
+    wanted: str = ""
+    in_use: str = ""
+    since_ms: int = 0
+    error: dict[str, str] | None = None
+
+
 class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
     """Live figures of one task on one Core, by the Core's clock; part of MachineRecord. `lease_least_s`: the shortest
     rest of the lease at any renewal of this term. `reach`: whether this host reaches the "source", the "sink" and,
@@ -265,6 +324,7 @@ class TaskFigures(LiveFigures, kw_only=True, omit_defaults=True):
     worker_pid: int = 0
     error: dict[str, str] | None = None
     config_error: dict[str, str] | None = None
+    addresses: list[AddressFigures] = []
 
 
 class MachineRecord(Record):

@@ -56,6 +56,7 @@ TABLE: Final[Mapping[str, Rights]] = {
     f"{_TASK}/restoring-*": Rights("r", "r"),
     "restoring": Rights("r", "r"),
     f"{_TASK}/verify": Rights("r", "rw"),
+    f"{_TASK}/addresses": Rights("rw", "r"),
     f"{_TASK}/trail": Rights("cdr", "dr"),
     f"{_TASK}/trail/*": Rights("rw", "r"),
     f"{_TASK}/schema": Rights("cdr", "cdr"),
@@ -67,6 +68,10 @@ TABLE: Final[Mapping[str, Rights]] = {
     f"{_TASK}/history/*": Rights("r", "r"),
     f"{_TASK}/versions": Rights("r", "cdr"),
     f"{_TASK}/versions/*": Rights("r", "rw"),
+    "ddns": Rights("r", "cdr"),
+    "ddns/*": Rights("r", "cdr"),
+    "ddns/*/*": Rights("r", "cdrw"),
+    "ddns/*/*/probe": Rights("r", "rw"),
     "ids": Rights("cr", "r"),
     "ids/replicas": Rights("cdr", "dr"),
     "ids/replicas/*": Rights("rw", "r"),
@@ -109,6 +114,7 @@ TABLE: Final[Mapping[str, Rights]] = {
 
 FIXED: Final = (
     "tasks",
+    "ddns",
     "ids",
     "ids/replicas",
     "machines",

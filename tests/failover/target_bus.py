@@ -50,7 +50,7 @@ class TargetBus(Bus):
         address = {"hosts": hosts} if self._more else {"host": self.target.host, "port": self.target.port}
         sink = {
             "type": "mariadb" if isinstance(self.target, MariaDB) else "mysql",
-            **address,
+            **({} if "address" in self._sink else address),
             "user": "applier",
             "password": "env:REPL_TARGET_PASSWORD",
             "position_database": self.name + "_position",

@@ -158,6 +158,22 @@ class Client:
     def process_log(self, process: str) -> dict[str, Any]:
         return self._ask("GET", f"/processes/{_segment(process)}/log")
 
+    def addresses(self) -> dict[str, Any]:
+        return self._ask("GET", "/addresses")
+
+    def address(self, name: str) -> dict[str, Any]:
+        return self._ask("GET", _address_path(name))
+
+    def set_address(
+        self, name: str, address: str, role: str | None, reason: str, version: int | None
+    ) -> dict[str, Any]:
+        wanted = {"address": address, "role": role, "reason": reason}
+        given = {key: value for key, value in wanted.items() if value}
+        return self._ask("PUT", _address_path(name), json=given, headers=_if_match(version))
+
+    def delete_address(self, name: str, version: int | None) -> None:
+        self._ask("DELETE", _address_path(name), headers=_if_match(version))
+
     def versions(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET", "/versions")
 
@@ -313,6 +329,13 @@ def _path(name: str) -> str:
 
 def _segment(name: str) -> str:
     return quote(escape(name), safe="")
+
+
+def _address_path(name: str) -> str:
+    """Raises ConfigError E4100."""
+    from replicator.config.ddns import parse_name  # here: only commands of addresses need it
+
+    return f"/addresses/{parse_name(name)}"
 
 
 def _aged(max_age: int) -> dict[str, str]:

@@ -91,6 +91,8 @@ def _run(facts: Facts, view: TaskView, config: Config | None, now: float) -> Act
         return _start(facts, view, config, now)
     if view.desired == UNKNOWN:
         return []  # a worker that is drained could not be started again
+    if worker.outdated:
+        return [DrainWorker("configure")]
     if config is None or config == worker.config:
         return []
     known = worker.config
@@ -148,9 +150,11 @@ def _delivered_before_failing(facts: Facts, view: TaskView) -> Checkpoint | None
 
 def _failed(facts: Facts, view: TaskView) -> Actions:
     """A failed task keeps its place, so that nobody fails likewise in turn; a new configuration is a new chance, and so
-    is a table in quarantine."""
+    is a table in quarantine, or another address."""
     failed_with = (facts.failure.config_version, facts.failure.orders_version) if facts.failure else (-1, -1)
     if view.config is not None and (view.config.version, view.config.orders_version) != failed_with:
+        return [Retry("configured")]
+    if facts.failure is not None and view.config is not None and view.wanted_addresses != facts.failure.addresses:
         return [Retry("configured")]
     return []
 

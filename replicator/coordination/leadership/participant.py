@@ -268,6 +268,22 @@ class Participant:
         if self.facts.worker is not None:
             self.move(Event.DIED, worker=None, restart_at=self.clock())
 
+    def on_outdated(self) -> None:
+        """A new address has passed the checks: the worker ends at a transaction boundary, and another one starts."""
+        if self.facts.worker is not None:
+            self.facts = msgspec.structs.replace(
+                self.facts, worker=msgspec.structs.replace(self.facts.worker, outdated=True)
+            )
+
+    def on_address_refused(self) -> None:
+        """A worker that was started on trial has ended: another one starts at the former address."""
+        if self.facts.worker is not None:
+            self.move(Event.DIED, worker=None, restart_at=self.clock())
+
+    def note(self, kind: str, reason: str) -> None:
+        """An entry of the history, written at the end of the turn."""
+        self._steps.note(kind, reason=reason)
+
     def on_fenced(self, error: Problem, epoch: int = 0) -> None:
         """The sink knows of a term that is not ours; `epoch`: which, 0: it does not say. Our own node says what that
         means, and the next turn asks for it."""
@@ -281,7 +297,7 @@ class Participant:
     def fail(self, error: Problem, epoch: int = 0) -> None:
         seen = self.view
         config, orders = (seen.config_version, seen.orders_version) if seen else (-1, -1)
-        failure = Failure(error, config, self.clock(), orders, epoch)
+        failure = Failure(error, config, self.clock(), orders, epoch, seen.wanted_addresses if seen else ())
         if self.facts.worker is not None:
             self.workers.kill()
         if self.state is State.FAILED:

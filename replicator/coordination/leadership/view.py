@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from replicator.codes import scope_of
+from replicator.coordination.addresses.choice import unusable
+from replicator.coordination.addresses.task_addresses import TaskAddress, TaskAddresses
 from replicator.coordination.clock import now_ms
 from replicator.coordination.groups.wishes import wish_of
 from replicator.coordination.layout import Layout
@@ -79,6 +81,7 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
             was given up for that in the last hour. Both read only where we are stuck.
         tried, healthy: who failed likewise, and guids of standbys that reach what the task needs. Read only where we
             have failed by what may be a fault of our host, with `gave_up`; `healthy` also where we are to hand over.
+        addresses: of the address book that the task uses; without one that it can connect to it has no `config`.
         machines: transaction in which the last machine node came or went, read after `field`; 0 when not asked for.
     """
 
@@ -107,6 +110,11 @@ class TaskView(msgspec.Struct, frozen=True, kw_only=True):
     tried: tuple[Tried, ...] = ()
     healthy: frozenset[str] = frozenset()
     machines: int = 0
+    addresses: tuple[TaskAddress, ...] = ()
+
+    @property
+    def wanted_addresses(self) -> tuple[str, ...]:
+        return tuple(one.wanted for one in self.addresses)
 
     @property
     def incarnation(self) -> str:
@@ -134,6 +142,7 @@ class ViewReader:
         self._history = History(coordinator, layout)
         self._position_history = PositionHistory(coordinator, layout)
         self._orders = OrdersStore(coordinator, layout)
+        self._addresses = TaskAddresses(coordinator, layout)
         self._validated: tuple[tuple[str, int], Config | None, Problem | None] | None = None
 
     def read(
@@ -168,7 +177,7 @@ class ViewReader:
         view = TaskView(task=self._task, session=session, timeout=self._coordinator.session_timeout)
         try:
             present, czxid = self._read_task(view, watches)
-            present = self._with_orders(present, watches)
+            present = self._with_addresses(self._with_orders(present, watches), watches)
         except NodeMissing:
             return view
         status, status_error = self._read_status(watches)
@@ -268,6 +277,16 @@ class ViewReader:
             orders = msgspec.structs.replace(ordered.orders, snapshots=snapshots)
             config = msgspec.structs.replace(config, orders=orders, orders_version=ordered.version)
         return msgspec.structs.replace(view, config=config, orders_version=ordered.version)
+
+    def _with_addresses(self, view: TaskView, watches: Watches) -> TaskView:
+        """Without an address, now or before, there is nothing to connect to, until the book has it."""
+        if view.config is None:
+            return view
+        found = self._addresses.read(self._task, view.uid, view.config.data, watches)
+        problem = unusable(found)
+        if problem is None:
+            return msgspec.structs.replace(view, addresses=found)
+        return msgspec.structs.replace(view, config=None, config_error=problem, addresses=found)
 
     def _config(self, uid: str, version: int, data: dict[str, Any] | None) -> tuple[Config | None, Problem | None]:
         if data is None:
