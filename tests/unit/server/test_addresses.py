@@ -39,9 +39,9 @@ def test_set_read_and_list(world: World) -> None:
 
 def test_if_match(world: World) -> None:
     put(world)
-    assert code(put(world, "db2:3306", version=7)) == (409, "E4006")
+    assert code(put(world, "db2:3306", version=7)) == (412, "E4006")
     assert put(world, "db2:3306", version=0).status_code == 200
-    assert code(world.http.delete(PATH, headers={"if-match": '"0"'})) == (409, "E4006")
+    assert code(world.http.delete(PATH, headers={"if-match": '"0"'})) == (412, "E4006")
     assert world.http.delete(PATH, headers={"if-match": '"1"'}).status_code == 204
     assert code(world.http.delete(PATH)) == (404, "E4101")
 
