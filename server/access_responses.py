@@ -6,7 +6,8 @@ import msgspec
 
 from replicator.coordination.access import tokens
 from replicator.coordination.access.users import UserNode
-from replicator.coordination.records import AuditEntry, TokenRecord
+from replicator.coordination.records import TokenRecord
+from replicator.model.audit import AuditEntry
 from replicator.model.principal import Principal, Role
 from server.responses import View
 

@@ -12,9 +12,10 @@ from replicator.config.ddns import Name, references
 from replicator.coordination.addresses.book import AddressBook, AddressNode
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import Difference, ProbeRecord, TaskRecord, load
+from replicator.coordination.records import ProbeRecord, TaskRecord, load
 from replicator.coordination.tasks.registry import Registry
 from replicator.errors import CoordinationError, NodeMissing, ProcessError
+from replicator.model.audit import Difference
 from replicator.model.principal import Principal
 from server import task_scope
 from server.responses import View

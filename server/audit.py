@@ -14,8 +14,8 @@ import msgspec
 
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.clock import now_ms
-from replicator.coordination.records import AuditEntry, Difference
 from replicator.errors import CoordinationError, NotConnected, ProcessError
+from replicator.model.audit import AuditEntry, Difference
 from replicator.telemetry.hosts import App, Message, Receive, Scope, Send
 from replicator.telemetry.log import get_logger
 from replicator.telemetry.refusals import Refusals

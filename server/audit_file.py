@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from replicator.coordination.records import AuditEntry
 from replicator.errors import ProcessError
+from replicator.model.audit import AuditEntry
 
 
 class AuditFile:

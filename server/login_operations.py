@@ -9,8 +9,9 @@ from replicator.coordination.access.users import UserNode, Users
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import Difference, TokenRecord
+from replicator.coordination.records import TokenRecord
 from replicator.errors import ConfigError
+from replicator.model.audit import Difference
 from replicator.model.principal import ROLES, Role
 
 LONGEST_S = 10 * 366 * 86_400

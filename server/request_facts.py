@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from replicator.coordination.records import Difference
+from replicator.model.audit import Difference
 from replicator.model.principal import Principal
 from replicator.telemetry.hosts import Scope
 

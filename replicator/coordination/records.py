@@ -13,6 +13,7 @@ import msgspec
 
 from replicator.coordination.ports import Identity
 from replicator.errors import CoordinationError
+from replicator.model.audit import AuditEntry
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.principal import Role
 from replicator.model.quarantine import TaskOrders
@@ -421,46 +422,6 @@ class UserRecord(LoginRecord, kw_only=True):
     """/users/NAME. `password`: its hash; see `access.passwords`."""
 
     password: str
-
-
-class Difference(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One value of a configuration or login that a request has changed. null: the key is absent."""
-
-    key: str
-    before: Any = None
-    after: Any = None
-
-
-class AuditEntry(msgspec.Struct, kw_only=True):
-    """A request that changed something, or that was refused.
-
-    Attributes:
-        by: the verified login, "" without one; `says`: what the client says of its user.
-        address: of the client; `server`: the Server that was asked.
-        operation: operationId of the API, "" for one that there is not.
-        target: the login that is changed; `arguments`: of the command.
-        outcome: "done"; "failed", nothing was changed; "refused", by missing rights; "replayed", nothing was done
-            again; "unknown", whether it was done.
-        changes: of the configuration or the login.
-        suppressed: number of requests before this one that failed or were refused and have no entry.
-    """
-
-    time_ms: int
-    by: str = ""
-    role: str = ""
-    says: str = ""
-    address: str = ""
-    server: str = ""
-    operation: str = ""
-    task: str = ""
-    target: str = ""
-    arguments: dict[str, str] = {}
-    reason: str = ""
-    outcome: str = ""
-    status: int = 0
-    code: str = ""
-    changes: list[Difference] = []
-    suppressed: int = 0
 
 
 class AuditRecord(Record, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from replicator.coordination.records import AuditEntry
+from replicator.model.audit import AuditEntry
 from server import access_responses
 from server.route_helpers import AuditOf, documented, reply
 

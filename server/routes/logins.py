@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from replicator.config.labels import MAX_SELECTOR
 from replicator.coordination.clock import now_ms
-from replicator.coordination.records import Difference
 from replicator.errors import ConfigError
+from replicator.model.audit import Difference
 from replicator.model.principal import ROLES
 from server import access_responses
 from server.request_facts import facts_of

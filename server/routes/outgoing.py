@@ -9,8 +9,8 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from replicator.coordination.outgoing import Found
-from replicator.coordination.records import Difference
 from replicator.errors import ConfigError
+from replicator.model.audit import Difference
 from replicator.model.principal import Principal
 from replicator.net.outgoing import MOST_ENTRIES, NOTHING
 from server import outgoing_responses, task_scope

@@ -10,8 +10,8 @@ import pytest
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.records import AuditEntry
 from replicator.errors import ProcessError
+from replicator.model.audit import AuditEntry
 from server.audit import Allowance, Audit, differences
 from server.audit_file import AuditFile
 from tests.security.site import NAME, PASSWORD, PROD, Site

@@ -10,8 +10,9 @@ import msgspec
 
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import AuditEntry, AuditRecord, Difference, dump, load
+from replicator.coordination.records import AuditRecord, dump, load
 from replicator.errors import CoordinationError, NodeMissing
+from replicator.model.audit import AuditEntry, Difference
 
 KEPT: Final = 5000
 """Entries of requests that changed something."""
