@@ -16,6 +16,7 @@ from replicator.telemetry.listen import Limits
 from server.audit import Audit
 from server.audit_file import AuditFile
 from server.background_work import BackgroundWork
+from server.task_operations import TaskOperations
 from tests.security.test_http_shapes import HOST, App, connected, everything, exchange
 from tests.support.api import serving
 
@@ -104,9 +105,7 @@ def test_the_background_work_writes_them(audited: Audited) -> None:
 
         def keep(self) -> None: ...
 
-    class Operations:
-        def watch_reports(self) -> None: ...
-
     audited.audit.refusals.note("10.0.0.7", 431, "E5082")
-    BackgroundWork(Operations(), Member(), audited.audit).run_once()  # type: ignore[arg-type]
+    operations = TaskOperations(MemoryEnsemble().session(), Layout())
+    BackgroundWork(operations, Member(), audited.audit).run_once()  # type: ignore[arg-type]
     assert audited.found() == [(431, "E5082", 1)]
