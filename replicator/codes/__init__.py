@@ -9,6 +9,7 @@ from replicator.codes import (
     conflicts,
     filling,
     process,
+    recipes,
     sink,
     source,
     target,
@@ -32,5 +33,6 @@ _TABLES = (
     process.CODES,
     access.CODES,
     backup.CODES,
+    recipes.CODES,
 )
 CODES: dict[str, Entry] = dict(sorted((code, entry) for table in _TABLES for code, entry in table.items()))
