@@ -189,4 +189,13 @@ MATRIX: tuple[Row, ...] = (
         "A snapshot is interrupted: leader killed, switchover, pause, connections lost, source fail-over",
         "It continues behind the last row; each row is read once, and none is older than a change before it",
     ),
+    Row(120, "The leader of a task that writes to a server is killed", "A standby goes on; both servers are equal"),
+    Row(121, "The target is killed in a commit", "Its position row tells what was committed; nothing twice"),
+    Row(122, "The target has no room", "The transaction is repeated as a whole; goes on by itself"),
+    Row(123, "The target is read only", "Retried and shown; goes on when it accepts writes"),
+    Row(124, "Clients of the target end each other's transactions, and ours", "Repeated as a whole; both are equal"),
+    Row(125, "Fail-over to a target that lacks transactions", "The position goes back to it; they are sent again"),
+    Row(126, "The former leader is frozen in a transaction of the target", "Its session is ended; it writes no more"),
+    Row(127, "The leader or the target is killed in a statement (DDL)", "Executed once; both tables have one shape"),
+    Row(128, "The target has no connections left", "Retried and shown; goes on in the same term"),
 )

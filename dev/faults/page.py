@@ -17,7 +17,7 @@ from dev.soak.outcome import Outcome, shares
 
 TESTS = TREE / "tests" / "failover"
 PICTURE = TREE / "docs" / "faults.png"
-_TEST = re.compile(r"^def (test_((?:\d\d_)+)\w+)\(", re.MULTILINE)
+_TEST = re.compile(r"^def (test_((?:\d{2,3}_)+)\w+)\(", re.MULTILINE)
 
 _HEAD = """# Faults
 

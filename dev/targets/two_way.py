@@ -41,6 +41,7 @@ class Options(msgspec.Struct, frozen=True):
         restarts: tasks are killed and started again.
         ddl: definitions are changed at the first site.
         guard: of all tasks; "none" shows what happens without.
+        apply: `sink.apply` of all tasks.
     """
 
     seed: int = 1
@@ -49,6 +50,7 @@ class Options(msgspec.Struct, frozen=True):
     restarts: bool = True
     ddl: bool = True
     guard: str = "all"
+    apply: str = "auto"
 
 
 class Findings(msgspec.Struct):
@@ -173,6 +175,7 @@ class TwoWay:
         config = configuration(here, here.port, there, there.port, self.database)
         config["name"] = name = f"{self.database}-{source}-to-{target}"
         config["source"]["skip_replicated"] = self._options.guard
+        config["sink"]["apply"] = self._options.apply
         config["sink"]["ddl"] = "apply" if self._options.ddl else "stop"
         shared = {"tables": ["*.shared"], "policy": "newest_wins", "column": "changed"}
         config["sink"]["conflict"] = [shared] if self._options.shared else "stop"

@@ -104,9 +104,9 @@ CODES: Final[dict[str, Entry]] = table(
             "Remove the cause that the server names (a constraint, a trigger); then `replicator task retry NAME`.",
         ),
         "E3426": (
-            "row too large for target",
-            "A row exceeds max_allowed_packet of the target server.",
-            "Raise max_allowed_packet at the target; then `replicator task retry NAME`.",
+            "row or transaction too large for target",
+            "A row exceeds max_allowed_packet of the target server, or a transaction its max_binlog_cache_size.",
+            "Raise the limit that is named at the target; then `replicator task retry NAME`.",
         ),
         "E3427": (
             "table not writable by SQL",

@@ -19,6 +19,12 @@ TOLERANCE = 3.0
 """Seconds: figures are written once a second, read once a second, and the machine is busy."""
 
 
+def _only(rows: list[dict[str, Any]], task: str) -> dict[str, Any]:
+    found = [row for row in rows if row["name"] == task]
+    assert len(found) == 1, f"{task} is shown {len(found)} times: {rows}"
+    return found[0]
+
+
 class Shown:
     """Everything that is shown of one task, from `first` to `last`, monotonic s: a command takes its time."""
 
@@ -28,14 +34,14 @@ class Shown:
         with ThreadPoolExecutor(2) as pool:
             row = pool.submit(cluster.cli, "task", "get", task, "--no-headers")
             text = pool.submit(cluster.cli, "task", "describe", task)
-            self.api = next(item for item in cluster.tasks() if item["name"] == task)
+            self.api = _only(cluster.tasks(), task)
             self._ask_monitor(cluster, task)
             self.row, self.text = row.result(), text.result()
         self.last = time.monotonic()
 
     def _ask_monitor(self, cluster: Cluster, task: str) -> None:
         state = httpx.get(f"{cluster.monitor_url}/api/state").json()
-        self.monitor: dict[str, Any] = next(row for row in state["tasks"] if row["name"] == task)
+        self.monitor = _only(state["tasks"], task)
         page = httpx.get(cluster.monitor_url).text
         self.page = page[page.index(f'data-key="tasks:{task}"') :].partition("</tbody>")[0]
         text = httpx.get(f"{cluster.monitor_url}/metrics").text
@@ -163,8 +169,8 @@ def shows(bus: Bus, task: str, *checks: Callable[[Shown], None], timeout: float 
     on meanwhile, and what is false stays false."""
     end = time.monotonic() + timeout
     while True:
-        shown = Shown(bus, task)
         try:
+            shown = Shown(bus, task)
             for check in checks:
                 check(shown)
             return

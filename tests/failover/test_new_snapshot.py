@@ -49,8 +49,7 @@ def test_78_a_purged_position_leads_to_a_new_snapshot(
     bus.cluster.cli("task", "resume", bus.name)
     wait_for(lambda: position(bus).reset == 1, "the decision", 40, every=0.02)
     leader = bus.look().host
-    with Changes(server, table, ROWS, seed=4, pause=0.005) as changes:
-        changes.version = 1_000_000
+    with Changes(server, table, ROWS, seed=4, pause=0.005, after=1_000_000):
         bus.cluster.cores[leader].kill()
         before = len(Copied(bus.records("stock")).read)
         bus.wait_running(other_than=leader)

@@ -139,8 +139,7 @@ def test_99_the_source_fails_over_while_a_snapshot_reads_it(
     hand_over(bus, primary, replica)
     bus.database = replica
     primary.kill()
-    with Changes(replica, f"{bus.name}.stock", ROWS + 200, seed=9, pause=0.002) as changes:
-        changes.version = 1_000_000
+    with Changes(replica, f"{bus.name}.stock", ROWS + 200, seed=9, pause=0.002, after=1_000_000):
         wait_for(lambda: progress(bus).ended_ms, "the end of the snapshot", 90, every=0.3)
     each_row_once(bus, before)
 

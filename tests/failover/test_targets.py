@@ -40,7 +40,7 @@ def make_bus(
         yield make
 
 
-def test_leader_killed(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
+def test_120_leader_killed(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
     bus = make_bus(target=make_mysql())
     epoch, _ = bus.position()
     leader = bus.look().host
@@ -51,7 +51,9 @@ def test_leader_killed(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> N
     assert bus.position()[0] > epoch
 
 
-def test_leader_killed_on_mariadb(make_bus: MakeBus, mariadb: MariaDB, make_mariadb: Callable[..., MariaDB]) -> None:
+def test_120_leader_killed_on_mariadb(
+    make_bus: MakeBus, mariadb: MariaDB, make_mariadb: Callable[..., MariaDB]
+) -> None:
     bus = make_bus(database=mariadb, target=make_mariadb())
     leader = bus.look().host
     bus.cluster.cores[leader].kill()
@@ -60,7 +62,7 @@ def test_leader_killed_on_mariadb(make_bus: MakeBus, mariadb: MariaDB, make_mari
     assert bus.differences() == []
 
 
-def test_leader_frozen_longer_than_its_session_writes_nothing_when_it_wakes(
+def test_126_leader_frozen_longer_than_its_session_writes_nothing_when_it_wakes(
     make_bus: MakeBus, make_mysql: Callable[..., MySQL]
 ) -> None:
     bus = make_bus(target=make_mysql())
@@ -78,7 +80,7 @@ def test_leader_frozen_longer_than_its_session_writes_nothing_when_it_wakes(
     assert bus.look().host != leader
 
 
-def test_worker_frozen_in_a_transaction_of_the_target(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
+def test_126_worker_frozen_in_a_transaction_of_the_target(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
     """It has the lock of the position row; its successor ends its session."""
     target = make_mysql()
     bus = make_bus(target=target, sink={"max_packet_bytes": 1 << 16})
@@ -102,7 +104,7 @@ def test_switchover(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None
     assert bus.differences() == []
 
 
-def test_target_killed_and_restarted(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
+def test_121_target_killed_and_restarted(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
     target = make_mysql()
     bus = make_bus(target=target)
     epoch, _ = bus.position()
@@ -114,7 +116,7 @@ def test_target_killed_and_restarted(make_bus: MakeBus, make_mysql: Callable[...
     assert bus.position()[0] == epoch
 
 
-def test_fail_over_to_a_target_that_lacks_transactions(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
+def test_125_fail_over_to_a_target_that_lacks_transactions(make_bus: MakeBus, make_mysql: Callable[..., MySQL]) -> None:
     """lastCommit goes back to the position of the new one."""
     primary, replica = make_mysql(), make_mysql()
     replication.follow(replica, primary)

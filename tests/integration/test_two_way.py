@@ -44,8 +44,14 @@ def test_two_servers(make: Make, tmp_path: Path, names: str, shared: bool) -> No
     run([make(name) for name in names.split("-")], tmp_path, seconds=6, shared=shared)
 
 
-def test_three_servers_with_a_task_from_each_to_each(make: Make, tmp_path: Path) -> None:
-    run([make("mysql"), make("mysql"), make("mariadb")], tmp_path, seconds=6)
+def test_two_servers_by_sql(make: Make, tmp_path: Path) -> None:
+    run([make("mysql"), make("mariadb")], tmp_path, seconds=6, shared=True, apply="sql")
+
+
+@pytest.mark.parametrize("apply", ["auto", "sql"])
+def test_three_servers_with_a_task_from_each_to_each(make: Make, tmp_path: Path, apply: str) -> None:
+    """Without changes of definitions: a row may arrive by one way before its column does by another (E3422)."""
+    run([make("mysql"), make("mysql"), make("mariadb")], tmp_path, seconds=4, ddl=False, apply=apply)
 
 
 def test_without_a_guard_changes_come_back(make: Make, tmp_path: Path) -> None:

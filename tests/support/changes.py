@@ -36,14 +36,14 @@ def contents(server: Database, table: str) -> dict[int, Row]:
 
 
 class Changes:
-    """Updates, deletes, inserts and changes of the key, one transaction after the other. Versions rise."""
+    """Updates, deletes, inserts and changes of the key, one transaction after the other. Versions rise from `after`."""
 
-    def __init__(self, server: Database, table: str, keys: int, seed: int, pause: float = 0.0) -> None:
+    def __init__(self, server: Database, table: str, keys: int, seed: int, pause: float = 0.0, after: int = 0) -> None:
         self._server, self._table, self._keys, self._pause = server, table, keys, pause
         self._random = random.Random(seed)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run)
-        self.version = 0
+        self.version = after
 
     def __enter__(self) -> Changes:
         self._thread.start()

@@ -17,6 +17,8 @@ LOCKED: Final = frozenset({1205, 3572})
 """Lock wait timeout; NOWAIT on MySQL."""
 NO_TABLE: Final = frozenset({1049, 1051, 1109, 1146})
 TOO_LARGE: Final = frozenset({1153})
+CACHE_FULL: Final = frozenset({1197, 1705})
+"""ER_TRANS_CACHE_FULL and ER_STMT_CACHE_FULL: the target's own binlog does not take the transaction."""
 _READ_ONLY: Final = frozenset({1290, 1792, 1836, 3100})
 _REPEATED: Final = frozenset(
     {1020, 1021, 1026, 1030, 1041, 1114, 1180, 1205, 1206, 1213, 1223, 1296, 1297, 3, 28, 3101, 3572}
@@ -38,6 +40,13 @@ def of_transaction(error: ReplicatorError, session: Session) -> ReplicatorError:
         return _renamed(SinkUnavailable, "E3409", f"{where} has rolled back a transaction", error)
     if number in TOO_LARGE:
         return _renamed(SinkError, "E3426", f"{where} refuses the size of a packet", error)
+    if number in CACHE_FULL:
+        made = _renamed(SinkError, "E3426", f"a transaction does not fit into the binlog cache of {where}", error)
+        made.fix = (
+            "Raise max_binlog_cache_size (and max_binlog_stmt_cache_size, if it names that) at the target, to 16 MB or "
+            "more; then `replicator task retry NAME`."
+        )
+        return made
     return error
 
 
@@ -75,7 +84,7 @@ def is_conflict(error: ReplicatorError) -> bool:
 
 def is_of_row(error: ReplicatorError) -> bool:
     number = server_errors.number_of(error)
-    return not error.transient and number not in _READ_ONLY | _REPEATED | TOO_LARGE | server_errors.GRANT
+    return not error.transient and number not in _READ_ONLY | _REPEATED | TOO_LARGE | CACHE_FULL | server_errors.GRANT
 
 
 def read_only(where: str, found: str) -> ReplicatorError:

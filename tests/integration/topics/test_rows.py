@@ -14,8 +14,8 @@ FORMATS = ["debezium", "maxwell"]
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
-@pytest.mark.parametrize("partitions", [1, 3])
-def test_changes(between: Between, form: str, delivery: str, partitions: int) -> None:
+@pytest.mark.parametrize(("partitions", "apply"), [(1, "auto"), (3, "sql")])
+def test_changes(between: Between, form: str, delivery: str, partitions: int, apply: str) -> None:
     several = partitions > 1 and form == "debezium"  # Maxwell has all records of a database in one partition
     table = TABLE.replace(", UNIQUE (name)", "") if several else TABLE
     between.both(table, "CREATE TABLE pair (a INT, b VARBINARY(9), v INT, PRIMARY KEY (a, b))")
@@ -33,14 +33,14 @@ def test_changes(between: Between, form: str, delivery: str, partitions: int) ->
         "UPDATE pair SET b = 'c', v = 3 WHERE b = 'a'",
     )
     between.write(format=form, delivery=delivery, partitions=partitions)
-    between.apply(source)
+    between.apply(source, apply=apply)
     for table, order in (("item", "id"), ("pair", "a, b")):
         here, there = between.rows(table, order)
         assert here == there, table
         assert here
     between.run(between.source, between.here, "UPDATE item SET name = CONCAT(name, id)", "DELETE FROM pair WHERE v = 2")
     between.write(format=form, delivery=delivery, partitions=partitions)
-    between.apply(source)
+    between.apply(source, apply=apply)
     assert [between.rows(table)[0] for table in ("item",)] == [between.rows(table)[1] for table in ("item",)]
 
 

@@ -197,6 +197,23 @@ def test_rows_and_max_allowed_packet(same: Pair) -> None:
     assert found == same.source.execute(f"SELECT id, LENGTH(v), CRC32(v) FROM {same.here}.t WHERE id = 1")
 
 
+def test_transactions_and_max_binlog_cache_size(same: Pair) -> None:
+    """The server's own log refuses the transaction, whatever rows it has."""
+    same.both("CREATE TABLE t (id INT PRIMARY KEY, v LONGBLOB)")
+    batches = same.at_source("INSERT INTO t VALUES (1, REPEAT('x', 200000))")
+    before = same.target.execute("SELECT @@GLOBAL.max_binlog_cache_size")[0][0]
+    same.target.execute("SET GLOBAL max_binlog_cache_size = 4096")
+    try:
+        with pytest.raises(SinkError) as raised:
+            deliver(same.opened(), batches)
+        assert raised.value.code == "E3426"
+        assert "max_binlog_cache_size" in raised.value.fix
+    finally:
+        same.target.execute(f"SET GLOBAL max_binlog_cache_size = {before}")
+    deliver(same.opened(), batches)
+    assert same.rows("t")[0] == same.rows("t")[1]
+
+
 def test_fail_over_to_a_target_that_lacks_transactions(other: Pair, request: pytest.FixtureRequest) -> None:
     """They are sent again, none twice; lastCommit goes back."""
     primary = other.target
