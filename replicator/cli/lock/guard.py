@@ -28,6 +28,7 @@ ENDED: Final = b"L"
 """Sent back: the command is ended because the lease is over."""
 _POLL: Final = 0.25
 """Seconds: poll() does not count the time for which a host was suspended."""
+_KILL_SECONDS: Final = 2.0
 _PR_SET_PDEATHSIG: Final = 1
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _FORWARDED: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -52,10 +53,8 @@ def send_all(pids: list[int], number: int) -> None:
     for pid in pids:
         try:
             os.kill(pid, number)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):
             continue
-        except PermissionError:
-            print(f"process {pid} of another user can't be ended", file=sys.stderr)
 
 
 class CommandGuard:
@@ -152,10 +151,19 @@ class CommandGuard:
         while self._left(own) and lease_clock.now() < until:
             select.select([self._read], [], [], 0.05)
             self._reap()
+        until = lease_clock.now() + max(self._grace, _KILL_SECONDS)
         while self._left(own):
             send_all(descendants(own) or [self._child], signal.SIGKILL)
             select.select([self._read], [], [], 0.02)
             self._reap()
+            if lease_clock.now() > until:
+                self._give_up(descendants(own))
+
+    def _give_up(self, left: list[int]) -> None:
+        """Of another user, or waiting for a disk that does not answer."""
+        shown = ", ".join(map(str, left))
+        os.write(2, f"processes that could not be ended: {shown}\n".encode())
+        os._exit(128 + signal.SIGKILL)
 
     def _left(self, own: int) -> bool:
         return self._status is None or bool(descendants(own))
