@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -13,6 +15,8 @@ from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.layout import Layout
+from replicator.coordination.recipes.claim_nodes import Owner
+from replicator.coordination.recipes.duties import Duties, remove_unused
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
@@ -95,7 +99,9 @@ def _run(
 
     def ready(real: Address) -> None:
         membership = Membership(coordinator, layout, host, real.url, certificate)
-        background_work.append(BackgroundWork(operations, membership, audit, Requests(coordinator, layout)))
+        requests, owner = Requests(coordinator, layout), Owner(by="server", host=host, pid=os.getpid())
+        duties = Duties(coordinator, layout, owner, {"unused-nodes": partial(remove_unused, coordinator, layout)})
+        background_work.append(BackgroundWork(operations, membership, audit, requests, duties))
         background_work[0].start()
         click.echo(real.url)
 

@@ -29,6 +29,8 @@
         /queues/NAME/item-SEQUENCE                  an item (ItemRecord)
         /queues/NAME/taken-SEQUENCE                 ephemeral: the item of this number is with a consumer (ClaimRecord)
         /queues/NAME/line/...                       a lock: the consumer that waits for the next item
+        /master_election/DATE/DUTY/...              a lock: the process that does a duty of that date
+        /master_election/DATE/DUTY/done             there when it is done (DutyRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
         /servers/instance/HOST-GUID-SEQUENCE        ephemeral sequential: one per Server
@@ -324,3 +326,13 @@ class Layout:
 
     def queue_line(self, queue: str) -> str:
         return f"{self.queue(queue)}/line"
+
+    @property
+    def duties(self) -> str:
+        return f"{self.root}/master_election"
+
+    def duty(self, date: str, name: str) -> str:
+        return f"{self.duties}/{date}/{name}"
+
+    def duty_done(self, date: str, name: str) -> str:
+        return f"{self.duty(date, name)}/done"

@@ -13,6 +13,7 @@ from replicator.coordination.layout import Layout, witness
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.recipes.barriers import Barrier
 from replicator.coordination.recipes.claim_nodes import Owner
+from replicator.coordination.recipes.duties import Duties, Proceed
 from replicator.coordination.recipes.locks import Locks
 from replicator.coordination.recipes.overview import locks as overview
 from replicator.coordination.recipes.queues import Item, Queue
@@ -333,6 +334,24 @@ class TestIds:
         last = Sequences(first, layout).take("x", 10)[-1]
         first.close()
         assert Sequences(session(), layout).take("x")[0] == last + 1
+
+
+def test_a_duty_is_done_once_also_when_a_process_ends_in_the_middle(session: Session, layout: Layout) -> None:
+    calls: list[str] = []
+    first, second = session(), session()
+    other = Duties(second, layout, owner(), {"tidy": lambda _: calls.append("other")}, lambda: "2026-11-25")
+
+    def die(proceed: Proceed) -> None:
+        assert proceed() and other.run() == []
+        calls.append("first")
+        first.close()
+
+    with pytest.raises(CoordinationError):
+        Duties(first, layout, owner(), {"tidy": die}, lambda: "2026-11-25").run()
+    eventually(lambda: other.run() == ["tidy"])
+    assert other.run() == [] and calls == ["first", "other"]
+    third = Duties(session(), layout, owner(), {"tidy": lambda _: calls.append("third")}, lambda: "2026-11-25")
+    assert third.run() == [] and calls == ["first", "other"]
 
 
 def test_owners_that_contend_are_never_two_at_once(session: Session, layout: Layout, pool: ThreadPoolExecutor) -> None:

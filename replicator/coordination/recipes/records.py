@@ -43,3 +43,11 @@ class FencingRecord(Record):
     """/fencing: above every zxid of the ensembles that the tree was in before a backup of it was restored."""
 
     above: int
+
+
+class DutyRecord(Record):
+    """/master_election/DATE/DUTY/done: who has done it."""
+
+    by: str
+    host: str
+    time_ms: int
