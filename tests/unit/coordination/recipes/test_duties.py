@@ -58,7 +58,8 @@ def test_while_one_does_it_no_other_does_and_after_its_end_another_does() -> Non
 
 
 def test_one_whose_session_was_lost_notes_nothing() -> None:
-    ensemble, day, calls = MemoryEnsemble(), Day(), []
+    ensemble, day = MemoryEnsemble(), Day()
+    calls: list[int] = []
     zk = ensemble.session()
 
     def lose(proceed: Proceed) -> None:
