@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import random
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -46,6 +47,11 @@ _REPEAT_SECONDS = 60.0
 """How often the same error of the start is logged."""
 _PULSE_SECONDS = 2.0
 """How often at least workers are looked at."""
+_CALM_TURNS = 40.0
+"""Turns a second, at most, of tasks in which nothing happens: their watches tell what changes, and reading all of them
+again every T/4 would keep ZooKeeper and a Core with 1,000 tasks busy with nothing else."""
+_TURNS_AT_ONCE = 20
+"""Before the loop looks for events again: a change must not wait for the turns of all other tasks."""
 _LOG = log.get_logger("core")
 
 Event = Callable[[], None]
@@ -198,10 +204,12 @@ class Agent:
             now = self._clock()
             if now >= self._list_due and not self._stopping:
                 self._look_for_tasks(now)
-            for runner in list(self._runners.values()):
+            runners = list(self._runners.values())
+            for runner in runners:
                 runner.check_watchdog()
-                if now >= runner.due:
-                    self._turn(runner)
+            due = sorted((runner for runner in runners if now >= runner.due), key=lambda runner: runner.due)
+            for runner in due[:_TURNS_AT_ONCE]:
+                self._turn(runner)
 
     def _next_due(self) -> float:
         """Seconds until something is to be done by the clock."""
@@ -232,11 +240,16 @@ class Agent:
         """Seconds after which a task is looked at again although no watch fired."""
         return max(0.5, self._coordinator.session_timeout / 4)
 
+    def _calm_reread(self) -> float:
+        """The same for a task in which nothing happens. At random, so that they do not all come at once."""
+        seconds = len(self._runners) / _CALM_TURNS
+        return self._reread if seconds <= self._reread else seconds * random.uniform(0.75, 1.25)  # noqa: S311
+
     def _turn(self, runner: TaskRunner) -> None:
         participant = runner.participant
         try:
             participant.turn()
-            runner.due = self._clock() + self._reread
+            runner.due = self._clock() + (self._calm_reread() if participant.calm else self._reread)
             if participant.hold_until:
                 # More often than the clock asks: what ends the wait early may be seen in pieces (an expired session's
                 # nodes go one by one for those who read meanwhile), and no watch tells of the rest.

@@ -2,7 +2,8 @@
 
 ZooKeeper pays a disk flush for each write, so a term writes at most once per `checkpoint_interval_ms`, and only the
 latest progress; what is urgent (the worker waits for it) goes at once. A position that moved over events without rows
-of ours waits a little longer, and what stands already is written again only now and then.
+of ours waits a little longer, the longer the more often that was so, up to once a minute; and what stands already is
+written again only now and then.
 """
 
 from __future__ import annotations
@@ -17,12 +18,20 @@ import msgspec
 from core.protocol import Progress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected
 from replicator.model.checkpoint import Checkpoint
+from replicator.model.position import TOPICS
 
 _RETRY = 0.2
 """Seconds until a write whose outcome is unknown is tried again."""
 
 _QUIET = 5
 """Intervals between writes that say nothing but a position: a successor would read as much again, and send nothing."""
+
+_LONGEST = 60.0
+"""Seconds between such writes while the position stays within `_NEAR` of what stands: each doubles the wait. A task of
+which nothing is seen in a busy log costs ZooKeeper one write a minute."""
+
+_NEAR = 16 << 20
+"""Bytes of a log that a successor reads again in a fraction of a second."""
 
 _AGAIN = 60.0
 """Seconds after which what stands is written again: a node that was deleted by hand comes back."""
@@ -45,6 +54,8 @@ class _Pen:
         """What lastCommit holds, as far as we know."""
         self.due = 0.0  # monotonic seconds, as the next two
         self.written = 0.0
+        self.calm = 0
+        """Writes in a row that said nothing but a position near the one before."""
         self.ended = False
 
     def news(self, checkpoint: Checkpoint, now: float) -> bool:
@@ -58,12 +69,29 @@ class _Pen:
         if self.stands is None or self.pending is None or self.due == 0.0:
             return self.due
         after, before = self.pending.checkpoint, self.stands
-        quiet = (after.rows, after.dead_letters, after.quarantined) == (
-            before.rows,
-            before.dead_letters,
-            before.quarantined,
-        )
-        return self.due + (_QUIET - 1) * self.interval if quiet else self.due
+        if not _is_quiet(before, after):
+            return self.due
+        wait = _QUIET * self.interval
+        if _is_near(before, after):
+            wait = max(wait, min(_LONGEST, wait * 2 ** min(self.calm, 10)))
+        return self.due - self.interval + wait
+
+    def wrote(self, checkpoint: Checkpoint, now: float) -> None:
+        before = self.stands
+        calm = before is not None and _is_quiet(before, checkpoint) and _is_near(before, checkpoint)
+        self.calm = self.calm + 1 if calm else 0
+        self.stands, self.written = checkpoint, now
+
+
+def _is_quiet(before: Checkpoint, after: Checkpoint) -> bool:
+    """Nothing of ours was delivered."""
+    counts = (after.rows, after.dead_letters, after.quarantined)
+    return counts == (before.rows, before.dead_letters, before.quarantined)
+
+
+def _is_near(before: Checkpoint, after: Checkpoint) -> bool:
+    old, new = before.position, after.position
+    return old.file == new.file != TOPICS and 0 <= new.offset - old.offset < _NEAR
 
 
 class CheckpointWriter:
@@ -105,6 +133,12 @@ class CheckpointWriter:
             if progress.urgent:
                 pen.due = 0.0
             self._changed.notify()
+
+    def stands(self, task: str) -> Checkpoint | None:
+        """What lastCommit holds of a task, as far as it is known. From any thread."""
+        with self._changed:
+            pen = self._pens.get(task)
+            return pen.stands if pen is not None else None
 
     def end(self, task: str) -> None:
         """Returns when no write of this task is under way; what was not written is dropped."""
@@ -168,7 +202,7 @@ class CheckpointWriter:
     def _done(self, task: str, pen: _Pen, checkpoint: Checkpoint) -> None:
         with self._changed:
             self.written_ms[task] = _now_ms()
-            pen.stands, pen.written = checkpoint, self._clock()
+            pen.wrote(checkpoint, self._clock())
             urgent = pen.pending is not None and pen.pending.urgent
             pen.due = 0.0 if urgent else pen.written + pen.interval
 

@@ -26,7 +26,7 @@ from replicator.zookeeper.outage_log import OutageLog
 _LOG = log.get_logger("core")
 
 
-def _validate(config: dict[str, Any]) -> dict[str, Any]:
+def validate(config: dict[str, Any]) -> dict[str, Any]:
     return to_data(parse_task(config))
 
 
@@ -59,7 +59,7 @@ def _run(
     coordinator = for_process(zookeeper, session_timeout, Layout(root), "core")
     launcher = Launcher(log_format)
     manager = ServiceManager()
-    agent = Agent(coordinator, Layout(root), host, tasks, launcher, _validate, look=launcher.look, alive=manager.alive)
+    agent = Agent(coordinator, Layout(root), host, tasks, launcher, validate, look=launcher.look, alive=manager.alive)
     _stop_on_signals(agent, manager, stopping)
     launcher.warm()
     outages = OutageLog(coordinator, _LOG).start()

@@ -258,10 +258,12 @@ class TaskRunner:
         if worker is not None or facts.state is State.STARTING:
             figures.retrying = gauge.retrying()
         if checkpoint is not None:
+            written = self._context.writer.stands(self.task)
+            referred = written is not None and written.position.gtid == checkpoint.position.gtid
             figures = msgspec.structs.replace(
                 figures,
                 position=str(checkpoint.position),
-                gtid=checkpoint.position.gtid,
+                gtid="" if referred else checkpoint.position.gtid,  # readers take that of lastCommit
                 rows=checkpoint.rows,
                 transactions=checkpoint.transactions,
             )

@@ -3,8 +3,10 @@ they continue to count between two messages."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -69,6 +71,18 @@ def ago(ms: int, now_ms: int) -> Markup:
     return Markup('<time data-ms="{}" title="{}">{}</time>').format(ms, stamp(ms), text)
 
 
+_TIME = re.compile(r'(<time data-ms="(\d+)" title="[^"]*">)[^<]*(</time>)')
+
+
+def counted_on(html: str, now_ms: int) -> str:
+    """With the times of `ago` as of now."""
+
+    def counted(found: re.Match[str]) -> str:
+        return f"{found[1]}{duration((now_ms - int(found[2])) / 1000)}{found[3]}"
+
+    return _TIME.sub(counted, html)
+
+
 def address(text: str) -> Markup:
     """`kafka k1.internal:9092` for one line: where it is too narrow, the middle is cut, not the type or the port."""
     kind, blank, place = text.partition(" ")
@@ -77,6 +91,11 @@ def address(text: str) -> Markup:
         head, port = place, ""
     parts = (("kept", kind + blank), ("cut", head), ("kept", colon + port))
     return Markup("").join(Markup('<span class="{}">{}</span>').format(name, part) for name, part in parts if part)
+
+
+def task_page(task: str) -> str:
+    """The address of its page."""
+    return f"/tasks/{quote(task, safe='')}"
 
 
 def spark(points: Sequence[float]) -> Markup:

@@ -6,16 +6,17 @@ with the stream can't look different from what came with the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from monitor import formatting
-from monitor.view import View
+from monitor.view import TaskRow, View
 
 TEMPLATES = ("outage", "notice", "tiles", "status", "footer")
+LEASE_SHOWN = 2.0
+"""Seconds up to which the rest of a lease is shown: that of a healthy one is another figure each second, and all rows
+would be sent to all browsers again."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -29,9 +30,11 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Renderer:
-    """Holds the compiled templates. Thread-safe."""
+    """Holds the compiled templates, and the rows of tasks: one that shows the same is not rendered again. Times in it
+    are counted on by the script, and by `page`. Thread-safe."""
 
     def __init__(self) -> None:
+        self._rows: dict[str, tuple[TaskRow, str]] = {}
         self._environment = Environment(
             loader=PackageLoader("monitor"),
             autoescape=True,
@@ -47,6 +50,7 @@ class Renderer:
             stamp=formatting.stamp,
             spark=formatting.spark,
             address=formatting.address,
+            task_page=formatting.task_page,
         )
         self._environment.globals["ago"] = formatting.ago
 
@@ -61,21 +65,57 @@ class Renderer:
             html[key] = self._render(template, key=key, now=now_ms, **values)
 
         for task in view.tasks:
-            add("tasks", task.name, "task", task=task)
+            key = f"tasks:{task.name}"
+            order["tasks"].append(key)
+            html[key] = self._row(key, task, now_ms)
+        self._forget(html)
         for machine in view.machines:
             add("machines", machine.host, "machine", machine=machine)
         for change in view.changes:
             add("changes", f"{change.task}/{change.sequence}", "change", change=change)
         return Page(view.read_ms, int(view.fresh_s * 1000), view.stale_since_ms is not None, order, html)
 
+    def _row(self, key: str, task: TaskRow, now_ms: int) -> str:
+        shown = msgspec.structs.replace(task, lease_left_s=min(task.lease_left_s, LEASE_SHOWN + 0.1))
+        known = self._rows.get(key)
+        if known is None or known[0] != shown:
+            known = shown, self._render("task", key=key, now=now_ms, task=shown, lease_shown=LEASE_SHOWN)
+            self._rows[key] = known
+        return known[1]
+
+    def _forget(self, html: dict[str, str]) -> None:
+        """Rows of tasks that are gone, or that this selector does not include and none has asked for since."""
+        if len(self._rows) > 2 * len(html) + 100:
+            self._rows = {key: row for key, row in self._rows.items() if key in html}
+
     def login(self, root: str, problem: str) -> str:
         """The login page."""
         return self._render("login", root=root, problem=problem)
 
-    def page(self, page: Page, version: str, root: str, now_ms: int, *, user: str = "", csrf: str = "") -> str:
+    def no_task(self, root: str, name: str, *, known: bool) -> str:
+        """`known`: False while nothing was read yet, so that nobody can tell."""
+        return self._render("no_task", root=root, name=name, known=known)
+
+    def page(
+        self,
+        page: Page,
+        version: str,
+        root: str,
+        now_ms: int,
+        *,
+        user: str = "",
+        csrf: str = "",
+        task: object | None = None,
+        charts: object | None = None,
+    ) -> str:
         """The whole document. version: of the stream's state, where the browser goes on from; user, csrf: of a session,
-        which can be ended."""
-        rows: Callable[[str], Markup] = lambda kind: Markup("").join(Markup(page.html[key]) for key in page.order[kind])  # noqa: E731, S704
+        which can be ended; task, charts: of the page of one task."""
+
+        def rows(kind: str) -> Markup:
+            """Of rows that were rendered earlier, times are told as of now: there may be no script."""
+            text = "".join(page.html[key] for key in page.order[kind])
+            return Markup(formatting.counted_on(text, now_ms))  # noqa: S704 - rendered with autoescape
+
         fragments = {name: Markup(page.html[name]) for name in TEMPLATES}  # noqa: S704 - rendered with autoescape above
         return self._render(
             "page",
@@ -87,6 +127,8 @@ class Renderer:
             now_ms=now_ms,
             user=user,
             csrf=csrf,
+            task=task,
+            charts=charts,
         )
 
     def _render(self, template: str, **values: object) -> str:

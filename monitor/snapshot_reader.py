@@ -1,20 +1,22 @@
 """Reads ZooKeeper into one immutable `Snapshot`, without decisions or writes.
 
-A read is a walk over the tree: about seven requests for each task, one for each machine. History entries never change,
-so each is fetched once.
+What is read is kept under watches: a snapshot costs one request that proves that it is current, and one for each node
+that has changed since the last one, whatever the number of tasks. History entries never change: each is fetched once.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 
+from replicator.coordination.cached_overview import CachedOverview
 from replicator.coordination.layout import Layout
 from replicator.coordination.machines.machines import MachineNode
 from replicator.coordination.machines.stopped import StoppedCores
-from replicator.coordination.overview import Overview, TaskOverview
+from replicator.coordination.overview import TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import HistoryRecord, MaintenanceRecord, ServerRecord, StoppedRecord, load
 from replicator.coordination.tasks.history import Entry
@@ -23,6 +25,8 @@ from replicator.errors import CoordinationError, NodeMissing
 
 HISTORY_PER_TASK = 20
 _HISTORY_CACHE = 20_000
+CHECKED = 5
+"""Nodes that are read again with each snapshot, to compare them with the cache."""
 
 
 class TaskNode(msgspec.Struct, frozen=True):
@@ -59,17 +63,23 @@ class SnapshotReader:
     def __init__(self, coordinator: Coordinator, layout: Layout, clock: Callable[[], float] = time.time) -> None:
         self._coordinator = coordinator
         self._layout = layout
-        self._overview = Overview(coordinator, layout)
-        self._maintenance = Maintenance(coordinator, layout)
-        self._stopped = StoppedCores(coordinator, layout)
+        self._overview = CachedOverview(coordinator, layout)
+        self._cache = self._overview.cache
+        self._maintenance = Maintenance(self._cache, layout)
+        self._stopped = StoppedCores(self._cache, layout)
         self._clock = clock
         self._history: dict[str, HistoryRecord] = {}
 
     def read(self) -> Snapshot:
         began = time.monotonic()
         now = int(self._clock() * 1000)
+        self._overview.catch_up()
         machines = self._overview.machines()
-        tasks = [TaskNode(found, self._entries(found.name)) for found in self._tasks(machines)]
+        found = self._overview.tasks(machines)
+        self._cache.warm({("history", task.name): partial(self._read_entries, task.name) for task in found})
+        tasks = [TaskNode(task, self._entries(task.name)) for task in found]
+        while len(self._history) > max(_HISTORY_CACHE, 2 * HISTORY_PER_TASK * len(tasks)):
+            self._history.pop(next(iter(self._history)))
         return Snapshot(
             time_ms=now,
             tasks=tuple(tasks),
@@ -80,22 +90,17 @@ class SnapshotReader:
             seconds=time.monotonic() - began,
         )
 
-    def _tasks(self, machines: list[MachineNode]) -> list[TaskOverview]:
-        """`Overview.tasks` makes the parent when it is missing; we only look."""
-        found = []
-        for child in self._children(self._layout.tasks):
-            try:
-                found.append(self._overview.task(self._layout.task_name(child), machines))
-            except NodeMissing:
-                continue  # deleted meanwhile
-        return found
+    def check(self) -> str:
+        """See `TreeCache.check`."""
+        return self._cache.check(CHECKED)
 
     def _entries(self, task: str) -> tuple[Entry, ...]:
+        return self._cache.derived(("history", task), lambda: self._read_entries(task))
+
+    def _read_entries(self, task: str) -> tuple[Entry, ...]:
         parent = self._layout.history(task)
         numbered = sorted((_number(name), name) for name in self._children(parent))
         found = [(number, self._entry(f"{parent}/{name}")) for number, name in numbered[-HISTORY_PER_TASK:]]
-        while len(self._history) > _HISTORY_CACHE:
-            self._history.pop(next(iter(self._history)))
         return tuple(Entry(number, record) for number, record in found if record is not None)
 
     def _entry(self, path: str) -> HistoryRecord | None:
@@ -113,7 +118,7 @@ class SnapshotReader:
         for child in self._children(self._layout.servers):
             path = f"{self._layout.servers}/{child}"
             try:
-                found.append(load(ServerRecord, self._coordinator.get(path).data, path))
+                found.append(load(ServerRecord, self._cache.get(path).data, path))
             except CoordinationError as error:
                 if error.transient:
                     raise
@@ -121,7 +126,7 @@ class SnapshotReader:
 
     def _children(self, path: str) -> list[str]:
         try:
-            return self._coordinator.children(path)
+            return self._cache.children(path)
         except NodeMissing:
             return []
 

@@ -57,6 +57,7 @@ class BackgroundWork:
         """One round."""
         self._membership.keep()
         self._watch_reports()
+        self._check_cache()
         if self._audit is not None:
             self._audit.flush()
         self._do_duties()
@@ -93,3 +94,10 @@ class BackgroundWork:
     def _watch_reports(self) -> None:
         with contextlib.suppress(NotConnected):
             self._operations.watch_reports()
+
+    def _check_cache(self) -> None:
+        try:
+            if path := self._operations.check_cache():
+                _log.error("a change was not reported by ZooKeeper; everything is read again", path=path)
+        except CoordinationError:
+            return  # the next turn goes on

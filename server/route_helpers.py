@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, TypeVar
 
@@ -53,6 +54,9 @@ ANSWERS = (
     access_responses.Login,
     access_responses.Audit,
 )
+MOST_AGE: Final = 10.0
+"""Seconds. Figures that are older count as old."""
+_MAX_AGE: Final = re.compile(r"(?:^|[\s,])max-age=([0-9]{1,6})(?![0-9])", re.IGNORECASE)
 _REF = "#/components/schemas/{name}"
 T = TypeVar("T")
 
@@ -120,6 +124,16 @@ def _version(
     return int(text)
 
 
+def _max_age(
+    cache_control: Annotated[
+        str | None, Header(description="`max-age=SECONDS`: how old the answer may be; without it, it is current")
+    ] = None,
+) -> float:
+    """Seconds. Anything else in the header has no meaning here."""
+    found = _MAX_AGE.search(cache_control or "")
+    return min(float(found[1]), MOST_AGE) if found else 0.0
+
+
 def _selector(
     selector: Annotated[
         str | None,
@@ -179,6 +193,7 @@ LoginOf = Annotated[Principal, Depends(_login)]
 LoginsOf = Annotated[LoginOperations, Depends(_of_app("logins", LoginOperations))]
 AuditOf = Annotated[AuditLog, Depends(_of_app("audit", AuditLog))]
 Version = Annotated[int | None, Depends(_version)]
+MaxAge = Annotated[float, Depends(_max_age)]
 SelectorOf = Annotated[Selector, Depends(_selector)]
 Config = Annotated[TaskConfig, Depends(_config)]
 Arguments = Annotated[dict[str, str], Depends(_arguments)]

@@ -9,12 +9,13 @@ from typing import Any
 from replicator.config.identity import check_change
 from replicator.config.load import parse_task, to_data
 from replicator.config.task import TaskConfig
+from replicator.coordination.cached_overview import CachedOverview
 from replicator.coordination.clock import now_ms
 from replicator.coordination.installation import installation_id
 from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode
-from replicator.coordination.overview import InstanceOverview, Overview, TaskOverview
+from replicator.coordination.overview import InstanceOverview, TaskOverview
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import CommandRecord, HistoryRecord
 from replicator.coordination.tasks.commands import Commands
@@ -31,17 +32,20 @@ from replicator.telemetry.log import get_logger
 from server.added_tables import orders_with
 
 _POLL = 0.1
+CHECKED = 5
+"""Nodes that are read again in each round of the background work, to compare them with the cache."""
 _log = get_logger("server")
 
 
 class TaskOperations:
-    """Thread-safe: it keeps nothing but the coordinator. Every method raises NotConnected while ZooKeeper is away, and
-    NodeMissing E5003 for a task that is not there."""
+    """Thread-safe. Every method raises NotConnected while ZooKeeper is away, and NodeMissing E5003 for a task that is
+    not there. What is read is kept under watches and asked for only when it changes; `max_age_s`: how old an answer may
+    be, 0: everything that any Server acknowledged before is in it."""
 
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
         self._coordinator, self._layout = coordinator, layout
         self._registry = Registry(coordinator, layout)
-        self._overview = Overview(coordinator, layout)
+        self._overview = CachedOverview(coordinator, layout)
         self._status = Status(coordinator, layout)
         self._commands = Commands(coordinator, layout)
         self._history = History(coordinator, layout)
@@ -51,22 +55,29 @@ class TaskOperations:
 
     # Reading
 
-    def tasks(self) -> list[TaskOverview]:
+    def tasks(self, max_age_s: float = 0.0) -> list[TaskOverview]:
+        self._overview.catch_up(max_age_s)
         return self._overview.tasks()
 
-    def task(self, name: str) -> TaskOverview:
+    def task(self, name: str, max_age_s: float = 0.0) -> TaskOverview:
+        self._overview.catch_up(max_age_s)
         return self._overview.task(name)
 
     def history(self, name: str, limit: int) -> list[Entry]:
         self._registry.version(name)
         return self._history.read(name, limit)
 
-    def machines(self) -> list[MachineNode]:
+    def machines(self, max_age_s: float = 0.0) -> list[MachineNode]:
+        self._overview.catch_up(max_age_s)
         return self._overview.machines()
 
     def watch_reports(self) -> None:
         """See `Overview.watch_reports`."""
         self._overview.watch_reports()
+
+    def check_cache(self) -> str:
+        """See `TreeCache.check`. A fixed number of reads, whatever the number of tasks."""
+        return self._overview.cache.check(CHECKED)
 
     def installation(self) -> str:
         """Raises CoordinationError E4009/E4010 where it can't be read."""
@@ -318,9 +329,10 @@ class TaskOperations:
 
     def sweep(self) -> None:
         """Finishes deletions whose Server went away or gave up waiting. Done by the master; harmless twice."""
-        for name in self._registry.names():
+        for name in self._overview.names():
             with contextlib.suppress(CoordinationError):
-                self._removed(name)
+                if self._overview.deleted(name):
+                    self._removed(name)
 
     def _not_deleting(self, name: str) -> None:
         self._registry.version(name)

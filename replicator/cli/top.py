@@ -13,7 +13,7 @@ from replicator.cli.task import render
 from replicator.cli.task.client import Client
 from replicator.cli.task.options import choice_options, interval_option, with_client
 from replicator.cli.task.selection import Choice, listed
-from replicator.cli.task.watch import Item, Screen, by_trouble, watch
+from replicator.cli.task.watch import MAX_AGE, Item, Screen, by_trouble, watch
 
 _SORTS = ("trouble", "lag", "rate", "name")
 _COLUMNS = {
@@ -39,8 +39,8 @@ def command(choice: Choice, sort: str, once: bool, interval: float, client: Clie
     machines: list[dict[str, Any]] = []
 
     def fetch() -> list[Item]:
-        machines[:] = client.machines()["items"]
-        return listed(client.tasks()["items"], choice)
+        machines[:] = client.machines(MAX_AGE)["items"]
+        return listed(client.tasks(MAX_AGE)["items"], choice)
 
     if once or terminal.width() is None:
         items = fetch()

@@ -8,6 +8,7 @@ from replicator.codes import (
     config,
     conflicts,
     filling,
+    monitor,
     process,
     recipes,
     sink,
@@ -34,5 +35,6 @@ _TABLES = (
     access.CODES,
     backup.CODES,
     recipes.CODES,
+    monitor.CODES,
 )
 CODES: dict[str, Entry] = dict(sorted((code, entry) for table in _TABLES for code, entry in table.items()))

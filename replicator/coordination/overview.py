@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import msgspec
 
 from replicator.config.labels import labels_of
 from replicator.coordination.layout import Layout
-from replicator.coordination.leadership.election import Contender, Election
+from replicator.coordination.leadership.election import Contender, Election, Field
 from replicator.coordination.leadership.state import State
 from replicator.coordination.machines.machines import MachineNode, Machines
 from replicator.coordination.machines.report_ages import ReportAges
@@ -118,6 +119,13 @@ class TaskOverview(TaskState, kw_only=True):
         return ([self.running] if self.running else []) + self.standbys
 
 
+class Stored(msgspec.Struct, frozen=True):
+    """A task as it is stored: without what machines report of it."""
+
+    view: TaskOverview
+    field: Field
+
+
 class Overview:
     def __init__(self, coordinator: Coordinator, layout: Layout) -> None:
         self._registry = Registry(coordinator, layout)
@@ -140,11 +148,15 @@ class Overview:
         second."""
         self._ages.see(self._machines.stats())
 
+    def names(self) -> list[str]:
+        """All tasks, sorted."""
+        return self._registry.names()
+
     def tasks(self, machines: list[MachineNode] | None = None) -> list[TaskOverview]:
         """Every task, by name. Raises NotConnected; whatever else is wrong with a task stands in its `problems`."""
         present = self.machines() if machines is None else machines
         found = []
-        for name in self._registry.names():
+        for name in self.names():
             try:
                 found.append(self.task(name, present))
             except NodeMissing:
@@ -153,6 +165,9 @@ class Overview:
 
     def task(self, name: str, machines: list[MachineNode] | None = None) -> TaskOverview:
         """Raises NodeMissing E5003 (no such task), NotConnected."""
+        return _joined(self._stored(name), self.machines() if machines is None else machines)
+
+    def _stored(self, name: str) -> Stored:
         view = TaskOverview(name=name, problems=[])
         self._add_version(view)
         self._add_config(view)
@@ -161,11 +176,7 @@ class Overview:
         self._add_orders(view)
         self._add_verification(view)
         self._add_commit(view)
-        self._add_instances(view, self.machines() if machines is None else machines)
-        _add_figures(view)
-        # What we can't read, the Core that leads can't read either, and says so too.
-        view.problems = [p for index, p in enumerate(view.problems) if p not in view.problems[:index]]
-        return view
+        return Stored(view, self._election.field(name))
 
     def _add_version(self, view: TaskOverview) -> None:
         try:
@@ -222,30 +233,41 @@ class Overview:
             _note(view, error)
         view.last_commit, view.commit_version = commit.record, commit.version
 
-    def _add_instances(self, view: TaskOverview, machines: list[MachineNode]) -> None:
-        field = self._election.field(view.name)
-        by_owner = {machine.owner: machine for machine in machines}
-        instances = [
-            _instance(view.name, contender, index == 0, by_owner.get(contender.owner))
-            for index, contender in enumerate(field.contenders)
-        ]
-        view.problems += [
-            CoordinationError(
-                "E4009",
-                f"there is an unknown znode in the election of '{view.name}'",
-                found=name,
-                fix="Delete the znode: mysql-replicator has not created it.",
-            ).to_dict()
-            for name in field.foreign
-        ]
-        if not instances:
-            return
-        first, view.standbys = instances[0], instances[1:]
-        view.running, view.host, view.epoch = first, first.host, first.epoch
-        view.state, view.figures = first.state, first.figures
-        if first.figures is not None:
-            view.problems += [error for error in (first.figures.error, first.figures.config_error) if error]
-            view.problems += _retried(first.figures.retrying)
+
+def _joined(stored: Stored, machines: list[MachineNode]) -> TaskOverview:
+    """With what the machines report of the task."""
+    view = copy.copy(stored.view)
+    view.problems = list(view.problems)
+    _add_instances(view, stored.field, machines)
+    _add_figures(view)
+    # What we can't read, the Core that leads can't read either, and says so too.
+    view.problems = [p for index, p in enumerate(view.problems) if p not in view.problems[:index]]
+    return view
+
+
+def _add_instances(view: TaskOverview, field: Field, machines: list[MachineNode]) -> None:
+    by_owner = {machine.owner: machine for machine in machines}
+    instances = [
+        _instance(view.name, contender, index == 0, by_owner.get(contender.owner))
+        for index, contender in enumerate(field.contenders)
+    ]
+    view.problems += [
+        CoordinationError(
+            "E4009",
+            f"there is an unknown znode in the election of '{view.name}'",
+            found=name,
+            fix="Delete the znode: mysql-replicator has not created it.",
+        ).to_dict()
+        for name in field.foreign
+    ]
+    if not instances:
+        return
+    first, view.standbys = instances[0], instances[1:]
+    view.running, view.host, view.epoch = first, first.host, first.epoch
+    view.state, view.figures = first.state, first.figures
+    if first.figures is not None:
+        view.problems += [error for error in (first.figures.error, first.figures.config_error) if error]
+        view.problems += _retried(first.figures.retrying)
 
 
 def _instance(task: str, contender: Contender, first: bool, machine: MachineNode | None) -> InstanceOverview:

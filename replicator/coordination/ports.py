@@ -180,6 +180,14 @@ class Coordinator(Protocol):
         """
         ...
 
+    def catch_up(self, path: str) -> None:
+        """Returns when later reads find everything that was committed before the call, and when the watches that it
+        fired have been called: what is kept of earlier reads under watches that did not fire is as new as this call.
+
+        Raises NotConnected when that takes longer than a request may.
+        """
+        ...
+
     def set(self, path: str, data: bytes, version: int = -1) -> Stat: ...
 
     def delete(self, path: str, version: int = -1) -> None:

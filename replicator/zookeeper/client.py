@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from kazoo.client import TransactionRequest
 from kazoo.handlers.utils import AsyncResult
-from kazoo.protocol.states import EventType, KazooState, WatchedEvent, ZnodeStat
+from kazoo.protocol.states import Callback, EventType, KazooState, WatchedEvent, ZnodeStat
 from kazoo.security import ACL, Id
 
 from replicator.coordination.layout import Layout
@@ -293,6 +293,17 @@ class ZookeeperCoordinator:
         self._wait(synced, paths[0], deadline)
         stats = [self._wait(result, path, deadline) for path, result in zip(paths, pending, strict=True)]
         return [None if stat is None else _stat(stat) for stat in stats]
+
+    def catch_up(self, path: str) -> None:
+        self._refuse_unless_connected(path)
+        deadline = time.monotonic() + self.request_timeout
+        # The server sends what a commit fires before the answer to a sync behind it, and kazoo queues it for the thread
+        # of its callbacks in that order: when that thread has come to this event, it has called all watches before it.
+        self._wait(self._client.sync_async(path), path, deadline)
+        called = threading.Event()
+        self._client.handler.dispatch_callback(Callback("watch", called.set, ()))
+        if not called.wait(max(0.001, deadline - time.monotonic())):
+            raise NotConnected("E4002", f"watches of {path} were not called in time", found="callbacks are late")
 
     def set(self, path: str, data: bytes, version: int = -1) -> Stat:
         check_node(path, data)

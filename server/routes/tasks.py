@@ -12,6 +12,7 @@ from server.route_helpers import (
     By,
     Config,
     LoginOf,
+    MaxAge,
     Name,
     OperationsOf,
     Reason,
@@ -30,10 +31,10 @@ DryRun = Annotated[bool, Query(description="check everything, but write nothing"
 
 
 @router.get("/tasks", responses=documented(responses.TaskList), operation_id="listTasks")
-def list_tasks(operations: OperationsOf, selector: SelectorOf, login: LoginOf) -> Response:
+def list_tasks(operations: OperationsOf, selector: SelectorOf, login: LoginOf, max_age: MaxAge) -> Response:
     """Lists the tasks with their state: all that the login may see, or those of them whose labels the selector matches.
     422 E1031 for an invalid selector."""
-    seen = [view for view in operations.tasks() if task_scope.includes(login, view.config)]
+    seen = [view for view in operations.tasks(max_age) if task_scope.includes(login, view.config)]
     return reply(responses.TaskList(items=[responses.task(view) for view in seen if selector.matches(view.labels)]))
 
 
@@ -54,9 +55,9 @@ def create_task(
 
 
 @router.get("/tasks/{name}", responses=documented(responses.Task), operation_id="readTask")
-def read_task(operations: OperationsOf, name: Name) -> Response:
+def read_task(operations: OperationsOf, name: Name, max_age: MaxAge) -> Response:
     """Returns one task. The ETag is the version of its configuration."""
-    return reply(responses.task(operations.task(name)))
+    return reply(responses.task(operations.task(name, max_age)))
 
 
 @router.put("/tasks/{name}", responses=documented(responses.Task), openapi_extra=_BODY, operation_id="replaceTask")

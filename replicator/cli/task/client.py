@@ -68,8 +68,10 @@ class Client:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def tasks(self) -> dict[str, Any]:
-        return self._ask("GET", "/tasks")
+    def tasks(self, max_age: int = 0) -> dict[str, Any]:
+        """`max_age`: seconds that the answer may be old, so that a repeated request costs ZooKeeper nothing; 0: it has
+        everything that was acknowledged before."""
+        return self._ask("GET", "/tasks", headers=_aged(max_age))
 
     def secrets(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET", "/secrets")
@@ -84,8 +86,8 @@ class Client:
     def cluster(self) -> dict[str, Any]:
         return self._ask("GET", "/cluster")
 
-    def task(self, name: str) -> dict[str, Any]:
-        return self._of(name, "GET")
+    def task(self, name: str, max_age: int = 0) -> dict[str, Any]:
+        return self._of(name, "GET", headers=_aged(max_age))
 
     def find(self, name: str) -> dict[str, Any] | None:
         """None for a task that is not there."""
@@ -119,8 +121,8 @@ class Client:
         given = {key: value for key, value in wanted.items() if value is not None}
         return self._of(name, "POST", "/snapshot", json=given)
 
-    def machines(self) -> dict[str, Any]:
-        return self._ask("GET", "/machines")
+    def machines(self, max_age: int = 0) -> dict[str, Any]:
+        return self._ask("GET", "/machines", headers=_aged(max_age))
 
     def versions(self, name: str) -> dict[str, Any]:
         return self._of(name, "GET", "/versions")
@@ -277,6 +279,10 @@ def _path(name: str) -> str:
 
 def _segment(name: str) -> str:
     return quote(escape(name), safe="")
+
+
+def _aged(max_age: int) -> dict[str, str]:
+    return {"cache-control": f"max-age={max_age}"} if max_age else {}
 
 
 def _flag(dry_run: bool) -> dict[str, str]:

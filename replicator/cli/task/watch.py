@@ -22,6 +22,8 @@ from replicator.errors import ReplicatorError
 
 Item = dict[str, Any]
 _HOME_AND_CLEAR = "\x1b[H\x1b[2J"
+MAX_AGE = 1
+"""Seconds that an answer may be old: Cores report once a second."""
 SILENT_SECONDS = 3.0
 """Age of what is shown after which it is said to be old; more with a longer interval."""
 
@@ -107,9 +109,9 @@ def _fetch(client: Client, shown: Shown, *, again: bool) -> list[Item]:
     """Raises ProcessError E5003 without such a task; `again`: several of which the last one was deleted are none."""
     choice = shown.choice
     if is_one(choice):
-        return [client.task(choice.names[0])]
+        return [client.task(choice.names[0], MAX_AGE)]
     try:
-        return listed(client.tasks()["items"], choice)
+        return listed(client.tasks(MAX_AGE)["items"], choice)
     except ReplicatorError as error:
         if again and error.code == "E5003":
             return []

@@ -63,6 +63,10 @@ class MemoryEnsemble:
         with self.lock:
             self._held = self._held if self._held is not None else []
 
+    @property
+    def holds_watches(self) -> bool:
+        return self._held is not None
+
     def release_watches(self, twice: int = 0) -> None:
         """`twice`: so many of them are delivered once more, after all the others."""
         with self.lock:
@@ -316,6 +320,13 @@ class MemoryCoordinator:
 
     def confirm(self, paths: Sequence[str]) -> list[Stat | None]:
         return [self.exists(path) for path in paths]
+
+    def catch_up(self, path: str) -> None:
+        with self._ensemble.lock:
+            self._refuse_unless_connected(path)
+            if self._ensemble.holds_watches:
+                raise NotConnected("E4002", f"watches of {path} were not called in time", found="events are held back")
+        self._ensemble.flush()
 
     def acl(self, path: str) -> Acl:
         with self._ensemble.lock:

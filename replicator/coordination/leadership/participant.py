@@ -93,6 +93,14 @@ class Participant:
     def leads(self) -> bool:
         return self.facts.state in LEADING
 
+    @property
+    def calm(self) -> bool:
+        """Whether nothing is to be decided until a watch fires, the worker says something, or an order comes."""
+        facts = self.facts
+        troubled = facts.stuck or facts.failure or facts.restart_at or facts.fenced or self.hold_until
+        streams = facts.worker is not None and facts.worker.streaming
+        return not troubled and (facts.state in (State.STANDBY, State.PAUSED) or (self.leads and streams))
+
     def turn(self) -> None:
         """Reads, decides and acts until there is nothing left to do now.
 

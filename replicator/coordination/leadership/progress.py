@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator
+from replicator.coordination.ports import Coordinator, Op
 from replicator.coordination.records import CommitRecord
 from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.position_history import MINUTE_MS, PositionHistory
@@ -64,20 +64,34 @@ class TermProgress:
         for attempt in range(_TRIES):
             before = self._before if self._before is not None else self._read()
             self._before = None  # until the answer is there
+            point = self._point(checkpoint) if attempt == 0 else ()
             try:
-                self._before = self._commits.write(self._task, self._own, before, self._record(checkpoint))
-                self._note(checkpoint)
+                self._before = self._commits.write(self._task, self._own, before, self._record(checkpoint), point)
+                self._note(checkpoint, noted=bool(point))
                 return
             except (VersionConflict, NodeMissing, NodeExists):
                 # An answer that was lost, the agent's own write, or a lastCommit deleted by hand: read and go on.
                 if attempt == _TRIES - 1:
                     raise
 
-    def _note(self, checkpoint: Checkpoint) -> None:
+    def _due(self, checkpoint: Checkpoint) -> bool:
+        return abs(checkpoint.time_ms - self._noted_ms) >= MINUTE_MS
+
+    def _point(self, checkpoint: Checkpoint) -> tuple[Op, ...]:
+        """Of the position history, for the same transaction; () where it takes more than that."""
+        if not self._due(checkpoint):
+            return ()
+        with contextlib.suppress(CoordinationError):
+            return self._position_history.next_point(self._task, checkpoint)
+        return ()
+
+    def _note(self, checkpoint: Checkpoint, *, noted: bool) -> None:
         """Once a minute. A point that can't be written is missed; the progress itself stands already."""
-        if abs(checkpoint.time_ms - self._noted_ms) < MINUTE_MS:
+        if not self._due(checkpoint):
             return
         self._noted_ms = checkpoint.time_ms
+        if noted:
+            return
         with contextlib.suppress(CoordinationError):
             self._position_history.add(self._task, self._own, checkpoint)
 

@@ -2,7 +2,8 @@
 
 One node carries the figures of all tasks of a Core, and a znode holds 1 MB. Over the budget the record is reduced in
 steps, the same for all its tasks: errors are cut, GTID sets are left out (lastCommit has them), then everything is left
-out that no decision needs. The node is written in any case: its presence is the sign of the Core's session.
+out that no decision needs, at last the tasks for which the Core only stands by. The node is written in any case: its
+presence is the sign of the Core's session.
 """
 
 from __future__ import annotations
@@ -16,31 +17,44 @@ from replicator.coordination.records import MachineRecord, TaskFigures, dump, lo
 from replicator.errors import CoordinationError
 from replicator.model.retrying import Retrying
 
-BUDGET: Final = 400_000
+BUDGET: Final = 200_000
 """Bytes, as written. ZooKeeper's limit is 1 MB, and each Core writes as much once a second."""
 _COMPRESS: Final = 32_000
 """Bytes of JSON from which on it is compressed: some milliseconds of CPU a second for 1,000 tasks."""
 _MOST: Final = 64_000_000
 """Bytes that a compressed record may unpack to."""
 _MAGIC: Final = b"zlib1 "
+_STANDBY: Final = "standby"
 
 
 class Step(msgspec.Struct, frozen=True):
     """What remains of a task's figures: `text` characters of each part of an error, of a GTID set, of a name;
-    `names` late consumers; `figures` False: only what decisions and alarms need."""
+    `names` late consumers; `figures` False: only what decisions and alarms need; `standbys` False: only tasks that the
+    Core leads."""
 
     text: int
     names: int
     figures: bool = True
+    standbys: bool = True
 
 
-STEPS: Final = (Step(1000, 50), Step(200, 5), Step(60, 1), Step(60, 0, figures=False))
+STEPS: Final = (
+    Step(1000, 50),
+    Step(200, 5),
+    Step(60, 1),
+    Step(60, 0, figures=False),
+    Step(60, 0, figures=False, standbys=False),
+)
 
 
 def pack(record: MachineRecord) -> bytes:
     """The payload, at most BUDGET bytes; without any task where not even the last step fits."""
     for step in STEPS:
-        tasks = {name: _reduced(figures, step) for name, figures in record.tasks.items()}
+        tasks = {
+            name: _reduced(figures, step)
+            for name, figures in record.tasks.items()
+            if step.standbys or figures.state != _STANDBY
+        }
         data = _packed(msgspec.structs.replace(record, tasks=tasks))
         if len(data) <= BUDGET:
             return data

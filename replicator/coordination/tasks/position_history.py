@@ -19,6 +19,10 @@ MOST_BYTES: Final = 400_000
 """Of an hour's node; with GTID sets so long that they don't fit, earlier points of the hour are dropped."""
 
 
+_MOST_TOGETHER: Final = 100_000
+"""Bytes of a node that is written together with a checkpoint."""
+
+
 class PositionHistory:
     """Written by RUNNING alone, together with a check of its election znode."""
 
@@ -48,6 +52,20 @@ class PositionHistory:
             return False
         self._write(task, own, Set(path, _fitting([*points, checkpoint]), node.stat.version))
         return True
+
+    def next_point(self, task: str, checkpoint: Checkpoint) -> tuple[Op, ...]:
+        """What `add` writes, to be written together with something else; () where there is nothing to write, or it is
+        too large, or an hour begins."""
+        path = self._layout.position_history_hour(task, checkpoint.time_ms // HOUR_MS)
+        try:
+            node = self._coordinator.get(path)
+        except NodeMissing:
+            return ()
+        points = self._points(path, node.data)
+        if points and checkpoint.time_ms - points[-1].time_ms < MINUTE_MS:
+            return ()
+        data = _fitting([*points, checkpoint])
+        return (Set(path, data, node.stat.version),) if len(data) <= _MOST_TOGETHER else ()
 
     def read(self, task: str) -> list[Checkpoint]:
         """All points, oldest first."""

@@ -52,6 +52,13 @@ class Registry:
         except NodeMissing:
             self._make_root()
             children = self._coordinator.children(self._layout.tasks, watch)
+        return self._names(children)
+
+    def present_names(self) -> list[str]:
+        """As `names`. Raises NodeMissing where the parent is not there."""
+        return self._names(self._coordinator.children(self._layout.tasks))
+
+    def _names(self, children: list[str]) -> list[str]:
         return sorted(self._layout.task_name(child) for child in children if self._layout.is_task(child))
 
     def _make_root(self) -> None:
@@ -195,6 +202,10 @@ class Registry:
         if stat is None:
             raise NodeMissing("E5003", f"there is no task '{task}'")
         return stat.version
+
+    def is_deleted(self, task: str) -> bool:
+        """Whether `remove` has something to do, once nobody stands for the task any more."""
+        return Removal(self._coordinator, self._layout, task).is_deleted()
 
     def remove(self, task: str) -> bool:
         """Removes a task whose status is "deleted", with everything below it; see `removal`. False when there is

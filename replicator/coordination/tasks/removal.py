@@ -45,7 +45,7 @@ class Removal:
             NotConnected: call again.
         """
         for _ in range(_ROUNDS):
-            if not self._is_deleted():
+            if not self.is_deleted():
                 return False
             if self._is_stood_for():
                 raise ProcessError(
@@ -56,7 +56,7 @@ class Removal:
                 )
             try:
                 node = self._coordinator.get(self._path)
-                if not self._is_deleted():
+                if not self.is_deleted():
                     continue
                 self._remove(self._mark(node), self._purging(node))
             except (NodeMissing, VersionConflict):
@@ -72,7 +72,7 @@ class Removal:
             fix="None required: the process retries.",
         )
 
-    def _is_deleted(self) -> bool:
+    def is_deleted(self) -> bool:
         path = self._layout.status(self._task)
         status = self._get(path)
         if status is None:

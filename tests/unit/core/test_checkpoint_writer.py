@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from core.checkpoint_writer import CheckpointWriter
+from core.checkpoint_writer import CheckpointWriter, _Pen
 from core.protocol import Progress
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected, PositionBehind
 from replicator.model.checkpoint import Checkpoint
@@ -155,3 +155,30 @@ def test_positions_without_rows_are_written_less_often_and_rows_at_once(bench):
     assert bench.saved == [1, 2]
     bench.writer.submit("t", progress(4, rows=2))
     eventually(lambda: bench.saved == [1, 2, 4], 0.2)
+
+
+def test_a_task_that_is_long_idle_in_a_busy_log_is_written_once_a_minute(bench, monkeypatch):
+    now = [1000.0]
+    pen = _Pen(bench.term, 1.0, lambda number: None)
+    pen.wrote(Checkpoint(Position("b.1", 0), rows=5), now[0])
+    pen.due = now[0] + 1.0
+    waits = []
+    for number in range(1, 9):
+        checkpoint = Checkpoint(Position("b.1", number * 1000), rows=5)
+        pen.pending = Progress(number, checkpoint)
+        waits.append(pen.when() - pen.written)
+        now[0] = pen.when()
+        pen.wrote(checkpoint, now[0])
+        pen.due = now[0] + 1.0
+    assert waits == [5.0, 10.0, 20.0, 40.0, 60.0, 60.0, 60.0, 60.0]
+    for checkpoint, wait in (
+        (Checkpoint(Position("b.1", 8000 + (16 << 20)), rows=5), 5.0),
+        (Checkpoint(Position("b.2", 8500), rows=5), 5.0),
+        (Checkpoint(Position("b.1", 7000), rows=5), 5.0),
+        (Checkpoint(Position("b.1", 9000), rows=6), 1.0),
+    ):
+        pen.pending = Progress(9, checkpoint)
+        assert pen.when() - pen.written == wait, checkpoint
+    pen.wrote(checkpoint, now[0])
+    pen.due, pen.pending = now[0] + 1.0, Progress(10, Checkpoint(Position("b.1", 9500), rows=6))
+    assert pen.when() - pen.written == 5.0, "rows begin it again"

@@ -1,4 +1,5 @@
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from typing_extensions import disjoint_base
 
@@ -33,3 +34,9 @@ class ZnodeStat(NamedTuple):
     dataLength: int
     numChildren: int
     pzxid: int
+
+@disjoint_base
+class Callback(NamedTuple):
+    type: str
+    func: Callable[..., Any]
+    args: tuple[Any, ...]

@@ -70,6 +70,16 @@ def test_more_tasks_than_any_step_has_room_for() -> None:
     assert unpack(data, "").tasks == {}
 
 
+def test_tasks_that_the_core_leads_are_the_last_to_be_left_out() -> None:
+    tasks = {f"copy_{uuid.uuid4().hex}": figures() for _ in range(10_000)}
+    leads = set(list(tasks)[9000:])
+    for name in tasks.keys() - leads:
+        tasks[name].state = "standby"
+    data = pack(record(tasks))
+    assert len(data) <= BUDGET <= 200_000
+    assert set(unpack(data, "").tasks) == leads
+
+
 @pytest.mark.parametrize("data", [b"zlib1 junk", b"zlib1 ", b"zlib1 " + zlib.compress(b"{"), b"", b"\xff"])
 def test_garbage_has_a_code(data: bytes) -> None:
     with pytest.raises(CoordinationError, match="E4009"):

@@ -6,12 +6,17 @@ import pytest
 
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator
+from replicator.coordination.leadership.progress import TermProgress
+from replicator.coordination.ports import Coordinator, Op
+from replicator.coordination.records import CommitRecord
+from replicator.coordination.tasks.commits import Commit, Commits
 from replicator.coordination.tasks.position_history import HOUR_MS, MINUTE_MS, MOST_BYTES, PositionHistory
 from replicator.coordination.tasks.registry import Registry
 from replicator.errors import NodeMissing
 from replicator.model.checkpoint import Checkpoint
 from replicator.model.position import Position
+from tests.support.counted import Counted
+from tests.support.present import present
 
 TASK = "copy"
 BEGIN = 1_795_000_000_000 // HOUR_MS * HOUR_MS
@@ -83,3 +88,40 @@ def test_a_node_that_nobody_understands_is_no_point(history: PositionHistory, co
     history.add(TASK, OWN, at(BEGIN))
     coordinator.set(Layout().position_history_hour(TASK, BEGIN // HOUR_MS), b"{")
     assert history.read(TASK) == []
+
+
+def test_a_checkpoint_and_its_point_are_one_write(coordinator: Coordinator, history: PositionHistory) -> None:
+    """But at the beginning of an hour, and where the node is large."""
+    layout, epoch = Layout(), present(coordinator.exists(Layout().contender(TASK, OWN))).czxid
+    Commits(coordinator, layout).write(TASK, OWN, Commit(None), CommitRecord(epoch=epoch))
+    counted = Counted(coordinator)
+    pen = TermProgress(counted.port, layout, TASK, OWN, epoch, "uid", "host")
+    writes = []
+    for minute in range(4):
+        pen.save(at(BEGIN + minute * MINUTE_MS))
+        writes.append(counted.taken()["multi"])
+    assert writes == [3, 1, 1, 1]
+    pen.save(at(BEGIN + 3 * MINUTE_MS + 1000))
+    pen.save(at(BEGIN + 4 * MINUTE_MS, "x" * 60_000))
+    pen.save(at(BEGIN + 5 * MINUTE_MS, "x" * 60_000))
+    assert counted.taken()["multi"] == 4
+    minutes = [(point.time_ms - BEGIN) // MINUTE_MS for point in history.read(TASK)]
+    assert minutes == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_point_that_another_wrote_does_not_hold_up_the_checkpoint(coordinator: Coordinator) -> None:
+    layout, epoch = Layout(), present(coordinator.exists(Layout().contender(TASK, OWN))).czxid
+    Commits(coordinator, layout).write(TASK, OWN, Commit(None), CommitRecord(epoch=epoch))
+    pen = TermProgress(coordinator, layout, TASK, OWN, epoch, "uid", "host")
+    pen.save(at(BEGIN))
+    path = layout.position_history_hour(TASK, BEGIN // HOUR_MS)
+
+    class Rival(PositionHistory):
+        def next_point(self, task: str, checkpoint: Checkpoint) -> tuple[Op, ...]:
+            made = super().next_point(task, checkpoint)
+            coordinator.set(path, coordinator.get(path).data)
+            return made
+
+    pen._position_history = Rival(coordinator, layout)
+    pen.save(at(BEGIN + MINUTE_MS))
+    assert Commits(coordinator, layout).read(TASK).checkpoint == at(BEGIN + MINUTE_MS)

@@ -1,0 +1,1 @@
+"""Measures a fleet: 1,000 tasks without their data path over five Cores and three ZooKeepers (`make fleet`)."""
