@@ -46,6 +46,11 @@ class Hold:
             self.over.set()
         return not self.lease.over
 
+    def end(self) -> None:
+        """It is known to be gone."""
+        self.lease.end()
+        self.over.set()
+
 
 def lost(what: str) -> CoordinationError:
     return CoordinationError("E4071", f"{what} was lost", found="the session has ended, or the znode of the claim")

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 
 from replicator.coordination.layout import Layout
-from replicator.coordination.ports import Coordinator, Stat
+from replicator.coordination.ports import Connection, Coordinator, Stat
 from replicator.coordination.recipes.claim_nodes import Claim, ClaimNodes, Owner
 from replicator.coordination.recipes.claims import Kind
 from replicator.coordination.recipes.hold import Hold, lost
@@ -40,6 +40,15 @@ class Locks:
         self._nodes = ClaimNodes(coordinator, owner, clock)
         self._lock = threading.RLock()
         self._held: dict[str, Hold] = {}
+        coordinator.on_connection(self._on_connection)
+
+    def _on_connection(self, state: Connection) -> None:
+        """A session that has ended takes all locks with it, whatever is left of their leases."""
+        if state is Connection.LOST:
+            with self._lock:
+                held = list(self._held.values())
+            for hold in held:
+                hold.end()
 
     def acquire(
         self,
@@ -78,6 +87,8 @@ class Locks:
         with self._lock:
             if self._again(base, kind) is None:
                 self._held[base] = hold
+                if hold.lease.session != self._coordinator.session_id:
+                    hold.end()  # the session has just ended
                 return hold
         self._nodes.remove(self._claim(hold))  # two threads had asked for it, shared
         return self._held[base]

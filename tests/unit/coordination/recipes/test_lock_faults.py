@@ -176,6 +176,14 @@ class TestQueues:
         assert (item.record.value, item.attempt) == ("a", 2)
         queue.complete(item)
 
+    def test_a_session_that_ends_early_ends_item_and_lock_at_once(self, ensemble):
+        zk = ensemble.session(T)
+        queue, locks = Queue(zk, LAYOUT, "q", OWNER), Locks(zk, LAYOUT, OWNER)
+        queue.put("a")
+        item, hold = queue.take(0), locks.acquire("x", wait=0)
+        zk.expire()
+        assert not item.hold.valid() and not hold.valid()
+
     def test_a_consumer_that_is_frozen_loses_its_item_before_another_has_it(self, ensemble, clock):
         zk = ensemble.session(T)
         queue = Queue(zk, LAYOUT, "q", OWNER, clock=clock, wall=clock)
