@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from dev.locks.faults import FAULTS, run
 from dev.locks.page import SYSTEMS, page
@@ -20,11 +21,12 @@ def main() -> int:
         for system in SYSTEMS:
             outcomes.append(run(system, fault))
             say(str(outcomes[-1]))
+    load = os.getloadavg()[0]
     for owners in (1, OWNERS):
         for system in SYSTEMS:
             speeds.append(measure(system, owners, seconds))
             say(str(speeds[-1]))
-    (TREE / "docs" / "locks.md").write_text(page(speeds, outcomes, seconds))
+    (TREE / "docs" / "locks.md").write_text(page(speeds, outcomes, seconds, load))
     say("wrote docs/locks.md")
     return 0
 

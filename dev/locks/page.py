@@ -22,13 +22,14 @@ FAULTS = {
 }
 
 
-def page(speeds: Sequence[Speed], outcomes: Sequence[Outcome], seconds: float) -> str:
+def page(speeds: Sequence[Speed], outcomes: Sequence[Outcome], seconds: float, load: float) -> str:
     heads = ("fault", "lock", "B has it after", "A believes so, too", "write of A behind B's", "with fencing tokens")
     return (Path(__file__).with_name("page.md").read_text()).format(
         ttl=f"{TTL:g}",
         wait=f"{WAIT:g}",
         seconds=f"{seconds:g}",
         owners=OWNERS,
+        load=f"{load:.0f}",
         outcomes="\n".join([*table(*heads), *(_outcome(one) for one in outcomes)]),
         speeds="\n".join(
             [*table("lock", "owners", "cycles/s, all owners", "acquire p50 ms", "p99 ms"), *map(_speed, speeds)]
@@ -37,11 +38,14 @@ def page(speeds: Sequence[Speed], outcomes: Sequence[Outcome], seconds: float) -
 
 
 def _speed(one: Speed) -> str:
-    return row(SYSTEMS[one.system], str(one.owners), f"{one.cycles:.0f}", f"{one.p50:.1f}", f"{one.p99:.1f}")
+    return row(SYSTEMS[one.system], str(one.owners), f"{one.cycles:.0f}", f"{one.p50:.2f}", f"{one.p99:.1f}")
 
 
 def _outcome(one: Outcome) -> str:
-    after = "never: A has it" if one.b_after is None else f"{one.b_after:.1f} s"
+    after = f"not within {WAIT:g} s" if one.b_after is None else f"{one.b_after:.1f} s"
     fenced = {None: "no tokens", True: "refused", False: "accepted"}[one.fenced] if one.late_write else "-"
     late = "accepted" if one.late_write else "none"
-    return row(FAULTS[one.fault], SYSTEMS[one.system], after, "**yes**" if one.both else "no", late, fenced)
+    believes = "it is stopped" if one.fault == "pause" else "**yes**" if one.both else "no"
+    return row(
+        FAULTS[one.fault], SYSTEMS[one.system], after, believes if one.b_after is not None else "-", late, fenced
+    )
