@@ -10,6 +10,7 @@ from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.recipes.duties import Duties
 from replicator.errors import CoordinationError, NotConnected
 from replicator.telemetry.log import get_logger
+from server.address_probes import AddressProbes
 from server.audit import Audit
 from server.membership import Membership
 from server.task_operations import TaskOperations
@@ -29,7 +30,9 @@ class BackgroundWork:
         audit: Audit | None = None,
         requests: Requests | None = None,
         duties: Duties | None = None,
+        probes: AddressProbes | None = None,
     ) -> None:
+        self._probes = probes
         self._operations = operations
         self._membership = membership
         self._audit = audit
@@ -40,10 +43,14 @@ class BackgroundWork:
         self._thread = threading.Thread(target=self._run, name="background_work", daemon=True)
 
     def start(self) -> None:
+        if self._probes is not None:
+            self._probes.start()
         self._thread.start()
 
     def stop(self) -> None:
         self._membership.leave()
+        if self._probes is not None:
+            self._probes.stop()
         self._stop.set()
         self._thread.join(timeout=5)
 

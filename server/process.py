@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import uuid
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from replicator.config.token import default_token_file, ensure_token
 from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.layout import Layout
+from replicator.coordination.logs.answers import LogAnswers
 from replicator.coordination.recipes.claim_nodes import Owner
 from replicator.coordination.recipes.duties import Duties, remove_unused
 from replicator.host.pid_file import held
@@ -24,7 +26,10 @@ from replicator.telemetry.http import Address, parse_listen, serve
 from replicator.telemetry.listen import Listen
 from replicator.telemetry.server_certificate import ServerCertificate
 from replicator.zookeeper.client import for_process
+from replicator.zookeeper.log_service import LogService
 from replicator.zookeeper.outage_log import OutageLog
+from server.address_probes import AddressProbes
+from server.addresses import AddressOperations
 from server.app import Access, create_app
 from server.audit import Audit
 from server.audit_file import AuditFile
@@ -96,12 +101,17 @@ def _run(
     operations = TaskOperations(coordinator, layout)
     audit = Audit(AuditLog(coordinator, layout), host, file)
     background_work: list[BackgroundWork] = []
+    process = uuid.uuid4().hex
+    answers = LogAnswers(coordinator, layout, lambda: process, log.recent.text)
+    lines = LogService(coordinator, answers, log.get_logger("server")).start()
 
     def ready(real: Address) -> None:
-        membership = Membership(coordinator, layout, host, real.url, certificate)
-        requests, owner = Requests(coordinator, layout), Owner(by="server", host=host, pid=os.getpid())
+        membership = Membership(coordinator, layout, host, real.url, certificate, process)
+        requests = Requests(coordinator, layout)
+        probes = AddressProbes(AddressOperations(coordinator, layout), lambda: membership.is_master, host)
+        owner = Owner(by="server", host=host, pid=os.getpid())
         duties = Duties(coordinator, layout, owner, {"unused-nodes": partial(remove_unused, coordinator, layout)})
-        background_work.append(BackgroundWork(operations, membership, audit, requests, duties))
+        background_work.append(BackgroundWork(operations, membership, audit, requests, duties, probes))
         background_work[0].start()
         click.echo(real.url)
 
@@ -111,6 +121,7 @@ def _run(
         serve(served, listen, "server", certificate=certificate, ready=ready, stopping=stopping)
     finally:
         outages.stop()
+        lines.stop()
         for one in background_work:
             one.stop()
         audit.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from replicator.codes import (
     access,
+    addresses,
     backup,
     config,
     conflicts,
@@ -35,6 +36,7 @@ _TABLES = (
     access.CODES,
     backup.CODES,
     recipes.CODES,
+    addresses.CODES,
     monitor.CODES,
 )
 CODES: dict[str, Entry] = dict(sorted((code, entry) for table in _TABLES for code, entry in table.items()))
