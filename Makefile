@@ -16,7 +16,7 @@ COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --ge
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser demo test unit conformance integration failover golden lint format types imports bench \
-	bench-handover bench-compare soak faults snapshots long targets smallest fuzz prove mutants up down clean lock docs docker
+	bench-handover bench-compare soak faults snapshots locks long targets smallest fuzz prove mutants up down clean lock docs docker
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
@@ -80,6 +80,9 @@ soak: setup ## random faults under load for MINUTES from SEED, and a verdict ove
 
 faults: setup ## ROUNDS random faults under load from SEED, Cores in a group; figures, raw history, take-over times as a picture
 	@$(RUN) dev.soak --rounds $(ROUNDS) --seed $(SEED)
+
+locks: setup ## locks in Redis, Redlock and ZooKeeper: speed, and who has them after faults; writes docs/locks.md
+	@$(RUN) dev.locks
 
 long: setup ## tests of minutes that `make test` leaves out: faults while a target is filled
 	@$(PYTEST) tests/integration/sink/mysql/long_snapshot_faults.py

@@ -1,5 +1,5 @@
-"""Background work of a Server: it registers itself, and as master it finishes deletions and removes old
-records."""
+"""Background work of a Server: it registers itself, does the duties of the day that no other Server does, and as
+master it finishes deletions and removes old records."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import contextlib
 import threading
 
 from replicator.coordination.access.idempotency import Requests
+from replicator.coordination.recipes.duties import Duties
 from replicator.errors import CoordinationError, NotConnected
 from replicator.telemetry.log import get_logger
 from server.address_probes import AddressProbes
@@ -28,6 +29,7 @@ class BackgroundWork:
         membership: Membership,
         audit: Audit | None = None,
         requests: Requests | None = None,
+        duties: Duties | None = None,
         probes: AddressProbes | None = None,
     ) -> None:
         self._probes = probes
@@ -35,6 +37,7 @@ class BackgroundWork:
         self._membership = membership
         self._audit = audit
         self._requests = requests
+        self._duties = duties
         self._rounds = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="background_work", daemon=True)
@@ -65,6 +68,7 @@ class BackgroundWork:
         if self._audit is not None:
             self._audit.note_refusals()
             self._audit.flush()
+        self._do_duties()
         if not self._membership.is_master:
             return
         try:
@@ -74,6 +78,18 @@ class BackgroundWork:
             return  # the next turn tries again
         except CoordinationError as error:
             _log.warning("deletions can't be completed, or old records not removed", code=error.code, error=str(error))
+
+    def _do_duties(self) -> None:
+        """Also where this Server is not master: a duty has a lock of its own."""
+        if self._duties is None:
+            return
+        try:
+            for name in self._duties.run():
+                _log.info("duty of the day done", duty=name)
+        except NotConnected:
+            return  # the next turn tries again
+        except CoordinationError as error:
+            _log.warning("a duty of the day can't be done", code=error.code, error=str(error))
 
     def _trim(self) -> None:
         if self._rounds % TRIM_ROUNDS == 0:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import uuid
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,6 +17,8 @@ from replicator.coordination.access.audit import AuditLog
 from replicator.coordination.access.idempotency import Requests
 from replicator.coordination.layout import Layout
 from replicator.coordination.logs.answers import LogAnswers
+from replicator.coordination.recipes.claim_nodes import Owner
+from replicator.coordination.recipes.duties import Duties, remove_unused
 from replicator.host.pid_file import held
 from replicator.host.process_record import ProcessRecord
 from replicator.telemetry import log
@@ -108,7 +112,9 @@ def _run(
         outgoing = OutgoingOperations(coordinator, layout)
         books = AddressOperations(coordinator, layout)
         probes = AddressProbes(books, lambda: membership.is_master, host, obey=outgoing.obey)
-        background_work.append(BackgroundWork(operations, membership, audit, requests, probes))
+        owner = Owner(by="server", host=host, pid=os.getpid())
+        duties = Duties(coordinator, layout, owner, {"unused-nodes": partial(remove_unused, coordinator, layout)})
+        background_work.append(BackgroundWork(operations, membership, audit, requests, duties, probes))
         background_work[0].start()
         click.echo(real.url)
 

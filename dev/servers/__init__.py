@@ -4,6 +4,7 @@ from dev.errors import ServerFailed, ServerUnavailable
 from dev.servers.base import Server
 from dev.servers.database import Database, MariaDB, MySQL
 from dev.servers.kafka import Kafka
+from dev.servers.redis import Redis
 from dev.servers.registry import Registry
 from dev.servers.stack import Stack
 from dev.servers.zookeeper import ZooKeeper
@@ -13,6 +14,7 @@ __all__ = [
     "Kafka",
     "MariaDB",
     "MySQL",
+    "Redis",
     "Registry",
     "Server",
     "ServerFailed",

@@ -10,7 +10,10 @@ from replicator.backup.nodes import SavedNode, in_order, prefix
 from replicator.backup.tree_backup import installation_of
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import ReplicaIdRecord, load
+from replicator.coordination.recipes.fencing import raise_base
+from replicator.coordination.recipes.records import FencingRecord, SequenceRecord
+from replicator.coordination.recipes.sequences import restored
+from replicator.coordination.records import ReplicaIdRecord, dump, load
 from replicator.errors import CoordinationError, NodeExists
 
 
@@ -21,6 +24,7 @@ class SharedNodes:
         self._coordinator = coordinator
         self._layout = layout
         self._part = backup.part("")
+        self._zxid = backup.manifest.zxid
 
     def installation(self, present: str) -> None:
         """Before any task: names in Kafka have it. `present`: the tree's."""
@@ -36,12 +40,35 @@ class SharedNodes:
         self._coordinator.set(path, node.data, self._coordinator.get(path).stat.version)
 
     def write(self, tasks: Sequence[str]) -> None:
-        """`tasks`: if any, only their replica ids."""
+        """`tasks`: if any, only their replica ids. Ids and fencing tokens rise in any case."""
         names: dict[str, str] = {}
         known: dict[str, set[bytes]] = {}
         for node in in_order(self._part.nodes):
-            if not tasks or self._is_of(node, tasks):
+            path = f"{self._layout.root}/{node.path}"
+            if path.startswith(f"{self._layout.sequences}/"):
+                self._raise_sequence(path, node)
+            elif path != self._layout.fencing and (not tasks or self._is_of(node, tasks)):
                 self._create(node, names, known)
+        self._raise_fencing()
+
+    def _raise_sequence(self, path: str, node: SavedNode) -> None:
+        """Above all ids that were given out after the backup. Repeated, it leaves the counter as it is."""
+        try:
+            wanted = restored(load(SequenceRecord, node.data, path))
+        except CoordinationError:
+            return  # it had given out nothing
+        with contextlib.suppress(NodeExists):
+            self._coordinator.create(path, dump(wanted), parents=True)
+            return
+        present = self._coordinator.get(path)
+        given = load(SequenceRecord, present.data, path).next if present.data else 0
+        if given < wanted.next:
+            self._coordinator.set(path, dump(wanted), present.stat.version)
+
+    def _raise_fencing(self) -> None:
+        node = self._part.find(self._layout.fencing.removeprefix(f"{self._layout.root}/"))
+        before = load(FencingRecord, node.data, self._layout.fencing).above if node is not None and node.data else 0
+        raise_base(self._coordinator, self._layout, self._zxid, before)
 
     def _create(self, node: SavedNode, names: dict[str, str], known: dict[str, set[bytes]]) -> None:
         """`names`: paths in the backup -> in the tree, as sequential nodes get new numbers. `known`: contents of

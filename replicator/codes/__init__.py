@@ -11,6 +11,7 @@ from replicator.codes import (
     filling,
     monitor,
     process,
+    recipes,
     sink,
     source,
     target,
@@ -34,6 +35,7 @@ _TABLES = (
     process.CODES,
     access.CODES,
     backup.CODES,
+    recipes.CODES,
     addresses.CODES,
     monitor.CODES,
 )

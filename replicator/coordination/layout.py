@@ -25,6 +25,16 @@
         /ddns/APP/DOMAIN                            an address of the address book (AddressRecord)
         /ddns/APP/DOMAIN/probe                      whether its server answers (ProbeRecord)
         /ids/replicas/NUMBER                        who reads a source under this replica id (ReplicaIdRecord)
+        /ids/sequences/NAME                         the next id of a series (SequenceRecord)
+        /fencing                                    what is added to czxids in fencing tokens (FencingRecord)
+        /locks/NAME/KIND-GUID-SEQUENCE              ephemeral sequential: one per claim to a lock (ClaimRecord)
+        /locks/NAME/witness-GUID                    ephemeral: there as long as the claim of this GUID may be used
+        /barriers/NAME/party-GUID-SEQUENCE          ephemeral sequential: one per party (PartyRecord)
+        /queues/NAME/item-SEQUENCE                  an item (ItemRecord)
+        /queues/NAME/taken-SEQUENCE                 ephemeral: the item of this number is with a consumer (ClaimRecord)
+        /queues/NAME/line/...                       a lock: the consumer that waits for the next item
+        /master_election/DATE/DUTY/...              a lock: the process that does a duty of that date
+        /master_election/DATE/DUTY/done             there when it is done (DutyRecord)
         /machines/HOST                              ephemeral: one per Core process (MachineRecord)
         /stopped/HOST                               there while its Core has ended on purpose (StoppedRecord)
         /drained/HOST                               there while its Core is to hand over all tasks (DrainRecord)
@@ -47,10 +57,11 @@ name outside `A-Z a-z 0-9 _ . -` (and a leading dot) becomes `%XX`, upper-case. 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple
 
 DEFAULT_ROOT = "/mysql_replicator"
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
+_CLAIM = re.compile(r"^(?P<kind>exclusive|shared)-(?P<guid>[0-9a-f]{32})-(?P<sequence>\d{10})$")
 _CONTENDER = re.compile(r"^(?P<host>.+)-(?P<guid>[0-9a-f]{32})-(?P<sequence>\d{10})$")
 
 
@@ -84,6 +95,39 @@ def parse_contender(name: str) -> Contender | None:
     if match is None:
         return None
     return Contender(unescape(match["host"]), match["guid"], int(match["sequence"]), name)
+
+
+class ClaimName(NamedTuple):
+    """A child of a lock's node."""
+
+    kind: Literal["exclusive", "shared"]
+    guid: str
+    sequence: int
+    name: str
+
+
+def parse_claim(name: str) -> ClaimName | None:
+    """None for anything else, also for the witness of a claim."""
+    match = _CLAIM.match(name)
+    if match is None:
+        return None
+    kind: Literal["exclusive", "shared"] = "shared" if match["kind"] == "shared" else "exclusive"
+    return ClaimName(kind, match["guid"], int(match["sequence"]), name)
+
+
+def claim_prefix(base: str, kind: str, guid: str) -> str:
+    """`base`: the node of the lock."""
+    return f"{base}/{kind}-{guid}-"
+
+
+def witness(base: str, guid: str) -> str:
+    return f"{base}/{WITNESS}{guid}"
+
+
+WITNESS: Final = "witness-"
+PARTY: Final = "party-"
+ITEM: Final = "item-"
+TAKEN: Final = "taken-"
 
 
 class Layout:
@@ -310,3 +354,58 @@ class Layout:
 
     def request(self, id_: str) -> str:
         return f"{self.requests}/{id_}"
+
+    @property
+    def sequences(self) -> str:
+        return f"{self.root}/ids/sequences"
+
+    def sequence(self, name: str) -> str:
+        return f"{self.sequences}/{escape(name)}"
+
+    @property
+    def fencing(self) -> str:
+        return f"{self.root}/fencing"
+
+    @property
+    def locks(self) -> str:
+        return f"{self.root}/locks"
+
+    def lock(self, name: str) -> str:
+        return f"{self.locks}/{escape(name)}"
+
+    @property
+    def barriers(self) -> str:
+        return f"{self.root}/barriers"
+
+    def barrier(self, name: str) -> str:
+        return f"{self.barriers}/{escape(name)}"
+
+    def party_prefix(self, barrier: str, guid: str) -> str:
+        return f"{self.barrier(barrier)}/{PARTY}{guid}-"
+
+    @property
+    def queues(self) -> str:
+        return f"{self.root}/queues"
+
+    def queue(self, name: str) -> str:
+        return f"{self.queues}/{escape(name)}"
+
+    def item_prefix(self, queue: str) -> str:
+        return f"{self.queue(queue)}/{ITEM}"
+
+    def taken(self, queue: str, number: str) -> str:
+        """`number`: the ten digits of the item's name."""
+        return f"{self.queue(queue)}/{TAKEN}{number}"
+
+    def queue_line(self, queue: str) -> str:
+        return f"{self.queue(queue)}/line"
+
+    @property
+    def duties(self) -> str:
+        return f"{self.root}/master_election"
+
+    def duty(self, date: str, name: str) -> str:
+        return f"{self.duties}/{date}/{name}"
+
+    def duty_done(self, date: str, name: str) -> str:
+        return f"{self.duty(date, name)}/done"

@@ -72,9 +72,27 @@ TABLE: Final[Mapping[str, Rights]] = {
     "ddns/*": Rights("r", "cdr"),
     "ddns/*/*": Rights("r", "cdrw"),
     "ddns/*/*/probe": Rights("r", "rw"),
-    "ids": Rights("cr", "r"),
+    "ids": Rights("cr", "cr"),
     "ids/replicas": Rights("cdr", "dr"),
     "ids/replicas/*": Rights("rw", "r"),
+    # Identities of Core and Server use the recipes, also for what people run: `replicator lock run`.
+    "ids/sequences": Rights("cr", "cr"),
+    "ids/sequences/*": Rights("rw", "rw"),
+    "fencing": Rights("r", "r"),
+    "locks": Rights("cdr", "cdr"),
+    "locks/*": Rights("cdr", "cdr"),
+    "locks/*/*": Rights("rw", "rw"),
+    "barriers": Rights("cdr", "cdr"),
+    "barriers/*": Rights("cdr", "cdr"),
+    "barriers/*/*": Rights("rw", "rw"),
+    "queues": Rights("cdr", "cdr"),
+    "queues/*": Rights("cdr", "cdr"),
+    "queues/*/*": Rights("cdrw", "cdrw"),
+    "queues/*/line/*": Rights("rw", "rw"),
+    "master_election": Rights("r", "cdr"),
+    "master_election/*": Rights("r", "cdr"),
+    "master_election/*/*": Rights("r", "cdr"),
+    "master_election/*/*/*": Rights("r", "rw"),
     "machines": Rights("cdr", "r"),
     "machines/*": Rights("rw", "r"),
     "stopped": Rights("cdr", "r"),
@@ -117,6 +135,12 @@ FIXED: Final = (
     "ddns",
     "ids",
     "ids/replicas",
+    "ids/sequences",
+    "fencing",
+    "locks",
+    "barriers",
+    "queues",
+    "master_election",
     "machines",
     "stopped",
     "drained",
@@ -165,13 +189,13 @@ class Guard:
     """Which ACL the nodes get that a process creates. Thread-safe: the record is replaced as a whole.
 
     Args:
-        role: of this process, as which it has to be known in the record.
+        role: of this process, as which it has to be known in the record; None: any of them will do.
         required: refuse to write to a tree without a record.
     """
 
-    def __init__(self, layout: Layout, role: Role, *, required: bool = False) -> None:
+    def __init__(self, layout: Layout, role: Role | None, *, required: bool = False) -> None:
         self.layout = layout
-        self.role: Role = role
+        self.role: Role | None = role
         self.required = required
         self.record: SecurityRecord | None = None
 

@@ -90,7 +90,7 @@ class Admission:
             return (missing, "E4035") if guard.required else None
         own = set(self._access.fresh().identities())
         roles = [role for role in ROLES if own.intersection(record.of(role))]
-        if roles and guard.role not in roles and "admin" not in roles:
+        if roles and guard.role and guard.role not in roles and "admin" not in roles:
             return f"the login of this process is that of {' and '.join(roles)}, not of {guard.role}", "E4037"
         return None
 

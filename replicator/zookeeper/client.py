@@ -222,21 +222,26 @@ class ZookeeperCoordinator:
         return _to_kazoo(OPEN if self._guard is None else self._guard.grants(path))
 
     def _ensure(self, path: str) -> None:
-        """The parents, one by one and with our ACL (kazoo's ensure_path gives none unless told)."""
-        parts = path.strip("/").split("/")
-        for depth in range(1, len(parts) + 1):
-            parent = "/" + "/".join(parts[:depth])
-            with contextlib.suppress(NodeExists):
-                try:
-                    self._ask(parent, partial(self._create, parent, b"", False, False))
-                except NodeMissing as error:
-                    raise self._no_chroot(depth) or error from None
+        """The node with its parents, with our ACL (kazoo's ensure_path gives none unless told). Begins below: where a
+        process may not create nodes, ZooKeeper answers so also for those that exist."""
+        for _ in range(2):
+            try:
+                self._ask(path, partial(self._create, path, b"", False, False))
+            except NodeExists:
+                return
+            except NodeMissing as error:
+                above = path.rpartition("/")[0]
+                if not above:
+                    raise self._no_chroot() or error from None
+                self._ensure(above)
+            else:
+                return
 
-    def _no_chroot(self, depth: int) -> CoordinationError | None:
+    def _no_chroot(self) -> CoordinationError | None:
         """Below a chroot that does not exist the first node can't be created. It is not created here: a typing error
         would begin a second bus."""
         chroot = parse_ensemble(self.hosts).chroot
-        if depth > 1 or not chroot:
+        if not chroot:
             return None
         return CoordinationError(
             "E4004",

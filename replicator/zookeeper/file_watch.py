@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from replicator.coordination.rights import Guard
+from replicator.coordination.rights import ROLES, Guard
 from replicator.errors import ConfigError
 from replicator.zookeeper.access import Access
 
@@ -51,4 +51,5 @@ class FileWatch:
         if fresh.tls:
             fresh.context()
         record = self._guard.record
-        return record is None or any(identity in record.of(self._guard.role) for identity in own)
+        roles = (self._guard.role,) if self._guard.role else ROLES
+        return record is None or any(identity in record.of(role) for identity in own for role in roles)

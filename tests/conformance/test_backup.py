@@ -22,6 +22,10 @@ from replicator.coordination.layout import Layout
 from replicator.coordination.leadership.election import Election
 from replicator.coordination.leadership.epochs import RESTORED, opened, sink_epoch
 from replicator.coordination.ports import Coordinator, Create, Op
+from replicator.coordination.recipes.claim_nodes import Owner
+from replicator.coordination.recipes.locks import Locks
+from replicator.coordination.recipes.queues import Queue
+from replicator.coordination.recipes.sequences import Sequences
 from replicator.coordination.records import (
     CommitRecord,
     HistoryRecord,
@@ -460,3 +464,31 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         Backup(path)
     with pytest.raises(ProcessError, match="E5100"):
         Backup(tmp_path / "missing")
+
+
+def test_no_id_and_no_fencing_token_comes_twice(zk: Coordinator, old: Layout, new: Layout, tmp_path: Path) -> None:
+    """Also where ids were given out after the backup, series and locks are new, and the restore is repeated."""
+    owner = Owner(by="me", host="h", pid=1)
+    ids = Sequences(zk, old)
+    given = {name: [*ids.take(name, 1000)] for name in ("a/b %é", "gone")}
+    zk.delete(old.sequence("gone"))
+    queue = Queue(zk, old, "q", owner)
+    queue.put("same")
+    queue.put("same")
+    tokens = [Locks(zk, old, owner).acquire("held").token]
+    taken(zk, old, tmp_path / "backup")
+    for name, numbers in given.items():
+        numbers += ids.take(name, 1000)
+    for _ in range(2):
+        put_back(zk, new, tmp_path / "backup")
+        for name, numbers in given.items():
+            numbers += Sequences(zk, new).take(name, 1000)
+        locks = Locks(zk, new, owner)
+        hold = locks.acquire("held", wait=0)
+        tokens.append(hold.token)
+        locks.release(hold)
+    for numbers in given.values():
+        assert numbers == sorted(set(numbers))
+    assert tokens == sorted(set(tokens)) and tokens[1] > (1 << 44)
+    items = Queue(zk, new, "q", owner)
+    assert [items.take(0).record.value for _ in range(2)] == ["same", "same"]

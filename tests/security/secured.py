@@ -47,12 +47,12 @@ class SecuredSite:
     def on(cls, hosts: str) -> SecuredSite:
         return cls(lambda access, guard: connect(hosts, 10.0, access=access, guard=guard))
 
-    def open(self, role: Role, user: str = "") -> tuple[Coordinator, Guard]:
+    def open(self, role: Role | None, user: str = "") -> tuple[Coordinator, Guard]:
         guard = Guard(self.layout, role)
-        self._opened.append(self._make(login(user or role), guard))
+        self._opened.append(self._make(login(user or str(role)), guard))
         return self._opened[-1], guard
 
-    def session(self, role: Role, user: str = "") -> Coordinator:
+    def session(self, role: Role | None, user: str = "") -> Coordinator:
         return self.open(role, user)[0]
 
     def anonymous(self) -> Coordinator:

@@ -16,6 +16,12 @@ from replicator.coordination.logs.nodes import make_parents
 from replicator.coordination.machines.machines import Machines
 from replicator.coordination.machines.stopped import StoppedCores
 from replicator.coordination.ports import Coordinator, Create
+from replicator.coordination.recipes.barriers import Barrier
+from replicator.coordination.recipes.claim_nodes import Owner
+from replicator.coordination.recipes.locks import Locks
+from replicator.coordination.recipes.overview import locks as overview
+from replicator.coordination.recipes.queues import Queue
+from replicator.coordination.recipes.sequences import Sequences
 from replicator.coordination.records import (
     CommitRecord,
     HistoryRecord,
@@ -237,3 +243,27 @@ def test_an_identity_is_changed_without_a_gap(site: SecuredSite) -> None:
         record, site.layout, site.layout.last_commit(TASK)
     )
     assert not list(site.tree.deviating(record))
+
+
+@pytest.mark.parametrize("user", ["core", "server", "admin"])
+def test_recipes_with_each_identity_that_may_use_them(site, user):
+    """As the commands connect: whichever process the login is of. The Monitor only looks."""
+    site.tree.establish(site.record, quiet, existing=False)
+    zk, owner = site.session(None, user), Owner(by="x", host="h", pid=1)
+    locks = Locks(zk, site.layout, owner)
+    hold = locks.acquire("x", wait=5)
+    assert [lock.name for lock in overview(site.session(None, "monitor"), site.layout)] == ["x"]
+    with pytest.raises(CoordinationError, match="E4007"):
+        Locks(site.session(None, "monitor"), site.layout, owner).acquire("x", wait=0)
+    locks.release(hold)
+    barrier = Barrier(zk, site.layout, "b", 1, owner)
+    barrier.enter(5)
+    barrier.leave(5)
+    queue = Queue(zk, site.layout, "q", owner)
+    queue.put("item")
+    with pytest.raises(CoordinationError, match="E4076"):
+        Queue(site.session(None, "core"), site.layout, "other", owner).take(0)
+    queue.complete(queue.take(5))
+    assert Sequences(zk, site.layout).take("s") == range(1, 2)
+    with pytest.raises(CoordinationError, match="E4007"):
+        Sequences(site.session(None, "monitor"), site.layout).take("s")

@@ -1,0 +1,73 @@
+"""Error codes of locks, barriers, queues and ids."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.codes.entry import Entry, table
+
+_ZOOKEEPER: Final = table(
+    "zookeeper",
+    {
+        "E4070": (
+            "lock not free",
+            "Another process had the lock, or was in front of this one, during the whole time of --wait.",
+            "`replicator lock ls` shows holders and waiting processes. Repeat the command, or give a longer --wait.",
+        ),
+        "E4071": (
+            "lock lost",
+            "The lease of a lock, or of an item of a queue, has ended: the connection to ZooKeeper was lost for too "
+            "long, this process was stopped, or the znode was deleted. Another process may have it now. The command "
+            "that ran under it was ended.",
+            "Check what the command has done, and run it again. A longer --session-timeout tolerates longer outages. "
+            "Resources that compare fencing tokens refuse what a former holder still sends.",
+        ),
+        "E4072": (
+            "shared lock cannot become exclusive",
+            "A process that has a lock shared requests it exclusively. Two processes that do so would wait for each "
+            "other.",
+            "Release the lock first, or request it exclusively from the start.",
+        ),
+        "E4073": (
+            "number of parties differs",
+            "The parties of a barrier wait for different numbers of parties.",
+            "Give the same --parties to all of them.",
+        ),
+        "E4074": (
+            "barrier not complete",
+            "Fewer parties than --parties came during the whole time of --wait.",
+            "Start the missing parties, and repeat the command.",
+        ),
+        "E4075": (
+            "queue full",
+            "The queue has as many items as it may have. Nothing was added.",
+            "Start consumers, or wait until they have removed items, and repeat the command.",
+        ),
+        "E4076": (
+            "queue empty",
+            "There was no item, or consumers had all of them, during the whole time of --wait.",
+            "Repeat the command, or give a longer --wait.",
+        ),
+    },
+)
+_PROCESS: Final = table(
+    "process",
+    {
+        "E5140": (
+            "name not usable",
+            "A lock, barrier, queue or series of ids cannot have this name.",
+            "Use another name.",
+        ),
+        "E5141": (
+            "item not usable",
+            "An item of a queue is too large, or not text.",
+            "Store the data elsewhere, and put its address into the queue.",
+        ),
+        "E5142": (
+            "command not found",
+            "The command that should run under a lock does not exist or cannot be executed.",
+            "Check its path and its permissions.",
+        ),
+    },
+)
+CODES: Final[dict[str, Entry]] = _ZOOKEEPER | _PROCESS

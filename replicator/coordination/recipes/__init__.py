@@ -1,0 +1,1 @@
+"""Recipes over the coordinator for everyone: locks, barriers, queues and unique ids."""
