@@ -105,6 +105,18 @@ def test_what_is_damaged_counts_as_no_answer(session: Session, layout: Layout) -
     assert list(found) == [GUIDS[2]] and len(found[GUIDS[2]]) == 1 << 20, "bounded when it is unpacked"
 
 
+def test_parents_that_are_deleted_by_hand_are_made_again(session: Session, layout: Layout) -> None:
+    zk = session()
+    answers = answering(session(), layout, GUIDS[0], b"x\n")
+    collector = collecting(zk, layout, answers)
+    for parent in (layout.log_parts, layout.log_requests):
+        assert collector.collect(GUIDS[:1], "me", 1.0) == {GUIDS[0]: "x\n"}
+        answers.step()
+        zk.delete(parent)
+        assert collector.collect(GUIDS[:1], "me", 1.0) == {GUIDS[0]: "x\n"}
+        answers.step()
+
+
 def test_a_damaged_request_is_nobodys(session: Session, layout: Layout) -> None:
     zk = session()
     answers = LogAnswers(zk, layout, lambda: GUIDS[0], lambda: b"x\n")

@@ -58,6 +58,8 @@ class LogCollector:
 
     def _create(self, data: bytes) -> str:
         prefix = self._layout.log_request_prefix
+        if self._coordinator.exists(self._layout.log_parts) is None:  # also where it was deleted by hand
+            make_parents(self._coordinator, self._layout)
         try:
             return self._coordinator.create(prefix, data, ephemeral=True, sequential=True)
         except NodeMissing:

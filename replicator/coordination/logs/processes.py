@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from replicator.coordination.layout import Layout, parse_contender
-from replicator.coordination.machines.machines import Machines
+from replicator.coordination.layout import Layout, parse_contender, unescape
+from replicator.coordination.machines.payload import unpack
 from replicator.coordination.ports import Coordinator
 from replicator.coordination.records import ListenerRecord, MonitorRecord, ServerRecord, load
 from replicator.errors import CoordinationError, NodeMissing
@@ -31,17 +31,16 @@ class Listener(NamedTuple):
 
 
 def processes(coordinator: Coordinator, layout: Layout) -> list[Process]:
-    found = [_core(coordinator, layout, name) for name in _names(coordinator, layout.machines)]
-    found += [each.process for each in listeners(coordinator, layout)]
-    return sorted(process for process in found if process is not None)
+    cores = (_core(unescape(child), path, data) for child, path, data in _nodes(coordinator, layout.machines))
+    return sorted((*cores, *(each.process for each in listeners(coordinator, layout))))
 
 
-def _core(coordinator: Coordinator, layout: Layout, child: str) -> Process | None:
-    node = Machines(coordinator, layout).read(layout.task_name(child))
-    if node is None:
-        return None
-    record = node.record
-    return Process("core", node.name, record.pid if record else 0, record.process if record else "")
+def _core(name: str, path: str, data: bytes) -> Process:
+    try:
+        record = unpack(data, path)
+    except CoordinationError:
+        return Process("core", name, 0, "")
+    return Process("core", name, record.pid, record.process)
 
 
 def listeners(coordinator: Coordinator, layout: Layout) -> Iterator[Listener]:
@@ -51,22 +50,25 @@ def listeners(coordinator: Coordinator, layout: Layout) -> Iterator[Listener]:
         ("monitor", layout.monitors, MonitorRecord),
     )
     for kind, parent, form in kinds:
-        for child in _names(coordinator, parent):
-            contender, path = parse_contender(child), f"{parent}/{child}"
+        for child, path, data in _nodes(coordinator, parent):
+            contender = parse_contender(child)
             if contender is None:
                 continue
             try:
-                record = load(form, coordinator.get(path).data, path)
-            except CoordinationError as error:
-                if error.transient:
-                    raise
+                record = load(form, data, path)
+            except CoordinationError:
                 continue
             process = Process(kind, record.host, record.pid, contender.guid, record.address)
             yield Listener(process, record)
 
 
-def _names(coordinator: Coordinator, path: str) -> list[str]:
+def _nodes(coordinator: Coordinator, parent: str) -> Iterator[tuple[str, str, bytes]]:
+    """Name, path and content of each child; read together, as there may be a thousand machines."""
     try:
-        return coordinator.children(path)
+        names = coordinator.children(parent)
     except NodeMissing:
-        return []
+        return
+    paths = [f"{parent}/{name}" for name in names]
+    for name, path, node in zip(names, paths, coordinator.get_many(paths), strict=True):
+        if node is not None:
+            yield name, path, node.data
