@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from core.protocol import AddressAccepted, AddressPassed, AddressRecorded, AddressRefused, ProposeAddress, ToWorker
+from replicator.coordination.addresses.address_records import AcceptedAddress
 from replicator.coordination.addresses.choice import AddressPlan, plans, proposed
 from replicator.coordination.addresses.task_addresses import TaskAddress
 from replicator.coordination.clock import now_ms
-from replicator.coordination.records import AcceptedAddress, AddressFigures
+from replicator.coordination.records import AddressFigures
 
 Record = Callable[[str, AcceptedAddress], None]
 """Makes an accepted address of a section durable. Raises CoordinationError."""

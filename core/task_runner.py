@@ -28,6 +28,7 @@ from core.task_addresses import RunnerAddresses
 from core.task_gauge import TaskGauge
 from core.watchdog import Watchdog
 from replicator.config.ddns import resolved
+from replicator.coordination.addresses.address_records import AcceptedAddress
 from replicator.coordination.addresses.task_addresses import TaskAddresses
 from replicator.coordination.clock import now_ms
 from replicator.coordination.ids import ReplicaIds
@@ -37,7 +38,7 @@ from replicator.coordination.leadership.participant import Participant
 from replicator.coordination.leadership.progress import TermProgress
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Config
-from replicator.coordination.records import AcceptedAddress, TaskFigures
+from replicator.coordination.records import TaskFigures
 from replicator.coordination.tasks.purged import Purged
 from replicator.coordination.tasks.schema_nodes import SchemaNodes
 from replicator.errors import CoordinationError, LeadershipLost, NotConnected, ProcessError, VersionConflict

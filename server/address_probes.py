@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from replicator.config.ddns import parse_address
+from replicator.coordination.addresses.address_records import ProbeRecord
 from replicator.coordination.addresses.book import AddressNode
 from replicator.coordination.clock import now_ms
-from replicator.coordination.records import ProbeRecord
 from replicator.errors import CoordinationError
 from replicator.net.greetings import Kind, unanswered
 from replicator.telemetry.log import get_logger

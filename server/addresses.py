@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from replicator.config.ddns import Name, references
+from replicator.coordination.addresses.address_records import ProbeRecord
 from replicator.coordination.addresses.book import AddressBook, AddressNode
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
-from replicator.coordination.records import ProbeRecord, TaskRecord, load
+from replicator.coordination.records import TaskRecord, load
 from replicator.coordination.tasks.registry import Registry
 from replicator.errors import CoordinationError, NodeMissing, ProcessError
 from replicator.model.audit import Difference

@@ -6,10 +6,11 @@ import contextlib
 from typing import Final, NamedTuple
 
 from replicator.config.ddns import Name, canonical, parse_address, parse_name, parse_role
+from replicator.coordination.addresses.address_records import AddressChange, AddressRecord, ProbeRecord
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout, unescape
 from replicator.coordination.ports import Coordinator, Create, Delete, Node, Op, Watcher
-from replicator.coordination.records import AddressChange, AddressRecord, ProbeRecord, dump, load
+from replicator.coordination.records import dump, load
 from replicator.errors import (
     ConfigError,
     CoordinationError,

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 
 from replicator.config.ddns import Name, references
+from replicator.coordination.addresses.address_records import AcceptedAddress, TaskAddressesRecord
 from replicator.coordination.addresses.book import AddressBook
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Check, Coordinator, Create, Op, Set
-from replicator.coordination.records import AcceptedAddress, TaskAddressesRecord, dump, load
+from replicator.coordination.records import dump, load
 from replicator.coordination.watches import Watches
 from replicator.errors import (
     CoordinationError,

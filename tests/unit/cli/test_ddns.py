@@ -10,8 +10,9 @@ from replicator.cli.ddns.changes import watch_changes
 from replicator.cli.ddns.resolution import with_addresses
 from replicator.cli.task.client import Client
 from replicator.config.load import load_task
+from replicator.coordination.addresses.address_records import ProbeRecord
 from replicator.coordination.addresses.book import AddressBook
-from replicator.coordination.records import AddressFigures, ProbeRecord
+from replicator.coordination.records import AddressFigures
 from replicator.errors import ReplicatorError
 from tests.support.api import TASK, TOKEN, World
 from tests.unit.cli.conftest import Cli

@@ -17,9 +17,9 @@ from core.protocol import AddressAccepted, AddressPassed, AddressRecorded, Addre
 from core.task_addresses import RunnerAddresses
 from core.worker_addresses import AddressRejected, WorkerAddresses
 from replicator.assembly.address_checks import Checked
+from replicator.coordination.addresses.address_records import AcceptedAddress
 from replicator.coordination.addresses.choice import plan
 from replicator.coordination.addresses.task_addresses import TaskAddress
-from replicator.coordination.records import AcceptedAddress
 from replicator.errors import LeadershipLost, ProcessError, ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
 from replicator.model.term import Term

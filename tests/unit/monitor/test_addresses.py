@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from replicator.config.ddns import parse_name
+from replicator.coordination.addresses.address_records import ProbeRecord
 from replicator.coordination.addresses.book import AddressBook
-from replicator.coordination.records import AddressFigures, ProbeRecord
+from replicator.coordination.records import AddressFigures
 from tests.unit.monitor.scene import Bus
 from tests.unit.monitor.test_metrics import value
 from tests.unit.monitor.test_view_builder import Eye

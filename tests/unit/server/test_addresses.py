@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from replicator.coordination.records import AddressFigures, ProbeRecord
+from replicator.coordination.addresses.address_records import ProbeRecord
+from replicator.coordination.records import AddressFigures
 from server.address_probes import AddressProbes, changed, kind_of
 from server.addresses import AddressOperations
 from tests.support.api import TASK, World

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from replicator.config.ddns import Name
+from replicator.coordination.addresses.address_records import ProbeRecord
 from replicator.coordination.addresses.book import KEPT, AddressBook
 from replicator.coordination.in_memory.coordinator import MemoryCoordinator, MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.records import ProbeRecord
 from replicator.errors import ConfigError, CoordinationError, NodeMissing, VersionConflict
 
 NAME = Name("shop", "orders")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replicator.coordination.addresses.address_records import AcceptedAddress
 from replicator.coordination.addresses.choice import plan, proposed, unusable
 from replicator.coordination.addresses.task_addresses import TaskAddress
-from replicator.coordination.records import AcceptedAddress
 from replicator.errors import ProcessError
 
 MISSING = {"code": "E4101", "what": "there is no address"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from replicator.config.ddns import Name
+from replicator.coordination.addresses.address_records import AcceptedAddress
 from replicator.coordination.addresses.book import AddressBook
 from replicator.coordination.addresses.task_addresses import TaskAddresses
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
 from replicator.coordination.layout import Layout
-from replicator.coordination.records import AcceptedAddress
 from replicator.coordination.watches import Watches
 from replicator.errors import LeadershipLost
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from replicator.config.ddns import Name
+from replicator.coordination.addresses.address_records import AcceptedAddress
 from replicator.coordination.addresses.book import AddressBook
 from replicator.coordination.addresses.task_addresses import TaskAddress, TaskAddresses
 from replicator.coordination.in_memory.coordinator import MemoryEnsemble
@@ -12,7 +13,6 @@ from replicator.coordination.leadership.decision import decide
 from replicator.coordination.leadership.facts import Failure, WorkerFacts
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import ViewReader
-from replicator.coordination.records import AcceptedAddress
 from replicator.coordination.tasks.registry import Registry
 from replicator.coordination.watches import Watches
 from tests.unit.coordination.leadership.test_decision import CONFIG, NOW, OWN, contender, leading, view
