@@ -19,8 +19,9 @@ from core.expiry_checks import Config, ExpiryChecks
 from core.lease_renewal import LeaseRenewal
 from core.machine_status import MachineStatus
 from core.pipe_reader import PipeReader, Speaker
-from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Progress, Status
+from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Progress, RelaySpec, Status
 from core.reachability import Reachability
+from core.relays import RelayProcess, Relays
 from core.schema_history_service import SchemaHistoryService
 from core.task_runner import TaskRunner
 from replicator.assembly.expiry_checks import ExpiryReport
@@ -63,6 +64,7 @@ class Agent:
     tasks: the tasks to take part in, registered if they are not yet; empty for all that exist and will exist.
     launcher: makes workers.
     alive: called with the clock's time at each turn of the main loop.
+    relay: makes the process of a shared dump connection; None: none is shared.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Agent:
         clock: Callable[[], float] = lease_clock.now,
         look: Callable[[Config, str], ExpiryReport | None] = lambda config, installation: None,
         alive: Callable[[float], None] = lambda now: None,
+        relay: Callable[[RelaySpec], RelayProcess] | None = None,
     ) -> None:
         self._coordinator = coordinator
         self._tasks = tuple(tasks)
@@ -97,6 +100,7 @@ class Agent:
             writer=CheckpointWriter(self._later_write_failed, clock),
             schema_history=SchemaHistoryService(),
             pipes=PipeReader(self._heard),
+            relays=Relays(relay, self._is_current),
             clock=clock,
             validate=validate,
             reach=self._reachability.of,
@@ -140,6 +144,10 @@ class Agent:
         if isinstance(message, Progress):
             runner.on_progress(message)
         self._events.put(lambda: self._hear(runner, worker, message))
+
+    def _is_current(self, task: str, worker: object) -> bool:
+        runner = self._runners.get(task)
+        return runner is not None and runner.is_current(worker)
 
     def _on_connection(self, state: Connection) -> None:
         self._events.put(lambda: self._connection_changed(state))

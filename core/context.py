@@ -11,6 +11,7 @@ from core.checkpoint_writer import CheckpointWriter
 from core.lease_renewal import LeaseRenewal
 from core.pipe_reader import PipeReader, Speaker
 from core.protocol import ToWorker, WorkerSpec
+from core.relays import Relays
 from core.schema_history_service import SchemaHistoryService
 from replicator.assembly.expiry_checks import ExpiryReport
 from replicator.coordination.layout import Layout
@@ -53,6 +54,7 @@ class CoreContext:
     writer: CheckpointWriter
     schema_history: SchemaHistoryService
     pipes: PipeReader
+    relays: Relays
     clock: Callable[[], float]
     validate: Validate
     reach: Callable[[str], dict[str, bool]]

@@ -59,7 +59,17 @@ def _run(
     coordinator = for_process(zookeeper, session_timeout, Layout(root), "core")
     launcher = Launcher(log_format)
     manager = ServiceManager()
-    agent = Agent(coordinator, Layout(root), host, tasks, launcher, validate, look=launcher.look, alive=manager.alive)
+    agent = Agent(
+        coordinator,
+        Layout(root),
+        host,
+        tasks,
+        launcher,
+        validate,
+        look=launcher.look,
+        alive=manager.alive,
+        relay=launcher.relay,
+    )
     _stop_on_signals(agent, manager, stopping)
     launcher.warm()
     outages = OutageLog(coordinator, _LOG).start()
