@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import select
@@ -76,10 +77,11 @@ class Feed:
             place = self._ask(where)
         if place.at < 0:
             return False
-        try:
-            return self._walk(place, file, offset)
-        except Overtaken:
-            return False
+        with contextlib.suppress(Overtaken):
+            if self._walk(place, file, offset):
+                return True
+        self._reader.rest()
+        return False
 
     def _walk(self, place: Place, file: str, offset: int) -> bool:
         reader, walk = self._reader, EventWalk()

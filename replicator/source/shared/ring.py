@@ -120,6 +120,10 @@ class Reader:
         self._words[self._slot + _CURSOR] = at + 1
         self._fence()
 
+    def rest(self) -> None:
+        """Reads no more for now: the writer need not wait for this reader."""
+        self._words[self._slot + _CURSOR] = 0
+
     def read(self, most: int) -> bytes:
         """The next bytes, b"" when there are none yet. Raises Overtaken."""
         cursor = self.cursor

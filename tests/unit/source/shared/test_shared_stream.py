@@ -325,6 +325,18 @@ def test_a_file_of_the_same_name_is_not_taken_for_the_one_before_a_reset(rig):
     feed.shut()
 
 
+def test_the_writer_does_not_wait_for_a_reader_that_could_not_join(rig):
+    relay = rig.relay()
+    eventually(lambda: relay._places)
+    end = rig.binlog.server.end()
+    rig.commit()
+    eventually(lambda: relay._places[-1][2] > end.offset)
+    feed = Feed(rig.name, KEY)
+    assert not feed.join(end.file, end.offset + 1, rig.binlog.writer.timestamp)  # no event ends there
+    assert relay._writer.cursors([0]) == []
+    feed.shut()
+
+
 def test_without_readers_a_relay_ends(rig):
     relay = Relay(rig.own(rig.binlog.server.end()), "test-" + secrets.token_hex(8), KEY, 1 << 16, linger=0.1)
     thread = threading.Thread(target=relay.run)
