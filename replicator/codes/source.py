@@ -170,10 +170,10 @@ CODES: Final[dict[str, Entry]] = table(
         "E2290": (
             "shared stream left",
             (
-                "A task with `source.share: auto` reads with a connection of its own again: it was slower than the "
+                "A task with `source.share: auto` reads with a separate connection again: it was slower than the "
                 "other tasks, or the shared connection ended. The log of its worker says which."
             ),
-            "None required: the task goes on where it was, and comes back when it has caught up.",
+            "None required: the task continues where it was, and comes back when it has caught up.",
         ),
         "E2301": (
             "unsupported event",

@@ -137,7 +137,7 @@ class MySQLSource(DatabaseServer):
         "never",
         description=(
             "whether tasks that one Core runs may read this server over one connection: auto, once they have caught "
-            "up, those that have it and the same login; never: the task has a connection of its own"
+            "up, those that have it and the same login; never: the task has a separate connection"
         ),
     )
 

@@ -1,7 +1,7 @@
-"""A task's stream that begins with a connection of its own and goes over to a shared one when it has caught up.
+"""A task's stream that begins with a separate connection and goes over to a shared one when it has caught up.
 
 It never goes back: whoever falls behind, or meets anything unexpected, ends the session, and the next one begins with
-a connection of its own at the position that is acknowledged, like every other session.
+a separate connection at the position that is acknowledged, like every other session.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class SharedStream:
         if feed is not None:
             feed.shut()
 
-    # A connection of its own
+    # A separate connection
 
     def _follow(self, data: bytes) -> bytes:
         """What of `data` the decoder is to have: after a join, nothing behind the event where the ring goes on."""
@@ -164,4 +164,4 @@ class SharedStream:
         if self._closed:
             return SourceUnavailable("E2002", "the binlog stream ended", found="this process closed the stream")
         self._left(found, slow)
-        return SessionRenewed("E2290", "the task reads with a connection of its own again", found=found)
+        return SessionRenewed("E2290", "the task reads with a separate connection again", found=found)
