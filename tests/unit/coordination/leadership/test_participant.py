@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from replicator.coordination.groups.candidacy import Candidacy
 from replicator.coordination.leadership.election import Election
 from replicator.coordination.leadership.facts import DRAIN_MOST
 from replicator.coordination.leadership.lease import Lease
@@ -274,3 +275,13 @@ class TestLease:
         assert lease.deadline == 0.0
         assert not lease.confirm(self.stat(), 102.0, 6.0)
         assert lease.deadline == 0.0
+
+
+def test_task_that_runs_elsewhere_is_read_less_often(world, leader, standby):
+    """A leader that is to hand over is not: no watch tells that its successor is there."""
+    assert leader.participant.calm and standby.participant.calm
+    leader.participant.place(Candidacy(group="blue"))
+    standby.participant.place(Candidacy(group="blue"))
+    world.settle(1)
+    assert state(standby) is State.ABSENT and standby.participant.calm
+    assert state(leader) is State.RUNNING and not leader.participant.calm
