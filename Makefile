@@ -16,7 +16,7 @@ COMPILE := $(VENV)/uv pip compile --quiet --universal --python-version 3.11 --ge
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser demo test unit conformance integration failover golden lint format types imports bench \
-	bench-handover bench-compare soak faults snapshots locks long targets smallest fuzz prove mutants up down clean lock docs docker
+	bench-handover bench-shared bench-compare soak faults snapshots locks long targets smallest fuzz prove mutants up down clean lock docs docker
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 20
@@ -71,6 +71,9 @@ bench: setup ## every figure of docs/performance.md in 15 minutes; SIZE=full for
 
 bench-handover: setup ## take-over and switchover under load, TRIES of each
 	@$(RUN) dev.bench.handover --tries $(TRIES)
+
+bench-shared: setup ## 1 and 20 tasks that read one source, over their own connections and over a shared one
+	@$(RUN) dev.bench.shared
 
 bench-compare: setup ## this tree against the revision BASE, run by run: ratios and their spread
 	@$(RUN) dev.bench.versus $(BASE)

@@ -23,6 +23,7 @@ NAMES = (
     "arena",
     "codes",
     "deferred_fields",
+    "framing",
     "kafka",
     "loop",
     "net_rows",

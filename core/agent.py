@@ -21,8 +21,9 @@ from core.machine_status import MachineStatus
 from core.outgoing_watch import OutgoingWatch
 from core.pipe_reader import PipeReader, Speaker
 from core.placing import Placing
-from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Logged, Progress, Status
+from core.protocol import AppendSchemaHistory, FromWorker, LoadSchemaHistory, Logged, Progress, RelaySpec, Status
 from core.reachability import Reachability
+from core.relays import RelayProcess, Relays
 from core.schema_history_service import SchemaHistoryService
 from core.task_runner import TaskRunner
 from replicator.assembly.expiry_checks import ExpiryReport
@@ -66,6 +67,7 @@ class Agent:
     tasks: the tasks to take part in, registered if they are not yet; empty for all that exist and will exist.
     launcher: makes workers.
     alive: called with the clock's time at each turn of the main loop.
+    relay: makes the process of a shared dump connection; None: none is shared.
     group, capacity: the group of Cores that this one joins, "" for none, and the weight that it takes.
     """
 
@@ -80,6 +82,7 @@ class Agent:
         clock: Callable[[], float] = lease_clock.now,
         look: Callable[[Config, str], ExpiryReport | None] = lambda config, installation: None,
         alive: Callable[[float], None] = lambda now: None,
+        relay: Callable[[RelaySpec], RelayProcess] | None = None,
         group: str = "",
         capacity: int = DEFAULT_CAPACITY,
     ) -> None:
@@ -104,6 +107,7 @@ class Agent:
             schema_history=SchemaHistoryService(),
             pipes=PipeReader(self._heard),
             outgoing=OutgoingWatch(coordinator, layout, self._later_outgoing, self._obey),
+            relays=Relays(relay, self._is_current),
             clock=clock,
             validate=validate,
             reach=self._reachability.of,
@@ -167,6 +171,10 @@ class Agent:
         if isinstance(message, Progress):
             runner.on_progress(message)
         self._events.put(lambda: self._hear(runner, worker, message))
+
+    def _is_current(self, task: str, worker: object) -> bool:
+        runner = self._runners.get(task)
+        return runner is not None and runner.is_current(worker)
 
     def _on_connection(self, state: Connection) -> None:
         self._events.put(lambda: self._connection_changed(state))

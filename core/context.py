@@ -12,6 +12,7 @@ from core.lease_renewal import LeaseRenewal
 from core.outgoing_watch import OutgoingWatch
 from core.pipe_reader import PipeReader, Speaker
 from core.protocol import ToWorker, WorkerSpec
+from core.relays import Relays
 from core.schema_history_service import SchemaHistoryService
 from replicator.assembly.expiry_checks import ExpiryReport
 from replicator.coordination.layout import Layout
@@ -55,6 +56,7 @@ class CoreContext:
     schema_history: SchemaHistoryService
     pipes: PipeReader
     outgoing: OutgoingWatch
+    relays: Relays
     clock: Callable[[], float]
     validate: Validate
     reach: Callable[[str], dict[str, bool]]

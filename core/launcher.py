@@ -22,7 +22,7 @@ from typing import Any
 from core import channel
 from core.channel import AgentEnd
 from core.parent_death import end_with_the_template
-from core.protocol import FromWorker, Lease, ToWorker, WorkerSpec
+from core.protocol import FromWorker, Lease, RelaySpec, ToWorker, WorkerSpec
 from core.socket_folder import socket_folder
 from replicator.assembly.expiry_checks import ExpiryReport, check_expiry
 from replicator.config import sealed
@@ -103,6 +103,21 @@ class Worker:
         self._way.close()
 
 
+class Relay:
+    """A process that reads a dump connection for several tasks."""
+
+    def __init__(self, process: BaseProcess) -> None:
+        self._process = process
+        self.pid: int = process.pid or 0
+
+    @property
+    def alive(self) -> bool:
+        return self._process.is_alive()
+
+    def kill(self) -> None:
+        _end(self._process)
+
+
 class Launcher:
     """Makes workers. One per Core process."""
 
@@ -112,6 +127,7 @@ class Launcher:
         self._log_style = log_style
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
+        self._relays: list[Relay] = []
         self._looking: BaseProcess | None = None
 
     def warm(self) -> None:
@@ -162,14 +178,26 @@ class Launcher:
             _end(process)
         return found if isinstance(found, ExpiryReport) else None
 
+    def relay(self, spec: RelaySpec) -> Relay:
+        """The process that reads a dump connection for several tasks. It ends by itself, and with the template."""
+        process = self._context.Process(target=_relay, args=(spec, self._log_style), name="relay", daemon=True)
+        process.start()
+        relay = Relay(process)
+        with self._lock:
+            self._relays = [known for known in self._relays if known.alive] + [relay]
+        return relay
+
     def close(self) -> None:
         """Kills every process that is still there."""
         if self._looking is not None:
             _end(self._looking)
         with self._lock:
             workers, self._workers = self._workers, []
+            relays, self._relays = self._relays, []
         for worker in workers:
             worker.kill()
+        for relay in relays:
+            relay.kill()
 
 
 def _end(process: BaseProcess) -> None:
@@ -194,6 +222,13 @@ def _look(connection: Connection, config: dict[str, Any], installation: str, out
         connections.set_cluster_list(outgoing)
         sealed.bind(config, installation)
         connection.send(check_expiry(parse_task(config)))
+
+
+def _relay(spec: RelaySpec, log_style: str | None) -> None:
+    from core.relay import main  # the data path, as for a worker
+
+    end_with_the_template()
+    main(spec, log_style)
 
 
 def _nothing() -> None:

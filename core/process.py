@@ -84,6 +84,7 @@ def _run(
         validate,
         look=launcher.look,
         alive=manager.alive,
+        relay=launcher.relay,
         group=part.group,
         capacity=part.capacity,
     )

@@ -42,6 +42,34 @@ class WorkerSpec(msgspec.Struct, frozen=True):
     addresses: tuple[AddressPlan, ...] = ()
 
 
+class ShareSource(msgspec.Struct, frozen=True, tag=True):
+    """Worker -> agent, again while it has no answer: this task has caught up, and would share its dump connection.
+    key, where, replica: see `Terms` (replicator/source/shared)."""
+
+    key: str
+    where: str
+    replica: str
+
+
+class SourceShared(msgspec.Struct, frozen=True, tag=True):
+    """Agent -> worker: a relay reads the stream of this key; the name of its socket."""
+
+    key: str
+    name: str
+
+
+class RelaySpec(msgspec.Struct, frozen=True):
+    """What a relay is started with. name: of its socket; config, installation: of one of the tasks, for login and
+    TLS; host: label of the Core; outgoing: the cluster's list of outgoing addresses."""
+
+    name: str
+    stream: ShareSource
+    config: dict[str, Any]
+    installation: str
+    host: str
+    outgoing: tuple[str, ...] | None = None
+
+
 class Lease(NamedTuple):
     """The end of a lease in shared memory, two C doubles: seconds of the lease clock and of the wall clock."""
 
@@ -154,11 +182,13 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
 
 class Status(msgspec.Struct, frozen=True, tag=True):
     """Worker -> agent, twice a second while something waits, else when it changes and every few seconds. `blocked`: a
-    side that does not answer; `flowing`: data flows, or would if there were any."""
+    side that does not answer; `flowing`: data flows, or would if there were any; `shared`: the stream is one that tasks
+    of this Core share."""
 
     lag: LagFacts
     blocked: Blocked | None = None
     flowing: bool = False
+    shared: bool = False
 
 
 class Streaming(msgspec.Struct, frozen=True, tag=True):
@@ -195,7 +225,9 @@ class SecretChanged(msgspec.Struct, frozen=True, tag=True):
     error: dict[str, str]
 
 
-ToWorker: TypeAlias = Drain | Saved | SchemaHistoryAnswer | ProposeAddress | AddressRecorded | OutgoingChanged
+ToWorker: TypeAlias = (
+    Drain | Saved | SchemaHistoryAnswer | SourceShared | ProposeAddress | AddressRecorded | OutgoingChanged
+)
 AboutAddress: TypeAlias = AddressPassed | AddressRefused | AddressAccepted
 FromWorker: TypeAlias = (
     Progress
@@ -205,6 +237,7 @@ FromWorker: TypeAlias = (
     | Failed
     | Drained
     | SecretChanged
+    | ShareSource
     | Logged
     | LoadSchemaHistory
     | AppendSchemaHistory

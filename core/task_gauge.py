@@ -73,6 +73,12 @@ class TaskGauge:
             skew_ms = self._status.lag.skew_ms if self._status else None
         return None if skew_ms is None else skew_ms / 1000
 
+    @property
+    def shared(self) -> bool | None:
+        """Whether the source is read over a connection that tasks share; None: not known."""
+        with self._lock:
+            return self._status.shared if self._status else None
+
     def retrying(self) -> Retrying | None:
         with self._lock:
             return self.retries.present(self._wall_ms())

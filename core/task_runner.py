@@ -20,6 +20,7 @@ from core.protocol import (
     Progress,
     Saved,
     SecretChanged,
+    ShareSource,
     Streaming,
     Waiting,
     WorkerSpec,
@@ -63,6 +64,7 @@ class TaskRunner:
         self.gauge = TaskGauge(context.clock)
         self._context = context
         self._worker: WorkerProcess | None = None
+        self._spec: WorkerSpec | None = None
         self._term: Leading | None = None
         self._addresses = RunnerAddresses()
         self._watchdog = Watchdog()
@@ -122,7 +124,7 @@ class TaskRunner:
             refused = ProcessError("E5018", f"the worker of '{task}' could not be started", found=str(error))
             self.gauge.wait(refused.to_dict())
             raise refused from error
-        self._worker, self._term = worker, term
+        self._worker, self._spec, self._term = worker, spec, term
         self._watchdog = Watchdog()
         sink = config.data.get("sink", {}).get("type", "")
         self.gauge.reset(sink, same_term=term.epoch == self._epoch)
@@ -199,6 +201,8 @@ class TaskRunner:
                 self.gauge.wait(error)
                 participant.on_waiting(error)
                 self._log.warning("waiting", code=error.get("code", ""), error=error.get("what", ""))
+            case ShareSource() if self._worker is not None and self._spec is not None:
+                self._context.relays.asked(self._spec, self._worker, message)
             case Drained(checkpoint):
                 self.kill()
                 participant.on_drained(checkpoint)
@@ -367,6 +371,7 @@ class TaskRunner:
             lag = gauge.lag()
             figures.lag_s, figures.lag_at_most, figures.lag_note = lag.seconds, lag.at_most, lag.note
             figures.clock_skew_s = gauge.skew_s
+            figures.source_shared = gauge.shared
         else:
             figures.lag_note = f"the task is {facts.state.value}"
         if worker is not None and last is not None:

@@ -18,6 +18,7 @@ from replicator.telemetry import log
 
 MODULES: Final = (
     "core.worker",
+    "core.relay",
     "core.channel",
     "core.launcher",  # has the function that a worker begins with
     # multiprocessing imports it when it unpacks what a worker shares with its agent.

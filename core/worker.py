@@ -31,6 +31,8 @@ from core.protocol import (
     Saved,
     SchemaHistoryAnswer,
     SecretChanged,
+    ShareSource,
+    SourceShared,
     Status,
     Streaming,
     ToWorker,
@@ -43,6 +45,7 @@ from core.secret_renewal import LOGINS, renewed
 from core.source_watch import watch_source
 from core.worker_addresses import AddressRejected, WorkerAddresses
 from replicator.assembly.pipeline import build_pipeline, build_sink, build_source
+from replicator.assembly.shared_source import SharedSource, shared
 from replicator.config import sealed
 from replicator.config.load import parse_task
 from replicator.config.task import TaskConfig
@@ -83,6 +86,7 @@ class Link:
         self._saved = 0
         self._changed = threading.Condition()
         self.drain = threading.Event()
+        self.shared: SharedSource | None = None
         self.history = SchemaHistoryClient(self.send)
         self.addresses: WorkerAddresses
 
@@ -110,10 +114,16 @@ class Link:
                 self.history.answered(message)
             elif isinstance(message, OutgoingChanged):
                 connections.set_cluster_list(message.entries)
+            elif isinstance(message, SourceShared) and self.shared is not None:
+                self.shared.offer(message.key, message.name)
             elif isinstance(message, ProposeAddress):
                 self.addresses.propose(message.section, message.address)
             elif isinstance(message, AddressRecorded):
                 self.addresses.recorded(message.section)
+
+    def is_shared(self) -> bool:
+        """Whether the stream is one that tasks of this Core share."""
+        return self.shared is not None and self.shared.joined
 
     def wait_saved(self, number: int, timeout: float) -> bool:
         with self._changed:
@@ -262,6 +272,13 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
         if opened is None:
             return Drained(None)
         source, sink = opened
+        link.shared = shared(
+            config,
+            source,
+            lambda terms: link.send(ShareSource(terms.key, terms.where, terms.replica)),
+            lambda reason: logger.info("shared stream left", reason=reason),
+        )
+        source = link.shared or source
         pipeline = build_pipeline(
             config,
             source=source,
@@ -281,7 +298,8 @@ def _run(link: Link, spec: WorkerSpec, term: Term, logger: Any) -> FromWorker:
             pipeline.drain()
         if spec.checkpoint is not None:
             pipeline.status.place = spec.checkpoint.position
-        threading.Thread(target=report_status, args=(pipeline.status, link.send), name="status", daemon=True).start()
+        reported = pipeline.status, link.send, link.is_shared
+        threading.Thread(target=report_status, args=reported, name="status", daemon=True).start()
         watched_by = {"refused": refused.is_set}
         told = source, store, pipeline.status
         threading.Thread(target=watch_source, args=told, kwargs=watched_by, name="source", daemon=True).start()
@@ -352,14 +370,18 @@ def _refused(
 
 
 def report_status(
-    status: PipelineStatus, send: Callable[[FromWorker], None], wait: Callable[[float], object] = time.sleep
+    status: PipelineStatus,
+    send: Callable[[FromWorker], None],
+    shared: Callable[[], bool] = lambda: False,
+    wait: Callable[[float], object] = time.sleep,
 ) -> None:
     """Runs in a thread of its own: the thread that delivers may be blocked in the sink, and that has to be seen."""
     told, told_at = Status(LagFacts()), 0.0
     while True:
         facts, blocked = status.facts(), status.blocked()
-        present = Status(facts, blocked, status.flowing)
-        same = msgspec.structs.replace(told.lag, at_ms=facts.at_ms) == facts and told.flowing == present.flowing
+        present = Status(facts, blocked, status.flowing, shared())
+        same = msgspec.structs.replace(told.lag, at_ms=facts.at_ms) == facts
+        same = same and (told.flowing, told.shared) == (present.flowing, present.shared)
         quiet = same and not facts.waiting_ms and not facts.unread_ms and blocked is told.blocked is None
         now = time.monotonic()
         if not quiet or now - told_at >= _UNCHANGED_SECONDS:

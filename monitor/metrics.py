@@ -96,6 +96,9 @@ def _tasks(tasks: Iterable[TaskRow]) -> Iterator[Metric]:
         "Time until the source purges binlog that the task needs.",
         [t.retention_headroom_s for t in tasks],
     )
+    yield per_task(
+        "source_shared", "1 while the source is read over a shared connection.", [t.source_shared for t in tasks]
+    )
     ends = [_seconds(t.certificate_ms) for t in tasks]
     yield per_task("certificate_expiry_timestamp_seconds", "Expiry of the first certificate to expire.", ends)
     yield per_task(

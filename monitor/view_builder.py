@@ -114,6 +114,7 @@ def _task(task: TaskOverview, told: Condition, spark: tuple[float, ...]) -> Task
         figures_old=task.figures_old,
         retrying=task.retrying,
         retention_headroom_s=task.retention_headroom_s,
+        source_shared=task.source_shared,
         certificate_ms=figures.certificate_ms if figures else 0,
         certificate=figures.certificate if figures else "",
         late_consumers=tuple(figures.late_consumers.values()) if figures else (),

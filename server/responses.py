@@ -69,9 +69,10 @@ class Task(TaskState, kw_only=True, rename={"api_version": "apiVersion"}):
     unknown; `lag_at_most`: it is an upper bound; `lag_note`: why it is unknown or a bound. `clock_skew_s`: seconds that
     the source's clock is ahead of the Core's. `figures_age_s`: seconds since the Core wrote these figures;
     `figures_old`: more than 3, so that lag and rate are unknown. `retrying`: what does not answer, since when, with
-    which error and effect, null if nothing. `problems`: errors, most basic first, also those that are retried.
-    `verification`: the last result of `replicator verify`, null without one. `addresses`: of the address book: what is
-    wanted, what is in use, and why it is not the same."""
+    which error and effect, null if nothing. `source_shared`: the source is read over a connection that tasks of one
+    Core share (`source.share`), null if that is not known. `problems`: errors, most basic first, also those that are
+    retried. `verification`: the last result of `replicator verify`, null without one. `addresses`: of the address book:
+    what is wanted, what is in use, and why it is not the same."""
 
     api_version: str = API_VERSION
     kind: str = "Task"

@@ -167,6 +167,14 @@ CODES: Final[dict[str, Entry]] = table(
             ),
             "Create the table as shown by `replicator docs targets`, or set `source.skip_replicated: all`.",
         ),
+        "E2290": (
+            "shared stream left",
+            (
+                "A task with `source.share: auto` reads with a separate connection again: it was slower than the "
+                "other tasks, or the shared connection ended. The log of its worker says which."
+            ),
+            "None required: the task continues where it was, and comes back when it has caught up.",
+        ),
         "E2301": (
             "unsupported event",
             "The binlog contains an event that cannot be decoded but affects replicated data.",

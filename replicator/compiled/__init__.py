@@ -17,6 +17,7 @@ MODULES: Final = (
     "arena",
     "codes",
     "deferred_fields",
+    "framing",
     "kafka",
     "loop",
     "net_rows",

@@ -133,6 +133,13 @@ class MySQLSource(DatabaseServer):
     online_schema_change: Literal["hide", "show"] = Field(
         "hide", description="whether to replicate the shadow tables of gh-ost and pt-online-schema-change"
     )
+    share: Literal["auto", "never"] = Field(
+        "never",
+        description=(
+            "whether tasks that one Core runs may read this server over one connection: auto, once they have caught "
+            "up, those that have it and the same login; never: the task has a separate connection"
+        ),
+    )
 
     skip_replicated: SkipReplicated = Field(
         "none",

@@ -359,7 +359,7 @@ def _add_figures(view: TaskOverview) -> None:
     view.rows, view.transactions, view.rows_per_s = figures.rows, figures.transactions, figures.rows_per_s
     view.lag_s, view.lag_at_most, view.lag_note = figures.lag_s, figures.lag_at_most, figures.lag_note
     view.clock_skew_s, view.retention_headroom_s = figures.clock_skew_s, figures.retention_headroom_s
-    view.retrying = figures.retrying
+    view.source_shared, view.retrying = figures.source_shared, figures.retrying
     view.last_event_ms, view.checkpoint_ms = figures.last_event_ms, figures.checkpoint_ms
 
 

@@ -220,7 +220,8 @@ class DeliveryFigures(msgspec.Struct, kw_only=True):
     bound, else "". clock_skew_s: seconds that the source's clock is ahead of the Core's, None: not measured.
     last_event_ms: commit time of the last delivered event; checkpoint_ms: time of the last checkpoint, 0 without one.
     `retention_headroom_s`: seconds until the source may purge a binlog file that the task still needs; None: never, or
-    unknown. `retrying`: what the task retries, None: nothing."""
+    unknown. `source_shared`: the source is read over a connection that tasks of the Core share; None: not known.
+    `retrying`: what the task retries, None: nothing."""
 
     epoch: int = 0
     position: str = ""
@@ -233,6 +234,7 @@ class DeliveryFigures(msgspec.Struct, kw_only=True):
     lag_note: str = ""
     clock_skew_s: float | None = None
     retention_headroom_s: float | None = None
+    source_shared: bool | None = None
     last_event_ms: int = 0
     checkpoint_ms: int = 0
     retrying: Retrying | None = None

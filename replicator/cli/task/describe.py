@@ -89,6 +89,7 @@ def _facts(task: dict[str, Any]) -> Iterator[str]:
         "Retention headroom": f"{render.duration(task['retention_headroom_s'])} until required binlog may be purged"
         if task.get("retention_headroom_s") is not None
         else "-",
+        **_connection(task),
         "Rows": f"{task['rows']}" + (f" ({render.rate(task['rows_per_s'])}/s)" if render.moving(task) else ""),
         **_dead_letters(task),
         **_conflicts(task),
@@ -128,6 +129,12 @@ def _retrying(task: dict[str, Any]) -> dict[str, str]:
     attempts = f", {retried['attempts']} failed attempts" if retried["attempts"] else ""
     error = " ".join(text for text in (retried["code"], retried["what"]) if text)
     return {"Retrying": f"{side} for {render.duration(retried['seconds'])}{attempts}: {error}. {retried['effect']}"}
+
+
+def _connection(task: dict[str, Any]) -> dict[str, str]:
+    """Whether the source is read over a connection that tasks of the Core share."""
+    shared = task.get("source_shared")
+    return {} if shared is None else {"Connection": "shared" if shared else "own"}
 
 
 def _addresses(task: dict[str, Any]) -> dict[str, str]:

@@ -6,10 +6,11 @@ import time
 from functools import partial
 
 from replicator.config.task import MySQLSource as Config
-from replicator.errors import ReplicatorError
+from replicator.errors import ReplicatorError, SourceUnavailable
 from replicator.model.position import Begin, Position
 from replicator.model.replica_id import derived
 from replicator.model.source_end import SourceEnd
+from replicator.mysql.hosts import candidates
 from replicator.mysql.server import Server, read_server
 from replicator.mysql.session import Session
 from replicator.source.mysql import dump, named_tables, positions, preflight, replica_id_conflicts, retention_headroom
@@ -17,6 +18,7 @@ from replicator.source.mysql.event_headers import event_length, read_origin
 from replicator.source.mysql.group_member import check_member, hosts_of
 from replicator.source.mysql.origin import OriginReader
 from replicator.source.mysql.stream import MySQLStream
+from replicator.source.shared.terms import Terms, terms
 
 _SCAN_SECONDS = 60.0  # MariaDB walks one binlog file, 1 GB by default, before it sends the first event after a GTID
 
@@ -35,6 +37,9 @@ class MySQLSource:
         server_id: our replica id; default: the configured one, else derived from the task's name.
         statements: whether somebody wants the texts of the statements behind rows. MariaDB logs them by default, and
             sends them only when asked.
+
+    Attributes:
+        with_terms: streams are opened with the terms under which they may be shared (`source/shared`).
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class MySQLSource:
         self._password = password
         self._statements = statements
         self.server_id = server_id or config.server_id or derived(task)
+        self.with_terms = False
 
     def start_position(self, begin: Begin | None = None) -> Position:
         return self._hosts.first(partial(self._start_position, begin))
@@ -89,13 +95,38 @@ class MySQLSource:
             check_member(server, config)
             preflight.check(server, config)
             position = positions.check(session, server, position, self._origin_reader(config, server))
+            terms = self._terms(session, server, config) if self.with_terms else None
             dump.start(session, server, config, self._task, self.server_id, position, statements=self._statements)
             scans = server.mariadb and positions.by_gtid(server, position)
             patience = max(config.connect_timeout_s, _SCAN_SECONDS if scans else 0)
-            return MySQLStream(session, position, 2 * config.heartbeat_s, patience, self._rival)
+            return MySQLStream(session, position, 2 * config.heartbeat_s, patience, self._rival, terms)
         except BaseException:
             session.close()
             raise
+
+    def open_end(self, where: str) -> MySQLStream:
+        """What the log of this server, host:port, gets from now on. By file and offset, so that nothing of it is left
+        out, whatever has been executed. With its terms."""
+        config = next((each for each in candidates(self._config) if f"{each.host}:{each.port}" == where), None)
+        if config is None:
+            raise SourceUnavailable("E2002", f"{where} is not a server of the task")
+        session = Session(config, self._password)
+        try:
+            server = read_server(session)
+            check_member(server, config)
+            preflight.check(server, config)
+            terms = self._terms(session, server, config)
+            position = Position(terms.file, terms.offset)
+            dump.start(session, server, config, self._task, self.server_id, position, statements=self._statements)
+            silence = 2 * config.heartbeat_s
+            return MySQLStream(session, position, silence, config.connect_timeout_s, self._rival, terms)
+        except BaseException:
+            session.close()
+            raise
+
+    def _terms(self, session: Session, server: Server, config: Config) -> Terms:
+        end = positions.end_position(session, server)
+        return terms(config, self._password, server, (end.file, end.offset), statements=self._statements)
 
     def check(self, position: Position) -> Position:
         """Makes the checks of `open` without opening a stream. Raises SourceUnavailable, SourceError."""

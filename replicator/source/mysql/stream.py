@@ -15,6 +15,7 @@ from replicator.errors import ReplicatorError, SourceError, SourceUnavailable
 from replicator.model.position import Position
 from replicator.mysql.session import Session
 from replicator.source.mysql import stream_errors
+from replicator.source.shared.terms import Terms
 
 _CHUNK = 512 << 10
 _READABLE = select.POLLIN | select.POLLPRI
@@ -27,6 +28,7 @@ class MySQLStream:
         silence: seconds without a byte after which the connection counts as dead.
         patience: the same for the first such silence: a MariaDB server sends nothing while it looks for a GTID.
         rival: asks who else reads with our replica id.
+        terms: under which it may be shared, for who asked for them.
     """
 
     framing: Literal["packet", "file"] = "packet"
@@ -38,11 +40,13 @@ class MySQLStream:
         silence: float,
         patience: float,
         rival: Callable[[], str] = lambda: "",
+        terms: Terms | None = None,
     ) -> None:
         self.position = position
         self._rival = rival
         self._where, self._user = session.where, session.user
-        self._silence = silence
+        self.silence = silence
+        self.terms = terms
         self._session = session  # its connection closes the socket when it is collected
         self._socket, self._held = _take_over(session)
         self._socket.setblocking(False)
@@ -90,7 +94,7 @@ class MySQLStream:
         deadline = now + timeout
         while True:
             if self._drained:
-                quiet_until = max(self._heard + self._silence, self._patient_until)
+                quiet_until = max(self._heard + self.silence, self._patient_until)
                 self._poll.poll(max(1.0, (min(deadline, quiet_until) - now) * 1000))
             if self._closed:
                 raise self._lost("this process closed the stream")
@@ -103,7 +107,7 @@ class MySQLStream:
             if data:
                 self._heard = now
                 return data
-            if now >= max(self._heard + self._silence, self._patient_until):
+            if now >= max(self._heard + self.silence, self._patient_until):
                 raise self._lost(f"no event and no heartbeat for {now - self._heard:.1f} s")
             if now >= deadline:
                 return b""

@@ -1,0 +1,3 @@
+ABI: int
+
+def skip(data: memoryview, offset: int, target: int) -> tuple[int, int]: ...

@@ -1,0 +1,1 @@
+"""One dump connection for several tasks of a Core."""
