@@ -25,12 +25,13 @@ from core.schema_history_service import SchemaHistoryService
 from core.task_runner import TaskRunner
 from replicator.assembly.expiry_checks import ExpiryReport
 from replicator.coordination.installation import installation_id
-from replicator.coordination.layout import Layout
+from replicator.coordination.layout import Layout, escape
 from replicator.coordination.leadership.state import State
 from replicator.coordination.leadership.view import Validate
 from replicator.coordination.ports import Connection, Coordinator
 from replicator.coordination.records import TaskFigures
 from replicator.coordination.tasks.registry import Registry
+from replicator.coordination.tree_cache import TreeCache
 from replicator.errors import CoordinationError, NotConnected, ReplicatorError
 from replicator.model import lease_clock
 from replicator.telemetry import log
@@ -88,8 +89,10 @@ class Agent:
         self._reachability = Reachability(self._configs)
         self._look, self._layout = look, layout
         self._expiry_checks = ExpiryChecks(self._running, self._look_at, clock)
+        self._kept = TreeCache(coordinator, layout.root)
         self._context = CoreContext(
             coordinator=coordinator,
+            kept=self._kept,
             layout=layout,
             identity=self._machine_status.identity,
             launcher=launcher,
@@ -294,8 +297,11 @@ class Agent:
             return
         for name in names:
             self._add(name)
-        for name in set(self._runners) - set(names):
+        gone = set(self._runners) - set(names)
+        for name in gone:
             self._remove(name)
+        if gone:
+            self._kept.keep_below(self._layout.tasks, {escape(name) for name in names})
 
     def _add(self, task: str) -> None:
         if task not in self._runners:

@@ -61,7 +61,15 @@ class TaskRunner:
         self._reported_error: dict[str, str] | None = None
         self._log = log.get_logger("core").bind(task=task, host=context.identity.host)
         self.participant = Participant(
-            context.coordinator, context.layout, task, context.identity, self, context.clock, context.validate, wake
+            context.coordinator,
+            context.layout,
+            task,
+            context.identity,
+            self,
+            context.clock,
+            context.validate,
+            wake,
+            kept=context.kept,
         )
 
     # What the participant asks of its workers
@@ -70,7 +78,7 @@ class TaskRunner:
         context, task, name, uid = self._context, self.task, term.name, term.uid
         configured = config.data.get("source", {}).get("server_id")
         server_id = ReplicaIds(context.coordinator, context.layout).of(task, uid, configured)
-        installation = installation_id(context.coordinator, context.layout)
+        installation = installation_id(context.kept, context.layout)
         path = context.layout.contender(task, name)
         lease = context.leases.begin(task, path, term.czxid)
         spec = WorkerSpec(

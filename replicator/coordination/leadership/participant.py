@@ -59,6 +59,7 @@ class Participant:
         validate: Validate,
         wake: Callable[[], None] = lambda: None,
         new_guid: Callable[[], str] = lambda: uuid.uuid4().hex,
+        kept: Coordinator | None = None,
     ) -> None:
         self.task = task
         self.identity = identity
@@ -74,7 +75,7 @@ class Participant:
         self.clock = clock
         self._new_guid = new_guid
         self._election = Election(coordinator, layout)
-        self._reader = ViewReader(coordinator, layout, task, validate)
+        self._reader = ViewReader(coordinator, layout, task, validate, kept)
         self._steps = Steps(self)
         self._watches = Watches(wake)
         self._deaths = 0
