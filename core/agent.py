@@ -11,6 +11,7 @@ import queue
 import random
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from core.checkpoint_writer import CheckpointWriter
@@ -51,8 +52,11 @@ _PULSE_SECONDS = 2.0
 _CALM_TURNS = 40.0
 """Turns a second, at most, of tasks in which nothing happens: their watches tell what changes, and reading all of them
 again every T/4 would keep ZooKeeper and a Core with 1,000 tasks busy with nothing else."""
-_TURNS_AT_ONCE = 20
+_TURNS_AT_ONCE = 32
 """Before the loop looks for events again: a change must not wait for the turns of all other tasks."""
+_TURNERS = 8
+"""Threads for the turns of several tasks, which mostly wait for ZooKeeper: hundreds of tasks are taken over at
+once when a Core dies."""
 _LOG = log.get_logger("core")
 
 Event = Callable[[], None]
@@ -105,6 +109,7 @@ class Agent:
             reach=self._reachability.of,
             expiry_report=self._expiry_checks.of,
         )
+        self._turners = ThreadPoolExecutor(_TURNERS, "turns")
         self._named = False
         self._stopping = False
         self._stop_at = 0.0
@@ -211,8 +216,7 @@ class Agent:
             for runner in runners:
                 runner.check_watchdog()
             due = sorted((runner for runner in runners if now >= runner.due), key=lambda runner: runner.due)
-            for runner in due[:_TURNS_AT_ONCE]:
-                self._turn(runner)
+            self._turn_each(due[:_TURNS_AT_ONCE])
 
     def _next_due(self) -> float:
         """Seconds until something is to be done by the clock."""
@@ -247,6 +251,14 @@ class Agent:
         """The same for a task in which nothing happens. At random, so that they do not all come at once."""
         seconds = len(self._runners) / _CALM_TURNS
         return self._reread if seconds <= self._reread else seconds * random.uniform(0.75, 1.25)  # noqa: S311
+
+    def _turn_each(self, runners: Sequence[TaskRunner]) -> None:
+        """The loop waits: nothing else happens to these tasks meanwhile, and each is turned by one thread."""
+        if len(runners) < _TURNERS / 2:
+            for runner in runners:
+                self._turn(runner)
+        else:
+            list(self._turners.map(self._turn, runners))
 
     def _turn(self, runner: TaskRunner) -> None:
         participant = runner.participant
@@ -389,6 +401,7 @@ class Agent:
 
     def _end(self) -> None:
         """Workers first: the session, and with it our nodes, must outlive every one of them."""
+        self._turners.shutdown()
         self._machine_status.stop()
         self._reachability.stop()
         self._expiry_checks.stop()

@@ -111,6 +111,7 @@ class Launcher:
         self._log_style = log_style
         self._workers: list[Worker] = []
         self._lock = threading.Lock()
+        self._starting = threading.Lock()
         self._looking: BaseProcess | None = None
 
     def warm(self) -> None:
@@ -133,7 +134,8 @@ class Launcher:
             target=_work, args=(theirs, shared, beat, spec, self._log_style), name=f"worker {spec.task}", daemon=True
         )
         try:
-            process.start()
+            with self._starting:  # several tasks may be taken over at once
+                process.start()
         except BaseException:
             ours.close()
             raise
