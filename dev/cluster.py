@@ -191,6 +191,7 @@ class Cluster:
     def start_monitor(self) -> Process:
         listen = self.monitor_url.partition("://")[2]
         arguments = ["monitor", "--zookeeper", self.zookeeper, "--root", self.root, "--listen", listen]
+        arguments += ["--history", str(self.folder / "monitor.sqlite")]
         self.monitor = Process("monitor", arguments, self.folder, environment=self._logins.get("monitor")).start()
         self._await_http(f"{self.monitor_url}/healthz", self.monitor)
         return self.monitor

@@ -3,6 +3,8 @@
 /                 the dashboard
 /events           server-sent events: what changed on it
 /api/updates      the same for browsers that poll
+/tasks/NAME       the page of a task
+/api/tasks/NAME/history   points of its charts
 /api/state        the snapshot as JSON
 /metrics          Prometheus
 /healthz          200 while the process lives; says what it knows of ZooKeeper
@@ -29,13 +31,16 @@ from monitor.access import PRINCIPAL, Access, Guard
 from monitor.event_stream import EventStream
 from monitor.feed import Feed
 from monitor.formatting import duration, stamp
+from monitor.history.history import History
+from monitor.history.kept import Kept
 from monitor.login_page import LoginPage
 from monitor.metrics import CONTENT_TYPE, exposition
 from monitor.render import Renderer
 from monitor.selected_feed import SelectedFeed, SelectedFeeds
-from monitor.selected_view import selected
+from monitor.selected_view import of_task, selected
 from monitor.snapshot_poller import SnapshotPoller
-from monitor.view import View
+from monitor.task_page import Charts, TaskPage
+from monitor.view import TaskRow, View
 from replicator.coordination.clock import now_ms
 from replicator.coordination.layout import Layout
 from replicator.coordination.ports import Coordinator
@@ -59,6 +64,7 @@ class Monitor:
         metric_labels: Sequence[str],
         access: Access | None,
         certificate: ServerCertificate | None,
+        history: History,
     ) -> None:
         self._certificate = certificate
         self._watcher = poller
@@ -66,23 +72,34 @@ class Monitor:
         self._root = root
         self._metric_labels = metric_labels
         self._renderer = Renderer()
-        self._feeds = SelectedFeeds(feed, lambda selector: self._renderer.fragments(self._seen(selector), now_ms()))
+        self._feeds = SelectedFeeds(
+            feed, lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms())
+        )
+        self._task_page = TaskPage(
+            lambda request: self._seen(_selector(request)), self._page, self._renderer, history, root
+        )
 
-    def _seen(self, selector: str) -> View:
-        return selected(self._watcher.view, selector)
+    def _seen(self, selector: str, task: str = "") -> View:
+        view = selected(self._watcher.view, selector)
+        return of_task(view, task, self._watcher.changes_of(task)) if task else view
 
     def _feed(self, request: Request) -> Feed | SelectedFeed:
-        return self._feeds.of(_selector(request))
+        """`task`: of a page of one."""
+        return self._feeds.of(_selector(request), request.query_params.get("task", ""))
 
     async def dashboard(self, request: Request) -> Response:
+        return HTMLResponse(self._page(request), headers=NO_STORE)
+
+    def _page(self, request: Request, task: TaskRow | None = None, charts: Charts | None = None) -> str:
         # The version is read before the page: a fragment sent twice does no harm, one never sent would.
-        feed = self._feed(request)
+        feed = self._feeds.of(_selector(request), task.name if task is not None else "")
         version = feed.version
         principal: Principal | None = request.scope.get(PRINCIPAL)
         session = self._access.session(request.scope) if self._access is not None and principal is not None else None
         user, csrf = (principal.label, session.csrf) if principal is not None and session is not None else ("", "")
-        text = self._renderer.page(feed.page, version, self._root, now_ms(), user=user, csrf=csrf)
-        return HTMLResponse(text, headers=NO_STORE)
+        return self._renderer.page(
+            feed.page, version, self._root, now_ms(), user=user, csrf=csrf, task=task, charts=charts
+        )
 
     async def updates(self, request: Request) -> Response:
         return _json(self._feed(request).since(request.query_params.get("since", "")))
@@ -133,6 +150,7 @@ class Monitor:
             Route("/events", events),
             Route("/api/updates", self.updates),
             Route("/api/state", self.state),
+            *self._task_page.routes(),
             Route("/metrics", self.metrics),
             Route("/healthz", self.live),
             Route("/healthz/live", self.live),
@@ -153,6 +171,7 @@ def create_app(
     metric_labels: Sequence[str] = (),
     access: Access | None = None,
     certificate: ServerCertificate | None = None,
+    history: History | None = None,
 ) -> Starlette:
     """The application; its lifespan runs the poller.
 
@@ -165,27 +184,32 @@ def create_app(
         metric_labels: keys of tasks' labels that `bus_task_labels_info` has.
         access: None: everybody may read everything.
         certificate: of the listener, for the metrics.
+        history: of the charts; its thread runs as long as the application. None: in memory.
     """
     feed = Feed(max_streams)
-    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings)
+    kept = history or Kept(None, 0).opened()
+    poller = SnapshotPoller(coordinator, layout, feed, interval, zookeeper, warnings, seen=kept.note)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         feed.attach(asyncio.get_running_loop())
+        kept.start()
         poller.start()
         yield
         feed.close()
         await asyncio.to_thread(poller.stop)
+        await asyncio.to_thread(kept.stop)
         if access is not None:
             access.close()
 
-    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate)
+    monitor = Monitor(poller, feed, layout.root, metric_labels, access, certificate, kept)
     app = Starlette(routes=monitor.routes(), lifespan=lifespan)
     app.add_middleware(GZipMiddleware, minimum_size=2000, compresslevel=5)  # but event streams
     if access is not None:
         app.add_middleware(Guard, access=access)
     app.state.feed = feed
     app.state.poller = poller
+    app.state.history = kept
     return app
 
 

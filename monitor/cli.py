@@ -57,6 +57,22 @@ def _metric_labels(_ctx: click.Context, _param: click.Parameter, keys: tuple[str
     show_envvar=True,
     help="Require a token, or user and password; default: except on loopback addresses.",
 )
+@click.option(
+    "--history",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="REPLICATOR_MONITOR_HISTORY",
+    show_envvar=True,
+    help="SQLite file with the figures of the charts; default: one in ~/.local/state/mysql-replicator.",
+)
+@click.option("--no-history", is_flag=True, help="Keep figures in memory, until the Monitor is stopped.")
+@click.option(
+    "--history-size",
+    default=2000,
+    show_default=True,
+    type=click.IntRange(10, 1_000_000),
+    metavar="MB",
+    help="Maximum size of that file; the oldest figures are deleted.",
+)
 @pid_file_option
 @options.log_format
 def command(
@@ -70,6 +86,9 @@ def command(
     session_timeout: float,
     pid_file: Path | None,
     log_format: str,
+    history: Path | None,
+    no_history: bool,
+    history_size: int,
 ) -> None:
     """Run the Monitor: dashboard, Prometheus metrics, health check.
 
@@ -78,7 +97,13 @@ def command(
     shows that.
     """
     with loading():
+        from monitor.history.kept import Kept, own_file
         from monitor.process import run  # half a second, for which no help has to wait
+
+    if history is not None and no_history:
+        raise click.UsageError("--history and --no-history exclude each other.")
+    port_is_known = not listen.where.endswith(":0")
+    path = None if no_history else history or (own_file(root, listen.where) if port_is_known else None)
 
     run(
         zookeeper,
@@ -91,4 +116,5 @@ def command(
         session_timeout,
         pid_file,
         log_format,
+        Kept(path, history_size * 1_000_000, chosen=history is not None),
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -90,6 +91,11 @@ def address(text: str) -> Markup:
         head, port = place, ""
     parts = (("kept", kind + blank), ("cut", head), ("kept", colon + port))
     return Markup("").join(Markup('<span class="{}">{}</span>').format(name, part) for name, part in parts if part)
+
+
+def task_page(task: str) -> str:
+    """The address of its page."""
+    return f"/tasks/{quote(task, safe='')}"
 
 
 def spark(points: Sequence[float]) -> Markup:

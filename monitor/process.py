@@ -9,6 +9,7 @@ import click
 
 from monitor.access import Access
 from monitor.app import create_app
+from monitor.history.kept import Kept
 from replicator.coordination.access.logins import Logins
 from replicator.coordination.layout import Layout
 from replicator.host.network import is_loopback
@@ -33,13 +34,25 @@ def run(
     session_timeout: float,
     pid_file: Path | None,
     log_format: str,
+    kept: Kept,
 ) -> None:
     """Returns when it was told to stop."""
     log.setup(log_format)
     parse_listen(listen.where)
     record = ProcessRecord.of("monitor", zookeeper, root, listen=listen.where)
     with held(pid_file, record, log.get_logger("monitor")) as stopping:
-        _run(zookeeper, listen, root, interval, max_streams, metric_labels, require_login, session_timeout, stopping)
+        _run(
+            zookeeper,
+            listen,
+            root,
+            interval,
+            max_streams,
+            metric_labels,
+            require_login,
+            session_timeout,
+            stopping,
+            kept,
+        )
 
 
 def _run(
@@ -52,6 +65,7 @@ def _run(
     require_login: bool | None,
     session_timeout: float,
     stopping: Callable[[], None],
+    kept: Kept,
 ) -> None:
     certificate = ServerCertificate(listen.tls) if listen.tls is not None else None
     loopback = is_loopback(parse_listen(listen.where).host)
@@ -72,6 +86,7 @@ def _run(
             metric_labels=metric_labels,
             access=Access(Logins(coordinator, layout), required=required),
             certificate=certificate,
+            history=kept.opened(),
         )
 
         def end() -> None:

@@ -50,6 +50,7 @@ class Renderer:
             stamp=formatting.stamp,
             spark=formatting.spark,
             address=formatting.address,
+            task_page=formatting.task_page,
         )
         self._environment.globals["ago"] = formatting.ago
 
@@ -91,9 +92,24 @@ class Renderer:
         """The login page."""
         return self._render("login", root=root, problem=problem)
 
-    def page(self, page: Page, version: str, root: str, now_ms: int, *, user: str = "", csrf: str = "") -> str:
+    def no_task(self, root: str, name: str, *, known: bool) -> str:
+        """`known`: False while nothing was read yet, so that nobody can tell."""
+        return self._render("no_task", root=root, name=name, known=known)
+
+    def page(
+        self,
+        page: Page,
+        version: str,
+        root: str,
+        now_ms: int,
+        *,
+        user: str = "",
+        csrf: str = "",
+        task: object | None = None,
+        charts: object | None = None,
+    ) -> str:
         """The whole document. version: of the stream's state, where the browser goes on from; user, csrf: of a session,
-        which can be ended."""
+        which can be ended; task, charts: of the page of one task."""
 
         def rows(kind: str) -> Markup:
             """Of rows that were rendered earlier, times are told as of now: there may be no script."""
@@ -111,6 +127,8 @@ class Renderer:
             now_ms=now_ms,
             user=user,
             csrf=csrf,
+            task=task,
+            charts=charts,
         )
 
     def _render(self, template: str, **values: object) -> str:

@@ -1,4 +1,5 @@
-"""The feed of logins with a selector: made from the feed of all tasks when a browser asks for it."""
+"""Feeds of a part of the view, for logins with a selector and pages of a task: made from the feed of all tasks when a
+browser asks for them."""
 
 from __future__ import annotations
 
@@ -69,20 +70,21 @@ class SelectedFeed:
 
 
 class SelectedFeeds:
-    """By selector. `make`: renders the page of a selector."""
+    """By selector and task, "" for all. `make`: renders the page of these."""
 
-    def __init__(self, everything: Feed, make: Callable[[str], Page]) -> None:
+    def __init__(self, everything: Feed, make: Callable[[str, str], Page]) -> None:
         self._everything = everything
         self._make = make
-        self._feeds: OrderedDict[str, SelectedFeed] = OrderedDict()
+        self._feeds: OrderedDict[tuple[str, str], SelectedFeed] = OrderedDict()
 
-    def of(self, selector: str) -> Feed | SelectedFeed:
-        if not selector:
+    def of(self, selector: str, task: str = "") -> Feed | SelectedFeed:
+        if not selector and not task:
             return self._everything
-        feed = self._feeds.get(selector)
+        key = selector, task
+        feed = self._feeds.get(key)
         if feed is None:
-            feed = self._feeds[selector] = SelectedFeed(self._everything, lambda: self._make(selector))
-        self._feeds.move_to_end(selector)
+            feed = self._feeds[key] = SelectedFeed(self._everything, lambda: self._make(selector, task))
+        self._feeds.move_to_end(key)
         while len(self._feeds) > _KEPT:
             self._feeds.popitem(last=False)
         return feed

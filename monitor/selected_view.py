@@ -1,9 +1,10 @@
-"""What a login with a selector sees: the tasks that it selects, and figures of these alone. Pure."""
+"""Parts of a view: what a login with a selector sees, and what the page of a task shows. Pure."""
 
 from __future__ import annotations
 
 import msgspec
 
+from monitor.role_changes import Change
 from monitor.view import MachineView, TaskRow, View
 from monitor.view_builder import tiles
 from replicator.config.labels import parse_selector
@@ -27,6 +28,23 @@ def selected(view: View, selector: str) -> View:
         takeovers={task: counts for task, counts in view.takeovers.items() if task in names},
         failover_buckets=(),
         failover_seconds=0.0,
+    )
+
+
+def of_task(view: View, name: str, changes: tuple[Change, ...]) -> View:
+    """What the page of one task shows: no other task, and the machines that take part in its election.
+
+    changes: all of the task's that are known, the newest first.
+    """
+    tasks = tuple(task for task in view.tasks if task.name == name)
+    hosts = {member.host for task in tasks for member in task.members}
+    machines = tuple(machine for machine in view.machines if machine.host in hosts)
+    return msgspec.structs.replace(
+        view,
+        tasks=tasks,
+        machines=machines,
+        tiles=tiles(tasks, machines),
+        changes=changes if tasks else (),
     )
 
 

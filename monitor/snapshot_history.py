@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from monitor.role_changes import Change
+from monitor.role_changes import Change, latest
 from monitor.snapshot_reader import Snapshot, TaskNode
 from monitor.takeovers import Takeovers
 from replicator.coordination.machines.machines import MachineNode
@@ -22,6 +22,7 @@ SPARK_POINTS = 60
 FORGET_MACHINES_MS = 7 * 24 * 3600 * 1000
 FORGET_STOPPED_MS = 24 * 3600 * 1000
 MAX_MACHINES = 1000
+MOST_CHANGES = 1000
 
 
 class Seen(msgspec.Struct):
@@ -67,10 +68,12 @@ class SnapshotHistory:
         self.machines: dict[str, Seen] = {}
         self.rates: dict[str, Rates] = {}
         self.takeovers = Takeovers()
+        self._told: dict[str, list[Change]] = {}
 
     def absorb(self, snapshot: Snapshot, told: dict[str, list[Change]], rates: dict[str, float]) -> None:
         """told: changes by task; rates: rows/s by task."""
         now = self._clock()
+        self._told = told
         for machine in snapshot.machines:
             self._saw(machine, snapshot.time_ms, now)
         online = {machine.name for machine in snapshot.machines}
@@ -90,6 +93,15 @@ class SnapshotHistory:
         rates = self.rates.get(task)
         points = rates.points if rates else ()
         return points if any(points) else ()
+
+    def changes_of(self, task: str) -> tuple[Change, ...]:
+        """All that its history in ZooKeeper has, the newest first. From any thread."""
+        return latest((self.measured(change) for change in self._told.get(task, ())), MOST_CHANGES)
+
+    def measured(self, change: Change) -> Change:
+        """With the time without a RUNNING Core that this Monitor has measured."""
+        outage = self.takeovers.outages.get((change.task, change.sequence))
+        return msgspec.structs.replace(change, outage_s=outage) if outage else change
 
     def silence(self, host: str) -> float:
         """Seconds since the machine's last report."""

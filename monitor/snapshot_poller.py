@@ -11,6 +11,7 @@ import msgspec
 from monitor.feed import Feed
 from monitor.formatting import stamp
 from monitor.render import Renderer
+from monitor.role_changes import Change
 from monitor.snapshot_history import SnapshotHistory
 from monitor.snapshot_reader import SnapshotReader
 from monitor.view import View
@@ -33,6 +34,7 @@ class SnapshotPoller:
     interval: seconds from one read to the next.
     zookeeper: the addresses of ZooKeeper, which the page shows when none of them answers; warnings: for its banner.
     clock: monotonic, seconds; all ages are measured with it.
+    seen: is given each view that was read.
     """
 
     def __init__(
@@ -44,7 +46,9 @@ class SnapshotPoller:
         zookeeper: str = "",
         warnings: tuple[str, ...] = (),
         clock: Callable[[], float] = time.monotonic,
+        seen: Callable[[View], None] = lambda view: None,
     ) -> None:
+        self._seen = seen
         self._coordinator = coordinator
         self._root = layout.root
         self._reader = SnapshotReader(coordinator, layout)
@@ -81,6 +85,10 @@ class SnapshotPoller:
             view = _stale(view, "", "no answer yet", view.read_ms)
         connected = view.stale_since_ms is None and self._coordinator.connection is Connection.CONNECTED
         return msgspec.structs.replace(view, age_s=age_s, zookeeper_connected=connected)
+
+    def changes_of(self, task: str) -> tuple[Change, ...]:
+        """See `SnapshotHistory.changes_of`."""
+        return self._memory.changes_of(task)
 
     def start(self) -> None:
         self._thread.start()
@@ -135,6 +143,7 @@ class SnapshotPoller:
         if self._outage:
             log.info("zookeeper answers again", without_data_s=round(self._clock() - self._read_at, 1))
         self._outage, self._read_at = set(), read_at
+        self._seen(view)
         self._publish(view)
 
     def _failed(self, code: str, what: str, *, fault: bool = False) -> None:

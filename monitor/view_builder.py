@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
-import msgspec
-
-from monitor.role_changes import Change, changes, latest
+from monitor.role_changes import changes, latest
 from monitor.snapshot_history import Seen, SnapshotHistory
 from monitor.snapshot_reader import Snapshot
 from monitor.task_state import OFF, Condition, condition
@@ -46,7 +44,7 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
         machines=tuple(sorted(machines, key=lambda machine: (_GONE.get(machine.state, 0), machine.host))),
         maintenance=MaintenanceView(held.by, held.time_ms, held.reason) if held else None,
         servers=tuple(map(_server, snapshot.servers)),
-        changes=tuple(_measured(change, history) for change in latest(chain.from_iterable(told.values()))),
+        changes=tuple(map(history.measured, latest(chain.from_iterable(told.values())))),
         takeovers=_counted(history),
         failover_buckets=tuple(history.takeovers.buckets),
         failover_seconds=history.takeovers.sum,
@@ -55,11 +53,6 @@ def build(snapshot: Snapshot, history: SnapshotHistory, root: str) -> View:
 
 def _server(server: ServerRecord) -> ServerView:
     return ServerView(server.host, server.address, server.since_ms, server.certificate_ms, server.certificate_problem)
-
-
-def _measured(change: Change, history: SnapshotHistory) -> Change:
-    outage = history.takeovers.outages.get((change.task, change.sequence))
-    return msgspec.structs.replace(change, outage_s=outage) if outage else change
 
 
 def by_severity(tasks: Iterable[TaskRow]) -> tuple[TaskRow, ...]:

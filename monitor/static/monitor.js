@@ -13,6 +13,8 @@ const QUIET_MS = 3000; // a stream that works has a message every 2.5 s
 const POLL_MS = 2000;
 const RETRY_STREAM_MS = 30000;
 
+const pageOf = root.dataset.pageOf; // the task of a page of one
+
 let version = root.dataset.version;
 let serverNow = Number(root.dataset.now);
 let readMs = Number(root.dataset.read); // when the figures were read, 0: never
@@ -88,7 +90,8 @@ function apply(update) {
   freshMs = update.fresh_ms;
   stale = update.stale;
   for (const name of ["outage", "notice", "tiles", "status", "footer"]) {
-    if (update.html[name] !== undefined) morph(document.querySelector(`[data-fragment="${name}"]`), parse(update.html[name]));
+    const place = document.querySelector(`[data-fragment="${name}"]`);
+    if (place && update.html[name] !== undefined) morph(place, parse(update.html[name]));
   }
   for (const [list, keys] of Object.entries(update.order)) {
     placeRows(list, keys, update.html);
@@ -101,9 +104,14 @@ function apply(update) {
 
 // ---- stream and polling
 
+function since() {
+  const part = pageOf === undefined ? "" : `&task=${encodeURIComponent(pageOf)}`;
+  return `since=${encodeURIComponent(version)}${part}`;
+}
+
 function connect() {
   if (source) source.close();
-  source = new EventSource(`/events?since=${encodeURIComponent(version)}`);
+  source = new EventSource(`/events?${since()}`);
   source.onmessage = (message) => {
     polling = false;
     apply(JSON.parse(message.data));
@@ -119,7 +127,7 @@ function connect() {
 async function poll() {
   if (!polling && performance.now() - heardAt < QUIET_MS) return;
   try {
-    const answer = await fetch(`/api/updates?since=${encodeURIComponent(version)}`, { cache: "no-store" });
+    const answer = await fetch(`/api/updates?${since()}`, { cache: "no-store" });
     if (answer.status === 401) location.reload(); // the session has ended: the login page
     if (!answer.ok) return;
     apply(await answer.json());
@@ -143,6 +151,16 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// Trouble is seen in the tab, too.
+function title(old) {
+  const name = pageOf === undefined ? "Replication bus" : `${pageOf} - Replication bus`;
+  if (old) return `(no data) ${name}`;
+  const bad = document.querySelectorAll("tbody.task.bad").length;
+  if (pageOf === undefined) return bad ? `(${bad} down) ${name}` : name;
+  const state = document.querySelector("tbody.task")?.dataset.state ?? "deleted";
+  return state === "RUNNING" && !bad ? name : `(${state}) ${name}`;
+}
+
 // All times count on, whatever is heard. Figures older than `freshMs` are grey and carry their age.
 function tick() {
   const silent = performance.now() - heardAt;
@@ -156,7 +174,7 @@ function tick() {
   root.classList.toggle("lost", lost);
   lostBanner.hidden = !lost;
   outage.hidden = lost;
-  document.title = old ? "(no data) Replication bus" : "Replication bus";
+  document.title = title(old);
   if (!lost) return;
   setText(document.getElementById("silence"), duration(silent));
   setText(document.getElementById("lost-age"), duration(age));
@@ -178,6 +196,7 @@ function fits(row, text, word) {
 }
 
 function choose() {
+  if (!filter) return;
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   const onlyTrouble = trouble.getAttribute("aria-pressed") === "true";
   let shown = 0;
@@ -193,29 +212,32 @@ function choose() {
 }
 
 function toggleTrouble() {
+  if (!trouble) return;
   trouble.setAttribute("aria-pressed", String(trouble.getAttribute("aria-pressed") !== "true"));
   choose();
 }
 
 function move(step) {
-  const buttons = [...document.querySelectorAll("tbody.task:not([hidden]) .open")];
-  if (!buttons.length) return;
-  const at = buttons.indexOf(document.activeElement);
-  const next = at < 0 ? (step > 0 ? 0 : buttons.length - 1) : Math.min(Math.max(at + step, 0), buttons.length - 1);
-  buttons[next].focus();
+  const names = [...document.querySelectorAll("tbody.task:not([hidden]) .to")];
+  if (!names.length) return;
+  const at = names.indexOf(document.activeElement);
+  const next = at < 0 ? (step > 0 ? 0 : names.length - 1) : Math.min(Math.max(at + step, 0), names.length - 1);
+  names[next].focus();
 }
 
 const KEYS = {
-  "/": () => { filter.focus(); filter.select(); },
+  "/": () => { filter?.focus(); filter?.select(); },
   "j": () => move(1),
   "k": () => move(-1),
+  "o": () => document.activeElement.closest("tbody.task")?.querySelector(".open").click(),
   "e": toggleTrouble,
+  "g": () => { if (pageOf !== undefined) location.assign("/"); },
   "?": () => document.getElementById("keys").showModal(),
 };
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === "Escape" && document.activeElement === filter) {
+  if (event.key === "Escape" && filter && document.activeElement === filter) {
     filter.value = "";
     choose();
     filter.blur();
@@ -243,7 +265,8 @@ const THEMES = ["auto", "dark", "light"];
 function showTheme(theme) {
   if (theme === "auto") root.removeAttribute("data-theme");
   else root.dataset.theme = theme;
-  document.getElementById("theme").textContent = theme[0].toUpperCase() + theme.slice(1);
+  setText(document.getElementById("theme"), `Theme: ${theme}`);
+  root.dispatchEvent(new Event("theme"));
 }
 
 function storedTheme() {
@@ -264,8 +287,8 @@ document.getElementById("theme").addEventListener("click", () => {
   showTheme(theme);
 });
 document.getElementById("help").addEventListener("click", KEYS["?"]);
-trouble.addEventListener("click", toggleTrouble);
-filter.addEventListener("input", choose);
+trouble?.addEventListener("click", toggleTrouble);
+filter?.addEventListener("input", choose);
 
 showTheme(storedTheme());
 choose();

@@ -8,6 +8,7 @@ from replicator.codes import (
     config,
     conflicts,
     filling,
+    monitor,
     process,
     sink,
     source,
@@ -32,5 +33,6 @@ _TABLES = (
     process.CODES,
     access.CODES,
     backup.CODES,
+    monitor.CODES,
 )
 CODES: dict[str, Entry] = dict(sorted((code, entry) for table in _TABLES for code, entry in table.items()))

@@ -187,12 +187,40 @@ def test_keys_filter_and_details(browser: webdriver.Chrome, bus: Any) -> None:
         body.send_keys("e")
         body.send_keys("j")
         assert browser.switch_to.active_element.text == LONG  # in trouble, therefore first
-        browser.switch_to.active_element.send_keys("j", Keys.ENTER)
+        browser.switch_to.active_element.send_keys("j", "o")
         detail = browser.find_element(By.CSS_SELECTOR, f'[data-task="{TASK}"] .detail')
         assert detail.is_displayed() and "Queue" in detail.text
         time.sleep(2.5)
         assert detail.is_displayed()
         assert browser.switch_to.active_element.text == TASK
+        browser.switch_to.active_element.send_keys(Keys.ENTER)
+        eventually(lambda: browser.title.startswith(TASK))
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_page_of_a_task(browser: webdriver.Chrome, bus: Any, width: int, theme: str) -> None:
+    """Its charts are drawn, and it changes with the task."""
+    hosts, layout, first, _ = bus
+    with monitor(hosts, root=layout.root) as (_, url):
+        resize(browser, width)
+        features = [{"name": "prefers-color-scheme", "value": theme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        eventually(lambda: "LAG AND THROUGHPUT" in _text(browser, f"{url}/tasks/{TASK}").upper())
+        browser.get_log("browser")  # what other tests left, and answers from before the first read of ZooKeeper
+        eventually(lambda: len(browser.find_elements(By.CSS_SELECTOR, "figure canvas")) == 4)
+        overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert browser.execute_script(overflow) == 0
+        assert LONG not in browser.find_element(By.TAG_NAME, "body").text
+        assert first.name in running_on(browser)
+        colours = "return uPlot.sync('task').plots.map(plot => String(plot.series[1].stroke(plot, 1)))"
+        assert all(re.match(r"rgb|color\(", found) for found in browser.execute_script(colours))
+        shoot(browser, f"task-{width}-{theme}")
+        browser.find_element(By.LINK_TEXT, "24h").click()
+        eventually(lambda: len(browser.find_elements(By.CSS_SELECTOR, "figure canvas")) == 4)
+        assert "The last 24h" in browser.find_element(By.CSS_SELECTOR, ".summary caption").text
+        errors = [line for line in browser.get_log("browser") if line["level"] == "SEVERE"]
+        assert errors == []
 
 
 def test_a_monitor_that_stops_answering_is_shown(browser: webdriver.Chrome, bus: Any) -> None:

@@ -1,0 +1,47 @@
+"""The series that are kept of each task, and how values of a second become one value of a longer step."""
+
+from __future__ import annotations
+
+from math import nan
+from typing import Final, Literal, NamedTuple
+
+from monitor.view import TaskRow
+
+Values = tuple[float, ...]
+"""One for each of `SERIES`; NaN: not known."""
+
+
+class Series(NamedTuple):
+    """reduce: what a step of several values has; unit: of the values."""
+
+    name: str
+    label: str
+    unit: Literal["s", "1/s", "B/s", ""]
+    reduce: Literal["mean", "max", "min"]
+
+
+SERIES: Final = (
+    Series("lag_s", "Lag", "s", "max"),
+    Series("rows_per_s", "Rows", "1/s", "mean"),
+    Series("bytes_per_s", "Throughput", "B/s", "mean"),
+    Series("checkpoint_age_s", "Age of the checkpoint", "s", "max"),
+    Series("running", "Running", "", "min"),
+)
+"""running: 1 while a Core is RUNNING, 0 while none is although the task should run. The worst value is kept of lag, age
+and running: a fail-over of two seconds is still there in the step of ten minutes."""
+
+
+def values_of(task: TaskRow, time_ms: int) -> Values:
+    """Of a task as it was read at `time_ms`; what nobody reports is unknown, not 0."""
+    if task.state == "RUNNING" and not task.figures_old:
+        age_s = max(time_ms - task.checkpoint_ms, 0) / 1000 if task.checkpoint_ms else nan
+        lag_s = nan if task.lag_s is None else task.lag_s
+        rate = nan if task.rows_per_s is None else task.rows_per_s
+        return lag_s, rate, task.bytes_per_s, age_s, 1.0
+    return nan, nan, nan, nan, _running(task)
+
+
+def _running(task: TaskRow) -> float:
+    if task.state == "RUNNING":
+        return 1.0
+    return 0.0 if task.desired == "running" and task.state not in ("UNCONFIGURED", "UNREADABLE") else nan

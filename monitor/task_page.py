@@ -1,0 +1,101 @@
+"""The page of one task, /tasks/NAME, and the points of its charts."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from monitor.history.history import Chart, History
+from monitor.history.steps import SPANS
+from monitor.history.summary import Summary, summaries
+from monitor.render import Renderer
+from monitor.view import TaskRow, View
+from replicator.codes import CODES
+from replicator.errors import ProcessError
+
+NO_STORE: Final = {"cache-control": "no-store"}
+DEFAULT_SPAN: Final = "15m"
+
+
+class Charts(msgspec.Struct, frozen=True):
+    """For the template. span: that is shown; spans: that there are; summary: by series; stored: over a restart."""
+
+    span: str
+    spans: tuple[str, ...]
+    summary: tuple[Summary, ...]
+    stored: bool
+    problem: str
+
+
+class TaskPage:
+    """
+    Args:
+        seen: what the login of a request may see.
+        page: renders the document for a request, of the task with these charts.
+        history: None where there is none.
+    """
+
+    def __init__(
+        self,
+        seen: Callable[[Request], View],
+        page: Callable[[Request, TaskRow, Charts], str],
+        renderer: Renderer,
+        history: History,
+        root: str,
+    ) -> None:
+        self._seen = seen
+        self._page = page
+        self._renderer = renderer
+        self._history = history
+        self._root = root
+
+    async def page(self, request: Request) -> Response:
+        task = self._task(request)
+        if task is None:
+            known = bool(self._seen(request).read_ms)
+            text = self._renderer.no_task(self._root, request.path_params["name"], known=known)
+            return HTMLResponse(text, 404 if known else 503, headers=NO_STORE)
+        try:
+            chart = await self._chart(request, task.name)
+        except ProcessError as error:
+            return _refused(error)
+        charts = Charts(chart.span, tuple(SPANS), summaries(chart), self._history.stored, self._history.problem)
+        return HTMLResponse(self._page(request, task, charts), headers=NO_STORE)
+
+    async def points(self, request: Request) -> Response:
+        task = self._task(request)
+        if task is None:
+            return _refused(ProcessError("E5003", f"there is no task '{request.path_params['name']}'"), 404)
+        try:
+            chart = await self._chart(request, task.name)
+        except ProcessError as error:
+            return _refused(error)
+        return Response(msgspec.json.encode(chart), media_type="application/json", headers=NO_STORE)
+
+    def _task(self, request: Request) -> TaskRow | None:
+        name = request.path_params["name"]
+        return next((task for task in self._seen(request).tasks if task.name == name), None)
+
+    async def _chart(self, request: Request, task: str) -> Chart:
+        span = request.query_params.get("span", DEFAULT_SPAN)
+        if span not in SPANS:
+            raise ProcessError("E5132", f"there is no chart of '{span[:20]}'", found=span[:20], wanted=", ".join(SPANS))
+        return await asyncio.to_thread(self._history.chart, task, span, time.time())
+
+    def routes(self) -> list[BaseRoute]:
+        return [
+            Route("/tasks/{name}", self.page),
+            Route("/api/tasks/{name}/history", self.points),
+        ]
+
+
+def _refused(error: ProcessError, status: int = 422) -> Response:
+    body = {**error.to_dict(), "title": CODES[error.code].title, "status": status}
+    return Response(msgspec.json.encode(body), status, media_type="application/problem+json", headers=NO_STORE)

@@ -1,0 +1,28 @@
+"""Error codes of the Monitor."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from replicator.codes.entry import Entry, table
+
+CODES: Final[dict[str, Entry]] = table(
+    "host",
+    {
+        "E5130": (
+            "history of the Monitor unusable",
+            "The file with the figures of the Monitor's charts can't be opened, or another Monitor uses it.",
+            "Name another file with `replicator monitor --history FILE`, or keep none with --no-history.",
+        ),
+        "E5131": (
+            "history of the Monitor not stored",
+            "Figures of the charts can't be written to their file. The Monitor keeps them in memory and tries again.",
+            "Free space in the file system of the file that the log names, or let the Monitor write to it.",
+        ),
+        "E5132": (
+            "unknown span",
+            "The Monitor has charts of certain spans of time.",
+            "Use one of the spans that are named.",
+        ),
+    },
+)
