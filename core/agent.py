@@ -57,6 +57,8 @@ _TURNS_AT_ONCE = 32
 _TURNERS = 8
 """Threads for the turns of several tasks, which mostly wait for ZooKeeper: hundreds of tasks are taken over at
 once when a Core dies."""
+_CHECKED = 20
+"""Kept nodes that are read again every T/4, to compare them with the cache."""
 _LOG = log.get_logger("core")
 
 Event = Callable[[], None]
@@ -293,6 +295,7 @@ class Agent:
 
     def _look_for_tasks(self, now: float) -> None:
         self._list_due = now + self._reread
+        self._check_kept()
         if self._tasks:
             return
         try:
@@ -314,6 +317,12 @@ class Agent:
             self._remove(name)
         if gone:
             self._kept.keep_below(self._layout.tasks, {escape(name) for name in names})
+
+    def _check_kept(self) -> None:
+        """See `TreeCache.check`."""
+        with contextlib.suppress(CoordinationError):
+            if path := self._kept.check(_CHECKED):
+                _LOG.error("a change was not reported by zookeeper; everything is read again", path=path)
 
     def _add(self, task: str) -> None:
         if task not in self._runners:
