@@ -100,7 +100,9 @@ class Participant:
         facts = self.facts
         troubled = facts.stuck or facts.failure or facts.restart_at or facts.fenced or self.hold_until
         streams = facts.worker is not None and facts.worker.streaming
-        return not troubled and (facts.state in (State.STANDBY, State.PAUSED) or (self.leads and streams))
+        return not troubled and (
+            facts.state in (State.STANDBY, State.PAUSED) or (facts.state is State.RUNNING and streams)
+        )
 
     def turn(self) -> None:
         """Reads, decides and acts until there is nothing left to do now.
