@@ -5,6 +5,7 @@
 /api/updates      the same for browsers that poll
 /tasks/NAME       the page of a task
 /api/tasks/NAME/history   points of its charts
+/api/tasks/NAME/timeline  which host was RUNNING when, and what happened
 /api/state        the snapshot as JSON
 /metrics          Prometheus
 /healthz          200 while the process lives; says what it knows of ZooKeeper
@@ -76,7 +77,7 @@ class Monitor:
             feed, lambda selector, task: self._renderer.fragments(self._seen(selector, task), now_ms())
         )
         self._task_page = TaskPage(
-            lambda request: self._seen(_selector(request)), self._page, self._renderer, history, root
+            lambda request: self._seen(_selector(request)), self._page, self._renderer, history, poller.changes_of, root
         )
 
     def _seen(self, selector: str, task: str = "") -> View:

@@ -200,7 +200,8 @@ def tell(source: MySQL | MariaDB, target: MySQL | MariaDB, secured: Secured, pla
             say(str(verdict))
         last = f"{figures(verdict, seen, story.killed_at)}, {of_snapshot(story)}, target {story.verified}"
         if sys.stdout.isatty():
-            say(f"the Monitor stays up at {story.cluster.monitor_url} until Ctrl-C; its authority is {secured.ca}")
+            page = f"{story.cluster.monitor_url}/tasks/{TASK}"
+            say(f"the kill and the switchover: {page} (until Ctrl-C; the Monitor's authority is {secured.ca})")
             say(last)
             wait_for_interrupt()
         return finish(verdict, last, story.is_secured)

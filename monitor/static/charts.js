@@ -50,12 +50,13 @@ function shade(plot) {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.fillStyle = colour("--down");
-  down.forEach((value, index) => {
-    if (value !== 0) return;
-    const from = plot.valToPos(chart.begin_s + index * chart.step_s, "x", true);
-    const to = plot.valToPos(chart.begin_s + (index + 1) * chart.step_s, "x", true);
+  for (let first = down.indexOf(0); first >= 0; first = down.indexOf(0, first)) {
+    const begin = first;
+    while (down[first] === 0) first += 1;
+    const from = plot.valToPos(chart.begin_s + begin * chart.step_s, "x", true);
+    const to = plot.valToPos(chart.begin_s + first * chart.step_s, "x", true);
     ctx.fillRect(from, bbox.top, Math.max(to - from, 1), bbox.height);
-  });
+  }
   ctx.restore();
 }
 
@@ -107,6 +108,18 @@ function again() {
   if (chart) draw();
 }
 
+// What the page says in words and bars of the same span.
+async function retell() {
+  const answer = await fetch(location.href, { cache: "no-store" });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of [".summary", ".timeline"]) {
+    const fresh = page.querySelector(part);
+    const present = document.querySelector(part);
+    if (fresh && present) morph(present, fresh);
+  }
+}
+
 async function update() {
   const address = `/api/tasks/${encodeURIComponent(charts.dataset.task)}/history?span=${charts.dataset.span}`;
   try {
@@ -115,6 +128,7 @@ async function update() {
     if (!answer.ok) return;
     chart = await answer.json();
     draw();
+    await retell();
   } catch {
     lostNote.hidden = false;
   }

@@ -100,6 +100,12 @@ def test_a_selector_shows_its_tasks_alone(site: Site) -> None:
         texts.append(next(line for line in stream.iter_lines() if line.startswith("data:")))
     for text in texts:
         assert "task_red" in text and "blue" not in text
+    hidden = ("/tasks/task_blue", "/api/tasks/task_blue/history", "/api/tasks/task_blue/timeline", "/tasks/no_task")
+    for path in hidden:
+        assert site.bearer(site.red_token, path).status_code == 404, path
+        own = path.replace("task_blue", "task_red").replace("no_task", "task_red")
+        assert site.bearer(site.red_token, own).status_code == 200, own
+    assert json.loads(site.bearer(site.red_token, "/api/updates?task=task_blue").text)["order"]["tasks"] == []
     state = json.loads(texts[1])
     assert state["tiles"]["tasks"] == 1 and [each["standby"] for each in state["machines"]] == [0]
 
